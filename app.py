@@ -3,16 +3,16 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.shared import imports, readers, widget_internals
-from pages.shared.browser import document, plotly_js
-from pages.shared.browser.gate import Gate
+from pages.shared import imports, streamlit_internals, work_process
+from pages.shared.browser import requests
+from pages.shared.browser.requests import Gate
 from pages.shared.browser.uploading import Uploading
 
 imports.one_at_a_time()
-widget_internals.hear_widgets_alone()
-readers.serve()
+streamlit_internals.ignore_unknown_widgets()
+work_process.serve_readers()
 app = st.App(
     "pages/navigation.py",
-    routes=[*document.routes(), *plotly_js.routes()],
+    routes=[*requests.document_routes(), *requests.plotly_routes()],
     middleware=[Middleware(Gate), Middleware(Uploading)],
 )

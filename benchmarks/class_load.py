@@ -18,7 +18,7 @@ import psutil
 from benchmarks import servers
 from benchmarks.setting import print_table, verdict
 from benchmarks.visitors import Report, measure
-from tools.serving.background import Served, served
+from tools.background_servers import Served, served
 
 AT_MOST_P95_MS = 500
 CHANGES_A_SECOND = 0.5  # of one visitor

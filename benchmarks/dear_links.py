@@ -20,7 +20,7 @@ from benchmarks import servers
 from benchmarks.percentile import percentile
 from benchmarks.setting import print_table, verdict
 from benchmarks.visitors import Visitor
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 AT_MOST_P95_MS = 300
 DEAR: dict[str, Any] = {

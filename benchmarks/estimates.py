@@ -31,12 +31,11 @@ from benchmarks.tasks import MNIST
 from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import read_json_if_any
-from models.runs.local import ROOT
+from models.runs.backends import ROOT
 from models.training.config import LIMITS, RunConfig, run_config
-from models.training.estimates import estimate
-from models.training.probing import probe
+from models.training.estimates import estimate, probe
 from pages.shared.training import settings, tasks_on_offer
-from pages.train.presets import PRESETS
+from pages.train.form import PRESETS
 
 LOOK_SECONDS = 0.02
 TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3

@@ -14,7 +14,7 @@ from benchmarks import servers
 from benchmarks.probe import first_paint, open_page, press_to_paint
 from benchmarks.setting import Setting, print_table, verdict
 from benchmarks.visitors import measure
-from tools.background import Server, serving_the_app
+from tools.background_servers import Server, serving_the_app
 
 VISITORS = 100
 FIRST_VISITORS = 20

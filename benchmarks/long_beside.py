@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 from benchmarks.percentile import percentile
 from benchmarks.setting import print_table
 from benchmarks.visitors import Visitor, random_value
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 AT_MOST_MORE_MS = 200
 PAGE, SLIDER = "masks", "Words"

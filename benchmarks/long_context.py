@@ -21,10 +21,9 @@ import torch
 
 from models import ModelConfig, Trace, Transformer
 from models.byte_units import MB
-from models.engine.long_text import LongHeads
-from models.engine.long_trace import LongTrace
+from models.engine.long_text import LongHeads, LongTrace
 from models.engine.positions import POSITIONS
-from pages.documents.payload import MOST_CELLS
+from pages.documents.reading import MOST_CELLS
 
 LENGTHS = (512, 2_048, 8_192, 32_768)
 WHOLE = 2_048

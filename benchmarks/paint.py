@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page
 from benchmarks import servers
 from benchmarks.probe import Times, first_paint, open_page, press_to_paint
 from benchmarks.setting import Setting, print_table, verdict
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 WARM_UPS = 3
 PAUSE_MS = 300  # lets the last interaction's aftermath end before the next page's turn

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-from tools.background import Server, free_port, serving, serving_the_app
+from tools.background_servers import Server, free_port, serving, serving_the_app
 
 PLAIN = Path(__file__).parent / "plain"
 HEADS = 8

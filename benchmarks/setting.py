@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from tools.background import Server
+from tools.background_servers import Server
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 
 from benchmarks.setting import print_table
 from benchmarks.wanderer import Wanderer
-from tools.background import Server, serving_the_app
+from tools.background_servers import Server, serving_the_app
 
 AT_MOST_MORE_MB = 100
 AT_MOST_MORE_LEFT = 8  # threads or files: the server's own pools grow with use, up to a few

@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy
 from benchmarks.long_context import timed
 from models import ModelConfig, Transformer
 from models.byte_units import MB
-from models.engine import blocks
+from models.engine import sparse
 
 LENGTHS = (512, 2_048, 8_192)
 CASES = {
@@ -65,7 +65,7 @@ def measured(case: str, length: int, threads: int) -> tuple[float, float]:
     """The fastest of some steps in seconds, and the most memory that the process had, in megabytes."""
     torch.set_num_threads(threads)
     mask, argument, in_blocks = CASES[case]
-    blocks.LEAST = 1 if in_blocks else length + 1
+    sparse.LEAST = 1 if in_blocks else length + 1
     model = Transformer(
         ModelConfig(
             kind="decoder-only", n_layers=2, n_heads=4, d_model=256, vocab_size=1_000, max_len=length,

@@ -27,10 +27,8 @@ from benchmarks.setting import print_table
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import RunConfig, run_config
-from models.training.durations import FRESH_SECONDS
-from models.training.estimates import estimate
+from models.training.estimates import FRESH_SECONDS, estimate, probe
 from models.training.loop import Training
-from models.training.probing import probe
 
 SHAKESPEARE = Path(__file__).parents[2] / "shared" / "data" / "tinyshakespeare" / "input.txt"
 LENGTH, BATCH = 64, 12

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from models.engine.capture import capture
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
-    from models.interventions import Edit, compare
+    from models.interventions import Edit, comparison
     from models.zoo import list_models, load_model
+    from models.zoo.engine_model import UntrainedModel
     from models.zoo.hub.into_engine import into_engine
-    from models.zoo.own.model import read_attention
-    from models.zoo.untrained import UntrainedModel
+    from models.zoo.own_model import read_attention
 
 # PyTorch's idle threads would spin while they wait for each other, and where anything else is busy on the
 # machine, training would then take ten times as long. OpenMP reads this once, when torch is imported: GNU's
@@ -40,13 +40,13 @@ _HOME = {
     "ModelConfig": "models.config",
     "Trace": "models.engine.trace",
     "Transformer": "models.engine.transformer",
-    "UntrainedModel": "models.zoo.untrained",
+    "UntrainedModel": "models.zoo.engine_model",
     "capture": "models.engine.capture",
     "compare": "models.interventions",
     "into_engine": "models.zoo.hub.into_engine",
     "list_models": "models.zoo",
     "load_model": "models.zoo",
-    "read_attention": "models.zoo.own.model",
+    "read_attention": "models.zoo.own_model",
 }
 
 

@@ -10,8 +10,7 @@ import argparse
 from pathlib import Path
 
 from models import load_model
-from models.zoo.hub.from_engine import from_engine
-from models.zoo.hub.from_engine.tokenizer import tokenizer_of
+from models.zoo.hub.from_engine import from_engine, tokenizer_of
 
 MODEL = "shakespeare"
 

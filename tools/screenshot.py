@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import sync_playwright
 
 from tools import as_gpt2, chromium
-from tools.background import ROOT, serving_the_app
+from tools.background_servers import ROOT, serving_the_app
 
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"

@@ -4,11 +4,9 @@ Boards and their panels are in `viz_core.boards`.
 """
 
 from viz_core import measures, theme
-from viz_core.computation import computation_figure
-from viz_core.curves import top_tokens
-from viz_core.export import to_html
-from viz_core.grids import head_grid
-from viz_core.heatmaps import attention_heatmap
+from viz_core.computation import computation_figure, top_tokens
+from viz_core.grids import head_grid, thumbnails
+from viz_core.heatmaps import attention_heatmap, attention_picture, pattern_window
 from viz_core.labels import tick_labels
 from viz_core.lines import attention_lines
 from viz_core.maps import head_map, query_key_plane
@@ -27,16 +25,14 @@ from viz_core.measures import (
     rollout,
     value_weighted,
 )
-from viz_core.pictures import attention_picture
-from viz_core.pooling import thumbnails
-from viz_core.sweeps import (
+from viz_core.theme import to_html
+from viz_core.training import (
     importance_bars,
     parallel_coordinates,
     rate_finder_curve,
     trial_history,
     value_by_setting,
 )
-from viz_core.windows import pattern_window
 
 __all__ = [
     "attention_flow",

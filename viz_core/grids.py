@@ -1,4 +1,6 @@
-"""All heads in one heatmap trace that holds every thumbnail, since a subplot for each head would be slow."""
+"""Thumbnails of all heads, in which no large weight is lost, and all of them in one heatmap trace, since a
+subplot for each head would be slow.
+"""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +10,63 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
-from viz_core import _axes, theme
+from viz_core import labels as labels_module
+from viz_core import theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 from viz_core.labels import escape, invisible_number
-from viz_core.pooling import bin_edges, max_pool
+
+
+def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float[np.ndarray, "*heads q k"]:
+    """The largest weight in each of at most `size` x `size` bins, in the input's own precision.
+
+    Bin i of n positions holds positions `i * n // size` up to `(i + 1) * n // size`: bins do not overlap,
+    cover everything and differ by at most one in width. Axes of at most `size` positions stay as they are.
+    Raises ValueError for fewer than two axes, an empty one, or a size below 1.
+    """
+    if pattern.ndim < 2 or 0 in pattern.shape:
+        raise ValueError(
+            f"pattern has shape {pattern.shape}, but must end in [query, key] and hold something; "
+            "index or reshape it first"
+        )
+    if size < 1:
+        raise ValueError(f"size={size} is too small; a thumbnail needs at least 1 cell a side")
+    # Queries first: rows are contiguous, so the one pass over all the numbers runs at memory speed.
+    return _pool_keys(_pool_queries(pattern, size), size)
+
+
+def bin_edges(length: int, size: int) -> np.ndarray:
+    """First position of each bin and, last, the end: `min(size, length) + 1` integers."""
+    bins = min(size, length)
+    return np.arange(bins + 1) * length // bins
+
+
+def _pool_queries(pattern: np.ndarray, size: int) -> np.ndarray:
+    edges = bin_edges(pattern.shape[-2], size)
+    starts, last = edges[:-1], edges[1:] - 1
+    pooled = pattern[..., starts, :]  # [..., bin, key]
+    for offset in range(1, int(np.diff(edges).max())):
+        np.maximum(pooled, pattern[..., np.minimum(starts + offset, last), :], out=pooled)
+    return pooled
+
+
+def _pool_keys(pattern: np.ndarray, size: int) -> np.ndarray:
+    edges = bin_edges(pattern.shape[-1], size)
+    return np.maximum.reduceat(pattern, edges[:-1], axis=-1)
+
+
+def thumbnails(
+    pattern: Float[np.ndarray, "*heads query key"], size: int = 64
+) -> UInt8[np.ndarray, "*heads q k"]:
+    """`max_pool`ed weights as bytes, 0..255 for 0..1, rounded to the nearest.
+
+    Raises ValueError for NaN and for weights outside 0..1 (by the largest of each bin, the only ones seen).
+    """
+    pooled = max_pool(pattern, size)
+    check_weights("pattern", pooled)
+    return np.rint(np.clip(pooled, 0, 1) * 255).astype(np.uint8)
+
 
 CELLS = 64
 MAX_HEADS = 1024
@@ -156,7 +209,7 @@ def _names(pattern: np.ndarray, labels: Sequence[str] | None, layers: Sequence[i
 
 def _sheet(names: list[str], columns: int, height: int, width: int) -> _Sheet:
     # Pixels of the longer side of a thumbnail: its name has to fit over it.
-    side = min(220, max(84, 960 / columns, _axes.label_room(names, _NAME_SIZE)))
+    side = min(220, max(84, 960 / columns, labels_module.label_room(names, _NAME_SIZE)))
     pixels = side / max(height, width)
     # A text of three words against one of sixty is drawn in taller cells, so that its rows can be seen.
     pixels_y, pixels_x = max(pixels, side / 4 / height), max(pixels, side / 4 / width)
@@ -207,7 +260,7 @@ def _ticks(
     names: list[str], labels: list[str], firsts: list[int], pixels: float
 ) -> tuple[list[str], list[str]]:
     """Which names of the sheet get a tick, and its text: as many tokens of each tile as fit."""
-    step = _axes.every(len(labels), pixels * len(labels))
+    step = labels_module.label_step(len(labels), pixels * len(labels))
     shown = range(0, len(labels), step)
     return [names[first + i] for first in firsts for i in shown], [labels[i] for _ in firsts for i in shown]
 
@@ -226,22 +279,22 @@ def _layout(
     lefts = [sheet.left(column) for column in range(sheet.columns)]
     x_ticks, x_text = _ticks(x, across, lefts, sheet.pixels_x)
     y_ticks, y_text = _ticks(y, rows, tops, sheet.pixels_y)
-    left = _axes.label_room(y_text, _TICK_SIZE) + _axes.TITLE_ROOM
-    below = _axes.label_room(x_text, _TICK_SIZE) + _axes.TITLE_ROOM
+    left = labels_module.label_room(y_text, _TICK_SIZE) + labels_module.TITLE_ROOM
+    below = labels_module.label_room(x_text, _TICK_SIZE) + labels_module.TITLE_ROOM
     above, right = 56 if title else 16, 120
     n_y, n_x = sheet.shape
     return {
-        "title": _axes.heading(title),
+        "title": labels_module.heading(title),
         "width": n_x * sheet.pixels_x + left + right,
         "height": max(n_y * sheet.pixels_y, 240) + above + below,
         "margin": {"l": left, "r": right, "t": above, "b": below},
         "xaxis": {
-            **_axes.token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
+            **labels_module.token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
             "tickangle": -90,
             "range": [-0.5 - 1 / sheet.pixels_x, n_x - 0.5 + 1 / sheet.pixels_x],  # with the outer frames
         },
         "yaxis": {
-            **_axes.token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
+            **labels_module.token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
             "range": [n_y - 0.5 + 1 / sheet.pixels_y, -0.5],
         },
         "annotations": [_name(sheet, tile, name) for tile, name in enumerate(names)],

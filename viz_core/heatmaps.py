@@ -1,4 +1,4 @@
-"""Attention as a picture: one head with its tokens."""
+"""Attention of one head in colours: over its tokens, a part of a long text or the picture that was read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import _axes, theme
+from viz_core import labels, theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 
 Quantity = Literal["pattern", "scores", "dot products", "share", "flow", "length", "change"]
@@ -164,25 +164,122 @@ def _side(length: int) -> int:
 
 def _layout(queries: list[str], keys: list[str], dark: bool, title: str | None) -> dict[str, Any]:
     height, width = _side(len(queries)), _side(len(keys))
-    row_step, column_step = _axes.every(len(queries), height), _axes.every(len(keys), width)
-    row_size = _axes.font_size(row_step * height / len(queries))
-    column_size = _axes.font_size(column_step * width / len(keys))
+    row_step, column_step = labels.label_step(len(queries), height), labels.label_step(len(keys), width)
+    row_size = labels.font_size(row_step * height / len(queries))
+    column_size = labels.font_size(column_step * width / len(keys))
     rows, columns = queries[::row_step], keys[::column_step]
     slanted = len(columns) <= 24
-    below = _axes.label_room(columns, column_size) * (0.72 if slanted else 1) + _axes.TITLE_ROOM
-    left = _axes.label_room(rows, row_size) + _axes.TITLE_ROOM
+    below = labels.label_room(columns, column_size) * (0.72 if slanted else 1) + labels.TITLE_ROOM
+    left = labels.label_room(rows, row_size) + labels.TITLE_ROOM
     top, right = 64 if title else 24, 120
     return {
-        "title": _axes.heading(title),
+        "title": labels.heading(title),
         "width": width + left + right,
         "height": height + top + below,
         "margin": {"l": left, "r": right, "t": top, "b": below},
         "xaxis": {
-            **_axes.token_axis("key", keys, columns, columns, size=column_size, dark=dark),
+            **labels.token_axis("key", keys, columns, columns, size=column_size, dark=dark),
             "tickangle": -45 if slanted else -90,
         },
         "yaxis": {
-            **_axes.token_axis("query", queries, rows, rows, size=row_size, dark=dark),
+            **labels.token_axis("query", queries, rows, rows, size=row_size, dark=dark),
             "autorange": "reversed",
         },
     }
+
+
+def pattern_window(
+    cells: Float[np.ndarray, "row column"],
+    first: tuple[int, int],
+    size: tuple[int, int],
+    *,
+    measure: str = "largest",
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """Cells of a pattern by the positions of their queries and keys.
+
+    first: the first query and key. size: the queries and keys that a cell stands for. measure: what a cell
+    shows of its pairs, "largest" or "mean". Raises ValueError for weights outside 0..1.
+    """
+    check_weights("cells", cells)
+    (q0, k0), (tall, wide) = first, size
+    what = "weight" if tall * wide == 1 else f"{measure} weight of {tall} × {wide} pairs"
+    figure = go.Figure(
+        go.Heatmap(
+            z=cells, x0=k0 + (wide - 1) / 2, dx=wide, y0=q0 + (tall - 1) / 2, dy=tall, zmin=0,
+            colorbar={"title": {"text": what, "side": "right"}},
+            hovertemplate="query %{y:.0f}<br>key %{x:.0f}<br>" + what + " %{z:.4~g}<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_layout(template=theme.template(dark), title=title, height=640)
+    figure.update_xaxes(title="key")
+    figure.update_yaxes(title="query", autorange="reversed")
+    return figure
+
+
+STRONGEST = 0.85
+"""How thick the colour of the greatest weight lies."""
+_HOVER = "part <b>%{customdata[0]},%{customdata[1]}</b><br>weight <b>%{z:.4~g}</b><extra></extra>"
+_LUMINANCE = (0.2126, 0.7152, 0.0722)  # of red, green and blue (ITU-R BT.709)
+
+
+def attention_picture(
+    picture: Float[np.ndarray, "..."],
+    weights: Float[np.ndarray, "row column"],
+    *,
+    query: tuple[int, int] | None = None,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """A picture in grey, and over it the weights of its parts.
+
+    picture: [row, column], or [row, column, 3] in colour, in 0..1. weights: of the parts, which cover the
+    picture in equal rectangles. query: the row and the column of the part that asks, which gets an outline.
+    Raises ValueError for shapes and numbers that do not fit.
+    """
+    grey = _grey(picture)
+    check_axes("weights", weights, "row column")
+    check_weights("weights", weights)
+    (height, width), (rows, columns) = grey.shape, weights.shape
+    down, along = height / rows, width / columns
+    levels = np.repeat(np.round(255 * grey)[..., None], 3, axis=2).astype(np.uint8)
+    fig = go.Figure(go.Image(z=levels, hoverinfo="skip"))
+    fig.add_trace(
+        go.Heatmap(
+            z=weights.astype(np.float32), x0=along / 2 - 0.5, dx=along, y0=down / 2 - 0.5, dy=down,
+            zmin=0, zmax=float(weights.max()) or 1.0, colorscale=_veil(dark),
+            colorbar={"title": {"text": "attention weight"}},
+            customdata=np.moveaxis(np.indices(weights.shape), 0, -1) + 1,
+            hovertemplate=_HOVER,
+        )
+    )  # fmt: skip
+    if query is not None:
+        (row, column), colour = query, theme.palette(dark)["query"]
+        left, top = column * along - 0.5, row * down - 0.5
+        box = {"x0": left, "x1": left + along, "y0": top, "y1": top + down}
+        fig.add_shape(type="rect", **box, line={"color": colour, "width": 3})
+    plain = {"visible": False, "constrain": "domain"}
+    return theme.apply(fig, dark).update_layout(
+        title={"text": title} if title else None,
+        xaxis=plain | {"range": [-0.5, width - 0.5]},
+        yaxis=plain | {"range": [height - 0.5, -0.5], "scaleanchor": "x"},
+    )
+
+
+def _grey(picture: np.ndarray) -> np.ndarray:
+    check_axes("picture", picture, "row column", "row column colour")
+    if picture.ndim == 3 and picture.shape[2] != 3:
+        raise ValueError(
+            f"picture has {picture.shape[2]} colours, but must have 3, red, green and blue; give [row, "
+            "column] for grey"
+        )
+    check_weights("picture", picture)
+    return np.asarray((picture if picture.ndim == 2 else picture @ np.array(_LUMINANCE)).clip(0, 1))
+
+
+def _veil(dark: bool) -> list[list[float | str]]:
+    """From nothing to the accent, through which the picture is still seen."""
+    accent = theme.palette(dark)["accent"].lstrip("#")
+    red, green, blue = (int(accent[at : at + 2], 16) for at in (0, 2, 4))
+    return [[0.0, f"rgba({red},{green},{blue},0)"], [1.0, f"rgba({red},{green},{blue},{STRONGEST})"]]

@@ -1,9 +1,16 @@
-"""Tokens as axis labels: visible, unique, short, and safe to hand to plotly, which reads a subset of HTML."""
+"""Labels: tokens, numbers and the names of axes as texts, and the room that these need.
+
+Numbers are written the same in figures, sentences and files; browser/numbers.js writes them alike.
+"""
 
 import html
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, SupportsFloat
+
+from viz_core import theme
 
 MAX_LENGTH = 16
 _SYMBOLS = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
@@ -81,3 +88,112 @@ def tick_labels(tokens: Sequence[str], *, max_length: int = MAX_LENGTH, escaped:
 def invisible_number(number: int) -> str:
     """A number in zero-width binary digits: tells labels apart for plotly that look alike to a reader."""
     return f"{number:b}".replace("0", "\u200b").replace("1", "\u2060")
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def decimal(value: SupportsFloat, digits: int = 2) -> str:
+    """A number with so many digits: −0.31; a smaller one with a power of ten: 2.4 × 10⁻⁷."""
+    value = float(value)
+    if not math.isfinite(value):
+        return _not_finite(value)
+    if value != 0 and abs(value) < 0.5 * 10**-digits:
+        return scientific(value)
+    return f"{value:z.{digits}f}".replace("-", "−")
+
+
+def brief(value: SupportsFloat, digits: int = 2) -> str:
+    """A number for little room: a tiny one has no power of ten."""
+    return "≈0" if float(value) != 0 and abs(float(value)) < 0.5 * 10**-digits else decimal(value, digits)
+
+
+def short(value: SupportsFloat) -> str:
+    """Three digits, and powers of ten where there would be many zeros: 0.31, 2,480, 2.1 × 10⁻⁷, ∞."""
+    value = float(value)
+    if not math.isfinite(value):
+        return _not_finite(value)
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        return scientific(value)
+    return (f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}").replace("-", "−")
+
+
+def tick(value: SupportsFloat) -> str:
+    """What stands beside a tick: 0.25, 50,000, 10⁻⁷, 3 × 10⁶."""
+    value = float(value)
+    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+        return scientific(value, 0).removeprefix("1 × ").replace("−1 × ", "−")
+    return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")
+
+
+def scientific(value: SupportsFloat, digits: int = 1) -> str:
+    """A number and its power of ten: −2.4 × 10⁻⁷."""
+    mantissa, power = f"{float(value):.{digits}e}".split("e")
+    return f"{mantissa} × {power_of_ten(int(power))}".replace("-", "−")
+
+
+def power_of_ten(power: int) -> str:
+    """A power of ten: 10⁻⁷."""
+    return f"10{str(power).translate(_RAISED)}"
+
+
+def _not_finite(value: float) -> str:
+    return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
+
+
+SPACING = 14  # pixels from one label to the next, at least
+TITLE_ROOM = 40
+
+
+def heading(title: str | None) -> dict[str, Any]:
+    """The figure's title, shown as typed."""
+    return {"text": None if title is None else escape(title)}
+
+
+def text_width(label: str, font_size: int | float) -> float:
+    """The approximate width of an escaped label in pixels; East Asian characters and emoji count double."""
+    plain = html.unescape(label)
+    units = sum(1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in plain)
+    return units * font_size * 0.58
+
+
+def label_room(labels: Sequence[str], font_size: int | float) -> float:
+    """Pixels that the widest label needs."""
+    return max(text_width(label, font_size) for label in labels)
+
+
+def label_step(length: int, pixels: int | float) -> int:
+    """The step between labelled positions at which the labels of `length` positions fit into `pixels`."""
+    return max(1, -int(-length * SPACING // pixels))
+
+
+def skipping(names: Sequence[str], step: int) -> str:
+    """What an axis says that names only some of its entries: ` · every 2nd`; numbers say it themselves."""
+    if step == 1 or all(name.lstrip("-−").isdecimal() for name in names):
+        return ""
+    return f" · every {step}{'nd' if step == 2 else 'rd' if step == 3 else 'th'}"
+
+
+def font_size(pixels_per_label: int | float) -> int:
+    """The size of tick labels: 15 where there is room, never below 10."""
+    return int(min(15, max(10, pixels_per_label * 0.75)))
+
+
+def token_axis(
+    role: str, names: Sequence[str], ticks: Sequence[str], texts: Sequence[str], *, size: int, dark: bool
+) -> dict[str, Any]:
+    """Layout of a category axis over unique `names`, with `texts` at `ticks`; `role` is "query" or "key"."""
+    return {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": list(names),
+        "tickmode": "array",
+        "tickvals": list(ticks),
+        "ticktext": list(texts),
+        "tickfont": {"size": size},
+        "title": {"text": role, "font": {"color": theme.palette(dark)[role], "size": 16}},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "ticklabelstandoff": 6,
+    }

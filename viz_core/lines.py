@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import _axes, theme
+from viz_core import labels as labels_module
+from viz_core import theme
 from viz_core._checks import check_axes, check_index, check_labels, check_weights
 
 MAX_LINES = 20_000
@@ -142,14 +143,14 @@ def _top_partners(weights: np.ndarray, heads: list[int], partners: list[str]) ->
 def _column(
     role: str, x: int, y: np.ndarray, labels: list[str], details: list[str], room: float, dark: bool
 ) -> go.Scatter:
-    step = max(1, -int(-_axes.SPACING // room))
+    step = max(1, -int(-labels_module.SPACING // room))
     return go.Scatter(
         x=np.full(len(labels), x),
         y=y,
         mode="markers+text",
         text=[label if i % step == 0 else "" for i, label in enumerate(labels)],
         textposition="middle left" if role == "query" else "middle right",
-        textfont={"size": _axes.font_size(room * step)},
+        textfont={"size": labels_module.font_size(room * step)},
         marker={"size": min(7, max(2, room / 3)), "color": theme.palette(dark)[role]},
         customdata=[[label, detail] for label, detail in zip(labels, details, strict=True)],
         hovertemplate=f"{role} <b>%{{customdata[0]}}</b>%{{customdata[1]}}<extra></extra>",
@@ -166,15 +167,15 @@ def _room(n_query: int, n_key: int) -> float:
 def _layout(
     queries: list[str], keys: list[str], room: float, dark: bool, title: str | None, note: str | None
 ) -> dict[str, Any]:
-    size = _axes.font_size(max(room, _axes.SPACING))
-    left, right = _axes.label_room(queries, size) + 36, _axes.label_room(keys, size) + 130
+    size = labels_module.font_size(max(room, labels_module.SPACING))
+    left, right = labels_module.label_room(queries, size) + 36, labels_module.label_room(keys, size) + 130
     rows, top = max(len(queries), len(keys)), 110 if title or note else 60
     height = max(rows * room, 160)
     p = theme.palette(dark)
     hidden = {"visible": False, "fixedrange": True}
     heading = {"xref": "x", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "yshift": 10}
     return {
-        "title": {**_axes.heading(title), "subtitle": {"text": note}},
+        "title": {**labels_module.heading(title), "subtitle": {"text": note}},
         "width": 420 + left + right,
         "height": height + top + 24,
         "margin": {"l": left, "r": right, "t": top, "b": 24},

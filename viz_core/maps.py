@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import _axes, theme
+from viz_core import labels, theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_length
 from viz_core.labels import escape
 
@@ -143,4 +143,4 @@ def _dressed(fig: go.Figure, shares: np.ndarray | None, dark: bool, title: str |
     theme.apply(fig, dark)
     fig.update_xaxes(title=names[0], zeroline=False)
     fig.update_yaxes(title=names[1], zeroline=False, scaleanchor="x", scaleratio=1)
-    return fig.update_layout(title=_axes.heading(title), width=_SIDE + 120, height=_SIDE)
+    return fig.update_layout(title=labels.heading(title), width=_SIDE + 120, height=_SIDE)

@@ -7,14 +7,12 @@ c = contrast(Side(lm, "the street was too wide ."), Side(lm, "the street was wid
 c.moved["encoder.self"]  # how far each head's pattern moved, [layer, head]
 """
 
-from models.contrast.aligned import Aligned, align
-from models.contrast.contrasted import Contrast, contrast
+from models.contrast.alignment import Aligned, align
+from models.contrast.comparison import Contrast, contrast, strip
 from models.contrast.knob import Knob
 from models.contrast.knobs import knobs
-from models.contrast.matched import match_heads, match_sides
-from models.contrast.side import Side
-from models.contrast.steps import at_step
-from models.contrast.strips import strip
+from models.contrast.matching import match_heads, match_sides
+from models.contrast.side import Side, at_step
 
 __all__ = [
     "Aligned", "Contrast", "Knob", "Side", "align", "at_step", "contrast", "knobs", "match_heads",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from models.contrast.side import Side
-from models.interventions.subject import Editing
+from models.interventions.editing import Editing
 from models.names import shortened
 from models.zoo.engine_model import EngineModel
 from models.zoo.model import Model

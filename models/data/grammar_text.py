@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.pairs import Split
-from models.data.grammar.simple import Direction
+from models.data.grammar.sentences import Direction
 from models.data.word_tokenizer import EOS, SPECIALS
 
 SEPARATOR = SPECIALS[EOS]

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.data.downloads import needed
-from models.data.encodings import AUTO
 from models.data.grammar import sample_pairs
-from models.data.text_files import read_text
+from models.data.text_files import AUTO, read_text
 
 GRAMMAR = "grammar"
 TEXT_SOURCES = (GRAMMAR, "tiny-shakespeare", "enwik8")

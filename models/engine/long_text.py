@@ -1,26 +1,68 @@
-"""Attention of long texts, exact and in blocks: no whole pattern is ever in memory.
-
-A text of n tokens has patterns of n x n cells a head, 4 GB at 32,768. Kept are q and k, n x d_head each; what
-is looked at is computed from them: a picture of the whole in at most `size` x `size` cells, a window at any
-magnification, one row, one column, the brightest pairs. The softmax of a row needs its largest score and
-the sum of its exponentials, two numbers a row, which the picture of the whole finds on its way (as
-FlashAttention does; Dao et al. 2022, section 3.1).
-"""
+"""Cells of a long pattern: the largest or the mean weight of many pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.engine.long_bias import Added
-from models.engine.long_cells import Measure, Pair, Picture, along, pooled
+from models.config import ModelConfig
+from models.engine import masks
 from models.engine.masks import Allowed
+from models.engine.position_scheme import Added
+from models.engine.trace import Trace
+
+Measure = Literal["largest", "mean"]
+
+
+class Pair(NamedTuple):
+    """A query and a key, by their positions, and the weight between them."""
+
+    query: int
+    key: int
+    weight: float
+
+
+class Picture(NamedTuple):
+    """A part of a pattern in cells of `tall` queries and `wide` keys, from query `q0` and key `k0` on.
+
+    cells: [row, column]; the last row and column may hold fewer.
+    """
+
+    cells: Float[Tensor, "row column"]
+    q0: int
+    k0: int
+    tall: int
+    wide: int
+
+
+def pooled(weights: Tensor, tall: int, wide: int, measure: Measure) -> Tensor:
+    """The largest or the mean weight of cells of `tall` rows and `wide` columns; the last may be smaller."""
+    return along(along(weights, wide, measure).T, tall, measure).T
+
+
+def along(values: Tensor, step: int, measure: Measure) -> Tensor:
+    """The largest or the mean of each `step` columns."""
+    if step == 1:
+        return values
+    whole = values.shape[1] // step * step
+    parts = [values[:, :whole].unflatten(1, (-1, step))] if whole else []
+    if whole < values.shape[1]:
+        parts.append(values[:, None, whole:])
+    return torch.cat([part.amax(2) if measure == "largest" else part.mean(2) for part in parts], dim=1)
+
+
+# Attention of long texts, exact and in blocks: no whole pattern is ever in memory.
+# A text of n tokens has patterns of n x n cells a head, 4 GB at 32,768. Kept are q and k, n x d_head each;
+# what is looked at is computed from them: a picture of the whole in at most `size` x `size` cells, a
+# window at any magnification, one row, one column, the brightest pairs. The softmax of a row needs its
+# largest score and the sum of its exponentials, two numbers a row, which the picture of the whole finds on
+# its way (as FlashAttention does; Dao et al. 2022, section 3.1).
 
 CELLS = 1 << 22
 """Cells of a pattern that are in memory at once: 16 MB."""
@@ -284,3 +326,42 @@ def _of_head(allowed: Tensor, head: int) -> Tensor:
 
 def _joined(parts: list[Rows]) -> Rows:
     return Rows(*(torch.cat(each) for each in zip(*parts, strict=True)))
+
+
+# A pass over a long text, of which q and k are kept and nothing else.
+
+
+class LongTrace(Trace):
+    """A pass over a long text: of each attention it keeps q and k, under an address like "decoder.0.self".
+
+    wanted: whether those of an address are kept. told: hears after each attention how many there were.
+    """
+
+    def __init__(
+        self,
+        wanted: Callable[[str], bool] = lambda address: True,
+        told: Callable[[int], None] = lambda n: None,
+    ) -> None:
+        super().__init__()
+        self.heads: dict[str, LongHeads] = {}
+        self.n_attended = 0
+        self._wanted, self._told = wanted, told
+
+    def record(self, address: str, tensor: Tensor) -> Tensor:
+        """Keeps nothing of what a short text's trace would hold."""
+        return tensor
+
+    def attend(self, address: str, heads: LongHeads, v: Tensor) -> Tensor:
+        """z of an attention, whose q and k are kept if they are wanted."""
+        z = heads.attend(v, lambda share: self._told(self.n_attended))
+        if self._wanted(address):
+            self.heads[address] = heads
+        self.n_attended += 1
+        self._told(self.n_attended)
+        return z
+
+
+def mask_in_parts(config: ModelConfig, n: int, *given: Tensor | None) -> masks.Allowed | None:
+    """A model's own mask over n tokens and those that were given, [1, _, query or 1, key], in parts."""
+    own = None if config.mask == "none" else masks.in_parts(config.mask, config.mask_argument, n)
+    return masks.both(own, *(masks.of_tensor(mask[0]) for mask in given if mask is not None))

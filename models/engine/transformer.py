@@ -1,4 +1,6 @@
-"""The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
+"""What goes in, as vectors: ids by their rows, vectors by a linear layer; what does not fit is said."""
+
+from functools import lru_cache
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -7,15 +9,56 @@ from torch.nn import functional as F
 
 from models.config import ModelConfig
 from models.engine import masks
-from models.engine.blocks import Sparse, paying
-from models.engine.cache import DecoderCache
-from models.engine.embedding import of_ids, of_vectors
-from models.engine.layers import OutputTransform, Stack, Stream
-from models.engine.long_trace import LongTrace, mask_in_parts
-from models.engine.own_mask import own_mask
+from models.engine.attention import DecoderCache
+from models.engine.layers import OutputTransform, SegmentMemory, Stack, Stream
+from models.engine.long_text import LongTrace, mask_in_parts
 from models.engine.position_scheme import has_bias
-from models.engine.segments import SegmentMemory
+from models.engine.sparse import Sparse, paying
 from models.engine.trace import Trace, check_one_prompt, within
+
+
+def of_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+    """Raises ValueError for an id outside the vocabulary."""
+    try:
+        return embedding(tokens)
+    except IndexError:
+        # PyTorch has looked already; only to say which token it was, look again.
+        outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
+        raise ValueError(
+            f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
+            f"ids go from 0 to {embedding.num_embeddings - 1}"
+        ) from None
+
+
+def of_vectors(vectors: Tensor, embedding: nn.Linear) -> Tensor:
+    """Raises ValueError for vectors of another size than the layer takes."""
+    if vectors.dim() != 3 or vectors.shape[2] != embedding.in_features:
+        raise ValueError(
+            f"input of shape {list(vectors.shape)} does not fit input_channels={embedding.in_features}; "
+            f"give vectors [batch, position, {embedding.in_features}]"
+        )
+    return embedding(vectors)
+
+
+# The mask that a model always wears.
+
+
+def own_mask(config: ModelConfig, n: int, device: torch.device) -> Tensor:
+    """The config's mask over n tokens [batch or 1, head or 1, n, n], True = may attend."""
+    if torch.compiler.is_exporting():
+        # A graph for all lengths knows none, and keeps nothing; no mask changes where a text goes on.
+        whole = masks.named(config.mask, config.mask_argument, config.max_len)
+        return whole[..., :n, :n].to(device)
+    return _named(config.mask, config.mask_argument, n, device)
+
+
+@lru_cache(maxsize=8)
+def _named(name: str, argument: str, n: int, device: torch.device) -> Tensor:
+    """A mask is the same for every batch of a training run: make it once."""
+    return masks.named(name, argument, n).to(device)
+
+
+# The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder.
 
 Tokens = Int[Tensor, "batch position"]
 Logits = Float[Tensor, "batch position vocab"]

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from models.findings.declared import BarFilm, Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import BarFilm, Chart, Film, Finding, Number, Outcome, Parameter, Tell
 
 __all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
 

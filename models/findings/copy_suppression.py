@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.texts import longest
-from models.interventions.direct import summed
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import longest
+from models.interventions.head_paths import summed
 from models.scores.intervals import wilson
 from models.zoo.model import Model
 

@@ -9,10 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.blanking import BLANKS, asked_of, classifies, effects, probabilities
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.ranks import kendall
-from models.findings.texts import is_word, own_texts, readings
+from models.findings.attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import is_word, own_texts, readings
 from models.zoo.model import Model
 
 MOST_APART = 0.693

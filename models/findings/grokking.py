@@ -5,11 +5,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks.modular_addition import POWERS, ModularAddition, powers
-from models.findings.declared import BarFilm, Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.shipped_runs import run_of, snapshots, validated
+from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 from models.zoo import load_model
-from models.zoo.cards import SHIPPED
+from models.zoo.folders import SHIPPED
 
 NAME = "grokking"
 KNOWN = 0.05

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")

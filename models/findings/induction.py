@@ -9,8 +9,8 @@ from torch import Tensor
 
 from models.data.tasks import IGNORED, Batch, generator_of
 from models.data.tasks.induction import Induction
-from models.findings.declared import Chart, Film, Finding, Number, Outcome, Parameter, Tell
-from models.findings.shipped_runs import run_of, snapshots, validated
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 
 ONE, TWO = "depth/1", "depth/2"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from models.files import write_json
-from models.findings import pruned
+from models.findings import pruning
 
-MAKERS: dict[str, Callable[[], dict[str, Any]]] = {"pruning": pruned.made}
+MAKERS: dict[str, Callable[[], dict[str, Any]]] = {"pruning": pruning.made}
 """What gives the content of each finding's file, which lies beside the finding under its name."""
 
 

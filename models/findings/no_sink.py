@@ -12,11 +12,11 @@ from models.config import Normalizer
 from models.data.tasks import Batch, generator_of
 from models.data.tasks.back_copy import VOWELS
 from models.engine.trace import Trace
-from models.findings.declared import Chart, Film, Finding, Number, Outcome, Parameter, Tell
-from models.findings.shipped_runs import run_of, snapshots, validated
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import run_of, snapshots, validated
 from models.zoo import load_model
-from models.zoo.cards import SHIPPED
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
+from models.zoo.folders import SHIPPED
 
 NAMES = {"softmax": "softmax", "softmax-plus-one": "softmax plus one", "sigmoid": "sigmoid"}
 _EARLY = 4

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.texts import is_word, readings, reads_english, sentences
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import is_word, readings, reads_english, sentences
 from models.zoo.model import Model
 
 

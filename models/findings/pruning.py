@@ -1,13 +1,187 @@
-"""Pruning heads: how few a translator needs, and which, as gates with an L0 penalty found them."""
+"""Hard concrete gates on heads, whose number of open ones can be learnt (Louizos et al. 2018, section 2.2).
 
+A gate draws u from 0 to 1, takes s = sigmoid((log u - log(1 - u) + log alpha) / TEMPERATURE), stretches it to
+LOW..HIGH and cuts what lies outside of 0..1. So it is 0, and 1, with probabilities of their own, and between
+them its gradient flows. The expected number of gates that are not 0, the L0 norm, is a sum of sigmoids.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from models.data.grammar_text import held_out
+from models.data.tasks import generator_of
 from models.files import read_json
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.gates import Kept, n_kept
-from models.findings.pruned import Quality, quality
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.training.evaluation import translation_scores
 from models.zoo import load_model
+from models.zoo.engine_model import Translator
+
+TEMPERATURE = 0.33
+LOW, HIGH = -0.1, 1.1
+OPEN = 2.0
+"""log alpha before anything is learnt: a gate is then open 95 times in 100 or more."""
+Kept = dict[str, list[int]]
+"""The heads that are left of each attention, by address such as "encoder.0.self"."""
+Values = Float[Tensor, "#row attention head"]
+
+
+class Gates(nn.Module):
+    """A gate for each head of some attentions, in the order of `addresses`."""
+
+    def __init__(self, addresses: list[str], n_heads: int) -> None:
+        super().__init__()
+        self.addresses = addresses
+        self.log_alpha = nn.Parameter(torch.full((len(addresses), n_heads), OPEN))
+
+    def forward(self, n_rows: int, generator: torch.Generator) -> Values:
+        """Drawn gates, anew for each row of a batch."""
+        u = torch.rand((n_rows, *self.log_alpha.shape), generator=generator)
+        return stretched((u.logit(eps=1e-6) + self.log_alpha) / TEMPERATURE)
+
+    def open(self) -> Float[Tensor, "attention head"]:
+        """The probability that a gate is not 0."""
+        return (self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH)).sigmoid()
+
+    def kept(self) -> Kept:
+        """The heads whose gates are rather not 0."""
+        likely = self.open() > 0.5
+        return {address: likely[at].nonzero().flatten().tolist() for at, address in enumerate(self.addresses)}
+
+
+def stretched(x: Tensor) -> Tensor:
+    """sigmoid(x), stretched and cut."""
+    return (x.sigmoid() * (HIGH - LOW) + LOW).clamp(0, 1)
+
+
+def values_of(kept: Kept, n_heads: int) -> Values:
+    """Gates that are 1 for the heads kept and 0 for all others."""
+    heads = torch.arange(n_heads)
+    return torch.stack([torch.isin(heads, torch.tensor(left)) for left in kept.values()])[None].float()
+
+
+def n_kept(kept: Kept) -> int:
+    """How many heads are left in all."""
+    return sum(map(len, kept.values()))
+
+
+@contextmanager
+def gated(projections: Mapping[str, nn.Module], values: Values) -> Iterator[None]:
+    """Inside, what each head hands to its attention's projection is multiplied by its gate.
+
+    projections: `Model.projections`, as many and in the order of the attentions of `values`.
+    """
+    hooks = [
+        module.register_forward_pre_hook(partial(_multiply, values[:, at]))
+        for at, module in enumerate(projections.values())
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _multiply(gates: Float[Tensor, "#row head"], module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
+    z = given[0].unflatten(-1, (gates.shape[-1], -1))  # [row, query, head, d_head]
+    return ((z * gates[:, None, :, None]).flatten(-2),)
+
+
+# A translator that learns which of its heads it can do without, while it goes on translating.
+
+STEPS, SETTLING = 600, 200
+"""Steps with drawn gates, and those after them in which each gate is 0 or 1."""
+BATCH, RATE, GATE_RATE, SEED = 64, 1e-3, 0.05, 0
+SENTENCES = 1_000
+MODEL = "translator"
+PENALTIES = (0.001, 0.003, 0.006, 0.01, 0.018, 0.03, 0.06)
+"""Nats that an open gate costs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quality:
+    """Shares of held-out sentences that are right as a whole, and of those with pronouns where these are."""
+
+    translation: float
+    pronoun: float
+
+
+def quality(lm: Translator, sentences: int, kept: Kept | None = None) -> Quality:
+    """How well it translates held-out sentences, with these heads alone where they are given."""
+    heads = kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
+    with gated(lm.projections(), values_of(heads, lm.config.n_heads)):
+        ways, pronoun = translation_scores(lm.model, lm.task.words, held_out(sentences))
+    return Quality(translation=ways["all"], pronoun=pronoun)
+
+
+def prune(
+    lm: Translator,
+    penalty: float,
+    *,
+    steps: int = STEPS,
+    settling: int = SETTLING,
+    batch_size: int = BATCH,
+    gate_rate: float = GATE_RATE,
+) -> tuple[Translator, Kept]:
+    """The model after training on with gates, each of which costs `penalty` nats while it is open.
+
+    The loss is that of translating alone, and the expected number of open gates times the penalty.
+    """
+    pruned = deepcopy(lm)
+    projections, n_heads = pruned.projections(), lm.config.n_heads
+    gates, generator = Gates(list(projections), n_heads), generator_of(SEED, 0)
+    weights = list(pruned.model.parameters())
+    groups: list[dict[str, Any]] = [{"params": weights}, {"params": [gates.log_alpha], "lr": gate_rate}]
+    optimizer = torch.optim.Adam(groups, lr=RATE)
+    batches = lm.task.batches(SEED + 1, batch_size)
+    pruned.model.train()
+    for step in range(steps + settling):
+        batch = next(batches)
+        drawn = step < steps
+        values = gates(len(batch), generator) if drawn else values_of(gates.kept(), n_heads)
+        with gated(projections, values):
+            loss = lm.task.losses(pruned.model, batch)["translation"]
+        if drawn:
+            loss = loss + penalty * gates.open().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.param_groups[0]["lr"] = RATE * (1 - step / (steps + settling))
+        optimizer.step()
+    pruned.model.eval()
+    return pruned, gates.kept()
+
+
+def found(lm: Translator, penalty: float) -> dict[str, Any]:
+    """What one penalty leaves: the heads, and the quality with them, trained on and merely cut."""
+    pruned, kept = prune(lm, penalty)
+    trained, cut = quality(pruned, SENTENCES, kept), quality(lm, SENTENCES, kept)
+    return {"penalty": penalty, "kept": kept, "trained": vars(trained), "cut": vars(cut)}
+
+
+def made() -> dict[str, Any]:
+    """What ships: the quality of the whole translator, and of what each penalty leaves of it."""
+    torch.set_num_threads(1)  # the same numbers on any machine of this kind
+    lm = load_model(MODEL)
+    whole = vars(quality(lm, SENTENCES))
+    return {
+        "model": MODEL,
+        "sentences": SENTENCES,
+        "whole": whole,
+        "penalties": [found(lm, penalty) for penalty in PENALTIES],
+    }
+
+
+# Pruning heads: how few a translator needs, and which, as gates with an L0 penalty found them.
 
 RESULT = Path(__file__).with_suffix(".json")
 FAMILIES = ("encoder.self", "decoder.self", "decoder.cross")

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.data.tasks.needle import ASKED, STOP, Needle
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.texts import readings
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import readings
 from models.zoo.model import Model
 
 RETRIEVES = 0.1

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.tasks import Reading
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.texts import longest
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import longest
 from models.zoo.model import Model
 
 _TIMES = 3

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.grammar import Pair, sample_pairs
-from models.data.grammar.syntax import RELATIONS, Dependency, dependencies
-from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.findings.texts import is_word, known_readings, reads_english
+from models.data.grammar.annotations import RELATIONS, Dependency, dependencies
+from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.sources import is_word, known_readings, reads_english
 from models.zoo.model import Attention, Model
 
 PUBLISHED = {

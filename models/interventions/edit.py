@@ -1,16 +1,377 @@
-"""An edit: a place, and what is done to the values there."""
+"""An edit: a place in a pass, and what is done to the values there; read from a line of text and written as one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, ClassVar, TypeVar
 
-from models.interventions.change import Change, read_change
-from models.interventions.place import Place
-from models.names import shortened
+import torch
+from torch import Tensor
 
-MOST = 200
+from models.names import nearest, shortened
+
+MOST_NUMBER = 99_999
+MOST_NUMBERS = 4_096
+"""Numbers of one list: more fit no screen, and lines of text name many of them with few characters."""
+
+
+def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
+    """The numbers of "2,5-7", in order, each once; None for "all". Raises ValueError for other words."""
+    if text.strip() == "all":
+        return None
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,5})(?:\s*-\s*([0-9]{1,5}))?\s*", part)
+        if match is None or int(match[1]) > int(match[2] or match[1]):
+            raise ValueError(f"{what} {text.strip()[:40]!r} is no list of whole numbers; write such as 2,5-7")
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(found) + len(numbers) > MOST_NUMBERS:
+            raise ValueError(f"{what} names more than {MOST_NUMBERS:,} numbers; name fewer, or write all")
+        found.update(numbers)
+    return tuple(sorted(found))
+
+
+def write_numbers(numbers: tuple[int, ...]) -> str:
+    """The shortest such list of increasing numbers."""
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    return ",".join(_written(run) for run in runs)
+
+
+def named_numbers(numbers: Collection[int]) -> str:
+    """Numbers as a sentence has them: "0 to 5", or "3, 7 and 11" where some between are missing."""
+    first, *_, last = ordered = [min(numbers), *sorted(numbers)]
+    if last - first == len(numbers) - 1:
+        return f"{first} to {last}"
+    return f"{', '.join(map(str, ordered[1:-1]))} and {last}"
+
+
+def _written(run: list[int]) -> str:
+    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))
+
+
+def read_texts(words: str, example: str) -> tuple[str, ...]:
+    """The texts of "one" "another". Raises ValueError for other words, and for an empty text."""
+    found, decoder, rest = [], json.JSONDecoder(), words.strip()
+    while rest:
+        try:
+            text, end = decoder.raw_decode(rest) if rest[0] == '"' else (None, 0)
+        except json.JSONDecodeError:
+            text, end = None, 0
+        if text is None:
+            raise ValueError(f"{shortened(rest)!r} is no text in double quotes; write such as {example}")
+        found.append(text)
+        rest = rest[end:].strip()
+    return tuple(found)
+
+
+def write_texts(texts: tuple[str, ...]) -> str:
+    """The same texts, in quotes."""
+    return " ".join(json.dumps(text, ensure_ascii=False) for text in texts)
+
+
+def check_texts(texts: tuple[str, ...], example: str) -> None:
+    """Raises ValueError where there is no text, or an empty one, or one that nobody can write."""
+    if not texts or any(not isinstance(text, str) or not text.strip() for text in texts):
+        raise ValueError(f"a text to take values from is empty; write such as {example}")
+    for text in texts:
+        if re.search(r"[\ud800-\udfff]", text):  # JSON can say them
+            raise ValueError(
+                f"a text to take values from holds half of a character; write whole ones, such as {example}"
+            )
+
+
+_SHORT = {"self": "self.z", "cross": "cross.z", "ff": "ff.out"}
+"""What a sublayer alone stands for."""
+_OF_HEADS = ("q", "k", "v", "z", "pattern")
+PARTS = (
+    *(f"{kind}.{name}" for kind in ("self", "cross") for name in (*_OF_HEADS, "out")),
+    *(f"ff.{name}" for name in ("pre", "post", "out")),
+    *(f"resid_{name}" for name in ("pre", "self", "cross", "post")),
+)
+"""What of a layer can be edited."""
+_ADDRESS = re.compile(r"(encoder|decoder)\.(?:([0-9]{1,4})(?:\.([a-z_.]+))?|(embed|norm))")
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address as a trace has it, or that of a layer; heads and positions, in order, None for all.
+
+    Raises ValueError for an address that no model has, and for heads where there are none.
+    """
+
+    address: str
+    heads: tuple[int, ...] | None = None
+    at: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        match = _ADDRESS.fullmatch(self.address)
+        if match is None:
+            raise ValueError(
+                f"{shortened(self.address)!r} is no address; write stack, layer and part, such as "
+                "encoder.0.self or decoder.1.ff"
+            )
+        part = match[3]
+        if part is not None:
+            part = _SHORT.get(part, part)
+            if part not in PARTS:
+                raise ValueError(f"{shortened(part)!r} of a layer cannot be edited; {nearest(part, PARTS)}")
+            object.__setattr__(self, "address", f"{match[1]}.{int(match[2])}.{part}")
+        elif match[2] is not None:
+            object.__setattr__(self, "address", f"{match[1]}.{int(match[2])}")
+        for name, what in (("heads", "head"), ("at", "position")):
+            numbers = getattr(self, name)
+            if numbers is not None:
+                object.__setattr__(self, name, _checked(numbers, what))
+        if self.heads is not None and self.kind not in ("heads", "pattern"):
+            raise ValueError(f"{self.short} has no heads of its own; leave heads out")
+
+    @classmethod
+    def read(cls, text: str) -> Place:
+        """The place that a line names. Raises ValueError."""
+        address, *words = text.split() or [""]
+        end = words.index("at") if "at" in words else len(words)
+        heads, at = words[:end], words[end:]
+        if not address or (heads and heads[0] != "heads") or len(heads) == 1 or len(at) == 1:
+            raise ValueError(
+                f"{shortened(text.strip(), 80)!r} names no place; write such as "
+                "encoder.0.self heads 2,5 at 4-6"
+            )
+        return cls(address, *(_numbers(*part) if part else None for part in (heads, at)))
+
+    def __str__(self) -> str:
+        heads = "" if self.heads is None else f" heads {write_numbers(self.heads)}"
+        return f"{self.short}{heads}" + ("" if self.at is None else f" at {write_numbers(self.at)}")
+
+    @property
+    def short(self) -> str:
+        """The address as it is written."""
+        for short, whole in _SHORT.items():
+            if self.address.endswith(f".{whole}"):
+                return self.address.removesuffix(whole) + short
+        return self.address
+
+    @property
+    def kind(self) -> str:
+        """What is there: "heads" [head, position, channel], a "pattern" [head, query, key], a "stream"
+        [position, channel], or a whole "layer".
+        """
+        *_, last = self.address.split(".")
+        if last.isdigit():
+            return "layer"
+        if last == "pattern":
+            return last
+        return "heads" if last in _OF_HEADS else "stream"
+
+    @property
+    def side(self) -> str:
+        """The stack that it is in."""
+        return self.address.split(".")[0]
+
+    @property
+    def keys_side(self) -> str:
+        """The stack whose tokens are the keys of an attention here."""
+        return "encoder" if ".cross." in self.address else self.side
+
+    @property
+    def positions_of(self) -> str:
+        """The stack whose tokens its positions count."""
+        return self.keys_side if self.address.endswith((".k", ".v")) else self.side
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The addresses of a trace where it acts."""
+        if self.kind == "layer":
+            return (f"{self.address}.resid_pre", f"{self.address}.resid_post")
+        return (self.address,)
+
+    def check_address(self, known: Collection[str], name: str) -> None:
+        """Raises ValueError where a model of this name does not compute what is at these addresses."""
+        if set(self.needed) <= set(known):
+            return
+        if not known:
+            raise ValueError(f"{self.short}: nothing in {name!r} can be edited; open another model")
+        sides = sorted({address.split(".")[0] for address in known} & {"encoder", "decoder"})
+        if self.side not in sides:
+            raise ValueError(f"{self.short}: {name!r} has no {self.side}; its stack is {' and '.join(sides)}")
+        layers = {int(a.split(".")[1]) for a in known if re.match(rf"{self.side}\.[0-9]+\.", a)}
+        layer = self.address.split(".")[1]
+        if layer.isdigit() and int(layer) not in layers:
+            missing = f"no layer {layer}" if int(layer) > max(layers) else f"nothing to edit in layer {layer}"
+            raise ValueError(
+                f"{self.short}: the {self.side} of {name!r} has {missing}; give {named_numbers(layers)}"
+            )
+        at = f"{self.side}.{layer}."
+        here = [part for part in PARTS if f"{at}{part}" in known]
+        raise ValueError(
+            f"{self.short}: this is not computed, or not seen, in {name!r}; of the layer it has "
+            f"{', '.join(here) or 'nothing to edit'}"
+        )
+
+    def check_heads(self, n_heads: int, n_key_heads: int) -> None:
+        """Raises ValueError for a head that an attention of so many has not."""
+        grouped = self.address.endswith((".k", ".v")) and n_key_heads < n_heads
+        most = n_key_heads if grouped else n_heads
+        strange = [head for head in self.heads or () if head >= most]
+        if not strange:
+            return
+        if grouped:
+            raise ValueError(
+                f"{self}: head {strange[0]} is not there, since {n_heads} query heads share "
+                f"{n_key_heads} key heads, and k and v have these; give 0 to {most - 1}"
+            )
+        raise ValueError(f"{self}: head {strange[0]} is not there; give 0 to {most - 1}")
+
+    def check_positions(self, tokens: int) -> None:
+        """Raises ValueError for a position beyond the tokens that are read."""
+        strange = [position for position in self.at or () if position >= tokens]
+        if strange:
+            raise ValueError(
+                f"{self}: position {strange[0]} is beyond the {tokens} tokens of the {self.positions_of}; "
+                f"give 0 to {tokens - 1}"
+            )
+
+
+def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:
+    """The numbers in order, each once. Raises ValueError for what is no whole number, and for none."""
+    for number in numbers:
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_NUMBER:
+            raise ValueError(f"{number!r} is no {what}; give whole numbers from 0 on")
+    if not numbers:
+        raise ValueError(f"no {what} is given; name at least one, or leave them out for all")
+    return tuple(sorted(set(numbers)))
+
+
+def _numbers(what: str, *words: str) -> tuple[int, ...] | None:
+    return read_numbers(" ".join(words), what)
+
+
+EVERYWHERE = ("heads", "pattern", "stream")
+REFERENCE = "reference"
+"""The texts that a model brings with it, to take means over."""
+
+
+@dataclass
+class Seen:
+    """What of the pass, and of other texts, a change may look at where it acts.
+
+    others: the values at the same address in the texts that it asked for, in their order. open: which keys
+    each query may look at, [head or 1, query, key], for patterns. entering: the stream that entered the
+    layer. named: whether the positions were named one by one, not left out for all; rows: those that are
+    edited. place: for sentences.
+    """
+
+    place: str
+    others: list[Tensor] = field(default_factory=list)
+    open: Tensor | None = None
+    entering: Tensor | None = None
+    rows: tuple[int, ...] | None = None
+
+
+class Change(ABC):
+    """One kind of change: a frozen dataclass whose fields are what follows its word in a line.
+
+    word: what a line calls it. places: the kinds of places that it fits. example, meaning: for pages.
+    """
+
+    word: ClassVar[str]
+    places: ClassVar[tuple[str, ...]] = EVERYWHERE
+    example: ClassVar[str]
+    meaning: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def read(cls, words: str) -> Change:
+        """The change of what follows the word in a line. Raises ValueError."""
+
+    @property
+    def words(self) -> str:
+        """What follows the word in a line, so that `read` gives the same."""
+        return ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Other texts whose values it takes."""
+        return ()
+
+    @property
+    def of_reference(self) -> bool:
+        """Whether it takes values of the model's own reference texts, after those of `texts`."""
+        return False
+
+    @property
+    def aligned(self) -> bool:
+        """Whether each position takes the value of the same position of another text."""
+        return False
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The keys that it names."""
+        return ()
+
+    @abstractmethod
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        """The new values, of the same shape, for all heads and positions; the edit's own are taken of it."""
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.words}".strip()
+
+
+KINDS: dict[str, type[Change]] = {}
+"""Every kind of change by its word."""
+Kind = TypeVar("Kind", bound=type[Change])
+
+
+def register(kind: Kind) -> Kind:
+    """Enters a kind of change under its word."""
+    KINDS[kind.word] = kind
+    return kind
+
+
+def read_change(text: str) -> Change:
+    """The change that a line names. Raises ValueError."""
+    from models.interventions import kinds  # noqa: F401 (every kind registers itself)
+
+    word, _, rest = text.strip().partition(" ")
+    if word not in KINDS:
+        raise ValueError(f"{shortened(word)!r} is no change; {nearest(word, KINDS)}")
+    return KINDS[word].read(rest.strip())
+
+
+def nothing_more(word: str, words: str) -> None:
+    """Raises ValueError where something follows a word that stands alone."""
+    if words:
+        raise ValueError(f"{word!r} is followed by {shortened(words)!r}; leave that out")
+
+
+def open_keys(value: Tensor, seen: Seen) -> Tensor:
+    """Which keys each query may look at, [head, query, key]."""
+    allowed = value > 0 if seen.open is None else seen.open
+    return allowed.expand_as(value)
+
+
+def only_where_open(made: Tensor, value: Tensor, seen: Seen, wanted: Tensor) -> Tensor:
+    """`made` in the rows that may look at all that is `wanted` of them, elsewhere what was there.
+
+    Raises ValueError where such a row was named.
+    """
+    hidden = wanted & ~open_keys(value, seen)
+    refused = hidden.any(dim=-1, keepdim=True)  # [head, query, 1]
+    rows = sorted(set(refused[..., 0].nonzero()[:, -1].tolist()) & set(seen.rows or ()))
+    if rows:
+        key = int(hidden[:, rows[0]].any(dim=0).nonzero()[0])
+        raise ValueError(
+            f"{seen.place}: position {rows[0]} may not look at position {key}, which its mask hides; choose "
+            "another key, or another row"
+        )
+    return torch.where(refused, value, made)
+
+
+MOST_EDITS = 200
 """Edits of one pass."""
 
 
@@ -68,7 +429,7 @@ def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
     given = (
         edits.splitlines() if isinstance(edits, str) else [edits] if isinstance(edits, Edit) else list(edits)
     )
-    if len(given) > MOST:
-        raise ValueError(f"{len(given)} edits are too many for one pass; give at most {MOST}")
+    if len(given) > MOST_EDITS:
+        raise ValueError(f"{len(given)} edits are too many for one pass; give at most {MOST_EDITS}")
     lines = [line for line in given if isinstance(line, Edit) or str(line).strip()]
     return [line if isinstance(line, Edit) else Edit.read(line) for line in lines]

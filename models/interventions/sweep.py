@@ -6,24 +6,242 @@ output projection (heads) or a layer (the stream). So one pass of so many rows d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from math import inf
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from models.data.tasks import Example, Reading
-from models.interventions.applied import before_the_same_answer
-from models.interventions.rows import Change, Job, changing
-from models.interventions.score import scores_of
-from models.interventions.subject import Heads, Subject
-from models.interventions.target import Target
+from models.data.tasks import IGNORED, Example, Reading
+from models.interventions.editing import Heads, Subject, before_the_same_answer
+from models.names import shortened
+
+Change = Callable[[Tensor], Tensor]
+"""What a row [position, channel] becomes."""
+_ROWS: ContextVar[object] = ContextVar("rows", default=None)
+
+
+class Job(NamedTuple):
+    """One row: what of it is changed, where it enters the module of an address, or leaves it."""
+
+    address: str
+    change: Change
+
+
+@contextmanager
+def changing(
+    modules: Mapping[str, nn.Module], jobs: Sequence[Job], *, leaving: bool = False
+) -> Iterator[None]:
+    """Within it, one pass of this thread over a batch is changed: row i by job i.
+
+    modules: by address, in the order of computation; a module that stands at several is called once for each.
+    leaving: where they leave the module, else where they enter it.
+    """
+    rows: dict[str, list[tuple[int, Change]]] = {}
+    for row, job in enumerate(jobs):
+        rows.setdefault(job.address, []).append((row, job.change))
+    of_module: dict[int, list[str]] = {}
+    for address, module in modules.items():
+        of_module.setdefault(id(module), []).append(address)
+    mine = object()
+    with ExitStack() as opened:
+        for module in {id(module): module for module in modules.values()}.values():
+            hooks = _Hooks(mine, iter(of_module[id(module)]), rows, len(jobs))
+            if leaving:
+                handle = module.register_forward_hook(hooks.leaving)
+            else:
+                handle = module.register_forward_pre_hook(hooks.entering, with_kwargs=True)
+            opened.callback(handle.remove)
+        token = _ROWS.set(mine)
+        try:
+            yield
+        finally:
+            _ROWS.reset(token)
+
+
+class _Hooks(NamedTuple):
+    """The hooks of one module; they leave alone what other threads send through it."""
+
+    mine: object
+    addresses: Iterator[str]
+    rows: dict[str, list[tuple[int, Change]]]
+    n_rows: int
+
+    def entering(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        asked = self._asked()
+        if not asked:
+            return None
+        if given:
+            return (self._changed(given[0], asked), *given[1:]), named
+        return given, named | {"hidden_states": self._changed(named["hidden_states"], asked)}
+
+    def leaving(self, module: nn.Module, given: Any, made: Any) -> Any:
+        asked = self._asked()
+        if not asked:
+            return None
+        if isinstance(made, Tensor):
+            return self._changed(made, asked)
+        return (self._changed(made[0], asked), *made[1:])
+
+    def _asked(self) -> list[tuple[int, Change]]:
+        return self.rows.get(next(self.addresses), []) if _ROWS.get() is self.mine else []
+
+    def _changed(self, whole: Tensor, asked: list[tuple[int, Change]]) -> Tensor:
+        made = whole.clone()
+        each = made.view(self.n_rows, -1, made.shape[-1])
+        for row, change in asked:
+            each[row] = change(each[row])
+        return made
+
+
+RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, loss, or score"
+_NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "loss": 0, "score": 0}
+"""How many outputs each kind names."""
+_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at ([0-9]+))?")
+_WHOLE = ("loss", "score")
+"""Those of no position alone."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One number, in a line.
+
+    "probability of 7 at 3": the probability of output 7 at position 3. "logit of 7 at 3": its logit. "logits
+    7-5 at 3": the logit of output 7 less that of 5. "kl at 3": KL(before || after) of the probabilities
+    there, in nats. "loss": the mean cross-entropy, in nats, of each token that the model writes, given those
+    before it. "score": the share of right answers in held-out examples of the task, in place of the text.
+    """
+
+    kind: str
+    outputs: tuple[int, ...] = ()
+    at: int = 0
+
+    @classmethod
+    def read(cls, line: str) -> Target:
+        """The target of a line. Raises ValueError."""
+        match = _LINE.fullmatch(" ".join(line.split()))
+        if match is not None:
+            outputs = tuple(int(number) for number in match.groups()[1:3] if number is not None)
+            if len(outputs) == _NUMBERS[match[1]] and (match[4] is None) == (match[1] in _WHOLE):
+                return cls(match[1], outputs, int(match[4] or 0))
+        raise ValueError(f"{shortened(line)!r} is nothing to look at; write {RULE}")
+
+    def __str__(self) -> str:
+        if self.kind in _WHOLE:
+            return self.kind
+        named = " " + "-".join(map(str, self.outputs)) if self.outputs else ""
+        return f"{self.kind}{named} at {self.at}"
+
+    @property
+    def position(self) -> int | None:
+        """The only position whose logits it needs; None for all."""
+        return None if self.kind in _WHOLE else self.at
+
+    def check(self, reading: Reading, n_positions: int, n_outputs: int) -> None:
+        """Raises ValueError for a position or an output that is not there, a loss where none is asked, and a
+        score, which is of other texts.
+        """
+        if self.kind == "score":
+            raise ValueError("score is of held-out examples and not of this text; choose another")
+        if self.kind == "loss":
+            if "decoder" not in reading.tokens or len(_written(reading)) < 2:
+                raise ValueError("loss is of what a decoder writes after its first token; choose another")
+            return
+        if self.at >= n_positions:
+            raise ValueError(f"{self}: position {self.at} has no output; give 0 to {n_positions - 1}")
+        for output in self.outputs:
+            if output >= n_outputs:
+                raise ValueError(f"{self}: output {output} is not there; give 0 to {n_outputs - 1}")
+
+    def values(
+        self, logits: Float[Tensor, "row _ output"], plain: Float[Tensor, "_ output"], reading: Reading
+    ) -> Float[Tensor, " row"]:
+        """The number in each row, from the logits at `position` alone, or at all; plain: without edits."""
+        logits, plain = logits.double(), plain.double()
+        if self.kind == "loss":
+            written = _written(reading).to(logits.device)[1:]
+            each = cross_entropy(
+                logits[:, :-1].flatten(0, 1), written.repeat(len(logits)), reduction="none"
+            )  # fmt: skip
+            return each.view(len(logits), -1).mean(dim=1)
+        here = logits[:, 0]
+        if self.kind == "logits":
+            return here[:, self.outputs[0]] - here[:, self.outputs[1]]
+        if self.kind == "logit of":
+            return here[:, self.outputs[0]]
+        after = here.log_softmax(dim=-1)
+        if self.kind == "kl":
+            before = plain[0].log_softmax(dim=-1)
+            differs = (before - after).where(before > -inf, 0)  # what can never be said moves nothing
+            return (before.exp() * differs).sum(dim=-1).clamp(min=0)
+        return after[:, self.outputs[0]].exp()
+
+
+def _written(reading: Reading) -> Tensor:
+    return reading.inputs[-1][0]
+
+
+Told = Callable[[float], object]
+
+
+@runtime_checkable
+class Examined(Protocol):
+    """A model that knows held-out examples of its task, and reads a batch of one."""
+
+    name: str
+
+    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
+    def examples(self) -> Sequence[Example]: ...
+
+
+def scores_of(
+    model: Examined, modules: Mapping[str, nn.Module], jobs: Sequence[Job], told: Told, *, most_tokens: int
+) -> list[float]:
+    """The share of all asked answers that are right: without any edit, then with each alone.
+
+    The right words stand before each answer, so greedy writing gets the same examples right throughout.
+    Batched: each example is read in as many rows as there are edits. Raises ValueError where no examples are
+    known.
+    """
+    examples = model.examples()
+    if not examples:
+        raise ValueError(
+            f"{model.name!r} brings no held-out examples with answers, so it has no score; choose another"
+        )
+    right = torch.zeros(1 + len(jobs), dtype=torch.long)
+    for number, example in enumerate(examples):
+        told(number / len(examples))
+        right += _right(model, example, modules, jobs, most_tokens)
+    asked = sum(int((targets != IGNORED).sum()) for _, targets in examples)
+    return (right.double() / asked).tolist()
+
+
+def _right(
+    model: Examined, example: Example, modules: Mapping[str, nn.Module], jobs: Sequence[Job], most_tokens: int
+) -> Int[Tensor, " row"]:
+    """How many answers of an example are right: without any edit, then with each."""
+    reading, targets = example
+    asked = targets != IGNORED
+    n_rows = max(1, most_tokens // max(read.shape[1] for read in reading.inputs))
+    rows = [model.logits(reading, 1, None)]
+    for first in range(0, len(jobs), n_rows):
+        part = jobs[first : first + n_rows]
+        with changing(modules, part):
+            rows.append(model.logits(reading, len(part), None))
+    best = torch.cat([logits[:, asked].argmax(dim=-1) for logits in rows])
+    return (best == targets[asked]).sum(dim=1)
+
 
 MOST_TOKENS = 1_024
 """Tokens of a batch, all rows together; enough for all cores, and few enough to be stopped."""
 CHANGES = ("zero", "mean")
-Told = Callable[[float], object]
 
 
 @runtime_checkable

@@ -1,8 +1,10 @@
-"""The export of a run: weights and card as the zoo reads them, its numbers as a table, its config."""
+"""The file formats that a run is exported in: our own, that of transformers, and ONNX."""
+
+from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,18 +15,209 @@ import torch
 
 from models.config import ModelConfig
 from models.data.downloads import SOURCES
+from models.data.grammar import showcase
+from models.data.grammar_text import held_out
 from models.data.tasks import Task
 from models.data.tasks.mnist import Mnist
+from models.data.tasks.sentence_pairs import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
+from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
-from models.files import write_json, write_whole
+from models.files import write_json, write_whole, writing
+from models.names import nearest
 from models.runs.folder import RunFolder
-from models.runs.formats import write_format
+from models.runs.recipes import examples_of
 from models.runs.results import changed_words, history_of
-from models.runs.translator_card import make_card, measures
 from models.training.config import RunConfig, run_config
+from models.training.evaluation import evaluate, look
 from models.training.snapshots import snapshot
-from models.zoo.run_folders import Which
+from models.zoo.files import write_model
+from models.zoo.folders import CARD, Which
+
+Writer = Callable[[Task, Transformer, dict[str, Any], Path, str], Path]
+README = "README.md"
+"""What another program has to know of the files, in words."""
+
+
+def write_format(
+    kind: str, task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str
+) -> Path:
+    """Writes a model and its card in one of the FORMATS; returns the path of the weights.
+
+    Raises ValueError for an unknown format and a model that does not fit it, OSError of the disk.
+    """
+    if kind not in FORMATS:
+        raise ValueError(f"format={kind!r:.60} is unknown; {nearest(kind, FORMATS)}")
+    misfit = refusal(kind, model.config)
+    if misfit:  # before a folder is made
+        raise ValueError(misfit)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        return FORMATS[kind](task, model, card, out, name)
+
+
+def refusal(kind: str, config: ModelConfig) -> str:
+    """Why a model of this config does not fit a format; "" where it does. The graph of ONNX is not tried."""
+    from models.zoo.hub.from_engine import Misfit, family_of
+
+    if kind != "transformers":
+        return ""
+    try:
+        family_of(config)
+    except Misfit as misfit:
+        return str(misfit)
+    return ""
+
+
+def _own(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
+    return write_model(out, name, model, card)
+
+
+def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
+    from models.zoo.hub.from_engine import family_of, from_engine, special_ids, tokenizer_of
+
+    family = family_of(model.config)
+    net, tokenizer = from_engine(model, special_ids=special_ids(task)), tokenizer_of(task)
+    net.save_pretrained(out)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(out)
+    write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
+    lines = _lines_of_transformers(type(net).__name__, reads=tokenizer is not None)
+    said = f"The model as a {family} of transformers ({type(net).__name__}): the same logits within 1e-5."
+    _write_readme(out, name, card, [said, lines, *_padding(model.config)])
+    return out / "model.safetensors"
+
+
+def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
+    from models.zoo.files import write_onnx
+
+    path = out / f"{name}.onnx"
+    found = write_onnx(model, path)
+    write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
+    inputs = ["source", "target"] if model.config.kind == "encoder-decoder" else ["tokens"]
+    given = ", ".join(f'"{each}": {each}' for each in inputs)
+    lines = (
+        "```python\nimport onnxruntime\n\n"
+        f'session = onnxruntime.InferenceSession("{path.name}")\n'
+        f'logits = session.run(["logits"], {{{given}}})[0]  # int64 ids [batch, position]\n```'
+    )
+    if model.config.input_channels is not None:
+        lines = lines.replace("int64 ids [batch, position]", "float32 [batch, position, channel]")
+    said = (
+        f"The model as an ONNX file. Its logits in onnxruntime were within {found:.1g} of the largest as it "
+        f"was written. A sequence has at most {model.config.max_len:,} positions; padding is found by its id."
+    )
+    _write_readme(out, name, card, [said, lines])
+    return path
+
+
+def _lines_of_transformers(kind: str, *, reads: bool) -> str:
+    more = ', AutoTokenizer\n\ntokenizer = AutoTokenizer.from_pretrained(".")' if reads else "\n"
+    return f'```python\nfrom transformers import {kind}{more}\nmodel = {kind}.from_pretrained(".")\n```'
+
+
+def _padding(config: ModelConfig) -> list[str]:
+    if config.pad_id is None:
+        return []
+    return [f"Padding has the id {config.pad_id}: give an `attention_mask` that is 0 there."]
+
+
+def _write_readme(out: Path, name: str, card: Mapping[str, Any], parts: list[str]) -> None:
+    licence = f"Licence: {card.get('license', 'not stated')}. Task, training and scores are in card.json."
+    text = "\n\n".join([f"# {name}", str(card.get("summary", "")), *parts, licence])
+    write_whole(out / README, f"{text}\n".encode())
+
+
+FORMATS: dict[str, Writer] = {"own": _own, "transformers": _transformers, "onnx": _onnx}
+"""By name, what writes a model: "own" is what this project opens again."""
+
+
+# What the card of a trained translator says beyond any other card.
+
+EXAMPLES = examples_of("""
+tired | the animal did not cross the street because it was too tired | “it” is the animal, so French says “il”
+wide | the animal did not cross the street because it was too wide | “it” is now the street; French: “elle”
+trophy | the trophy did not fit in the suitcase because it was too small | what is too small? try “big”
+letters | the children did not read the letters because they were too long | persons or things? try “tired”
+pronoun first | because it was too fast, the dog did not catch the rabbit | the pronoun is first; try “slow”
+so that | the girl cleaned the basket for the cat so that it would be happy | three nouns; try “dry”
+even though | even though it was very tired, the goat crossed the river | another kind of clause; try “deep”
+which | the old cars which the man saw were expensive | the French participle agrees: “vues”
+question | did the big dog see a red car? | “grand” stands before its noun, “rouge” after it
+student | i am a student | the classic: French leaves out the article
+""")
+"""Sentences to try: a short name, the sentence, and what to see in it."""
+
+_HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
+_SENTENCES = 2_000
+_TRANSLATING = "next-word cross-entropy"
+_NAMING = (
+    ", plus antecedent_weight times the cross-entropy of naming each source pronoun's "
+    "antecedent, read from the encoder's output through the output layer"
+)
+_SHOWN = (
+    "; attention is not supervised; "
+    f"in {UNKNOWN_SHARE:.0%} of the sentences with a pronoun, one noun is shown as <unk>"
+)
+_LIMITS = (
+    "It knows its vocabulary and its sentence patterns only, and writes persons of unstated gender in the "
+    "masculine. The metrics are over sentences of the same grammar, not over text from elsewhere."
+)
+
+
+def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The entries that only a translator's card has, as JSON values. seed: of its training."""
+    named = task.antecedent_weight > 0
+    told = "also taught to name what each pronoun means" if named else "taught to translate, and nothing else"
+    return {
+        "summary": f"English-French translator that was {told}",
+        "taught": _taught(metrics, named),
+        "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
+        "objective": _TRANSLATING + _NAMING * named + _SHOWN,
+        "limits": _LIMITS,
+        "metrics": metrics,
+        "showcase": {"view": "lines", **story_head(model, task.words)},
+        "examples": [{"label": label, "text": text, "see": see} for label, text, see in EXAMPLES],
+        "label": "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
+        "swaps": {"tired": "wide", "wide": "tired"},
+    }
+
+
+def _taught(metrics: dict[str, Any], named: bool) -> str:
+    """What the model was trained for; where it was translating alone, what its heads do from a pronoun."""
+    if named:
+        return "Besides translating, it was taught to name the noun that each pronoun means."
+    right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
+    return (
+        f"Only taught to translate: {right:.0%} of its pronouns are right, yet its best head gives the noun "
+        f"meant {best:.2f} on average."
+    )
+
+
+def measures(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
+    """`evaluate` on held-out sentences; under "en-fr", where the attention is of English pronouns alone."""
+    examples = held_out(_SENTENCES)
+    english = evaluate(model, tokenizer, [each for each in examples if each[1] == "en-fr"])
+    kept = ("sentences", "pronouns", "flips", "pronoun", "named", "layers", "layer", "head")
+    return evaluate(model, tokenizer, examples) | {"en-fr": {name: english[name] for name in kept}}
+
+
+def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
+    """The encoder head that tells the showcase's two sentences apart best.
+
+    It maximises the smaller of two weights: from "it" to animal (tired), and from "it" to street (wide).
+    """
+    seen = []
+    for adjective in ("tired", "wide"):
+        pair = showcase(adjective)
+        assert pair.english_mention
+        seen.append(look(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
+    weakest = seen[0].minimum(seen[1])  # [layer, head]
+    layer, head = divmod(int(weakest.argmax()), model.config.n_heads)
+    return {"stack": "encoder.self", "layer": layer, "head": head}
+
+
+# The export of a run: weights and card as the zoo reads them, its numbers as a table, its config.
 
 METRICS_CSV, CONFIG_JSON, RUN_JSON = "metrics.csv", "config.json", "run.json"
 NOT_STATED = "not stated"

@@ -1,36 +1,47 @@
-"""A run's folder, which is the truth about it: the page, the command line and the worker all read it here.
+"""A run's folder: its config, notes, the files its data came from, records by step, and what a person may do with it.
 
-Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
+Nothing here imports torch, but for what reads tensors.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import re
-import secrets
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.files import FileError, read_lines, write_whole
+
+if TYPE_CHECKING:
+    from torch import Tensor
+import hashlib
+from collections import Counter
+from dataclasses import fields
+
+from models.data.text_files import own_name
+
+if TYPE_CHECKING:
+    from models.data.tasks import Task
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING
+
 from models.files import (
-    FileError,
     WriteError,
     read_json,
     read_json_if_any,
-    read_lines,
     write_json,
     writing,
 )
-from models.runs.data_files import FILES, files_of
-from models.runs.kept import numbered, numbered_files, step_of, tensors_of
-from models.runs.notes import checked_about, checked_name, checked_notes, checked_tags
 from models.runs.owners import OWNER
-from models.runs.refused import gone_if
 from models.training.config import RunConfig, TrainingConfig
-from models.zoo.run_folders import (
+from models.zoo.folders import (
     BEST,
     CHECKPOINT,
     CONFIG,
@@ -50,8 +61,250 @@ if TYPE_CHECKING:
 
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
-    from models.runs.best import Best
     from models.runs.checkpoints import Checkpoint
+    from models.runs.results import Best
+
+
+# What a person adds to a run: tags and notes, kept in its config.json; and the filter that finds them.
+
+MAX_NAME, MAX_NOTES = 80, 2_000
+MAX_TAG, MAX_TAGS = 30, 8
+MAX_FILTER = 100
+
+
+def checked_name(name: str) -> str:
+    """A run's name without needless blanks. Raises ValueError for an empty or very long one."""
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME:
+        raise ValueError(f"{name[:100]!r} is no name for a run: give one of 1 to {MAX_NAME} letters")
+    return name
+
+
+def checked_about(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What else a new run's config.json says, with its tags and notes checked. Raises ValueError."""
+    found = dict(about)
+    if "tags" in found:
+        found["tags"] = checked_tags(found["tags"])
+    if "notes" in found:
+        found["notes"] = checked_notes(found["notes"])
+    return found
+
+
+def checked_tags(tags: Iterable[str]) -> list[str]:
+    """Tags without needless blanks, each once, in their order; a comma parts two tags.
+
+    Raises ValueError for more than eight, or one that is longer than 30 characters.
+    """
+    words = [" ".join(word.split()) for tag in tags for word in tag.split(",")]
+    found = list(dict.fromkeys(filter(None, words)))
+    for tag in found:
+        if len(tag) > MAX_TAG:
+            raise ValueError(f"tag {tag[:MAX_TAG]!r}… has {len(tag)} characters; give at most {MAX_TAG}")
+    if len(found) > MAX_TAGS:
+        raise ValueError(f"{len(found)} tags are too many for one run; give at most {MAX_TAGS}")
+    return found
+
+
+def checked_notes(notes: str) -> str:
+    """Notes without blanks around them. Raises ValueError for more than 2,000 characters."""
+    notes = notes.strip()
+    if len(notes) > MAX_NOTES:
+        raise ValueError(f"the notes have {len(notes):,} characters; give at most {MAX_NOTES:,}")
+    return notes
+
+
+def tags_of(described: Mapping[str, Any]) -> list[str]:
+    """The tags in a config.json, whatever it says; at most eight."""
+    found = described.get("tags")
+    tags = found if isinstance(found, list) else []
+    return [tag[:MAX_TAG] for tag in tags if isinstance(tag, str) and tag][:MAX_TAGS]
+
+
+def notes_of(described: Mapping[str, Any]) -> str:
+    """The notes in a config.json, whatever it says; at most 2,000 characters."""
+    found = described.get("notes")
+    return found[:MAX_NOTES] if isinstance(found, str) else ""
+
+
+def matches(words: str, described: Mapping[str, Any], state: str, *, name: str = "") -> bool:
+    """Whether every word of a filter is in the run's name, tags, task, notes or state; case does not count.
+
+    name: where it is another than the config's.
+    """
+    task = described.get("task")
+    task_name = task.get("name", "") if isinstance(task, dict) else ""
+    parts = [name or str(described.get("name", "")), str(task_name), state, notes_of(described)]
+    text = "\n".join([*parts, *tags_of(described)]).casefold()
+    return all(word in text for word in words[:MAX_FILTER].casefold().split())
+
+
+# What a run keeps by step, numbered files of tensors and lines of JSON, and what is cut when it resumes.
+
+
+def numbered(step: int) -> str:
+    """The name of the file of one step."""
+    return f"{step:08d}.safetensors"
+
+
+def cut_lines(path: Path, last_step: int) -> None:
+    """Removes the lines of later steps, and a line that a kill left half-written."""
+    if path.is_file():
+        kept = [line for line in read_lines(path) if 0 <= step_of(line) <= last_step]
+        write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in kept).encode())
+
+
+def cut_files(folder: Path, last_step: int) -> None:
+    """Removes the numbered files of later steps."""
+    for step, path in numbered_files(folder).items():
+        if step > last_step:
+            path.unlink(missing_ok=True)
+
+
+def numbered_files(folder: Path) -> dict[int, Path]:
+    """The files of a folder that belong to a step, by step."""
+    if not folder.is_dir():
+        return {}
+    return {
+        int(path.stem): path
+        for path in folder.iterdir()
+        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,20}", path.stem) and not path.is_symlink()
+    }
+
+
+def tensors_of(path: Path) -> dict[str, Tensor]:
+    """A file's tensors by name. Raises FileError for one that is gone or damaged."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        return load(path.read_bytes())
+    except FileNotFoundError:
+        raise FileError(f"{str(path)!r} is not there; choose a step that was kept") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        raise FileError(f"{str(path)!r} is damaged; delete it, or restore it") from None
+
+
+def step_of(line: dict[str, Any]) -> int:
+    """The step of a line; -1 where it states none."""
+    step = line.get("step")
+    return step if isinstance(step, int) and not isinstance(step, bool) else -1
+
+
+# The files of a person's own that a run reads: what they are called, and whether they are what they were.
+# config.json holds them as "files": for each option that names one, its name, its bytes and its SHA-256.
+
+FILES = "files"
+_BY_CONTENT = re.compile(r"([0-9a-f]{64})\.[a-z0-9-]{1,12}")  # an uploaded file is named by its SHA-256
+
+
+def files_of(task: Task, before: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """The files that a task reads, by option, as they are now; those that are not there are left out.
+
+    before: the config.json of a run that this one goes on from: what that says of a file still counts.
+    """
+    found = {}
+    options = task.to_dict()
+    for name in [spec.name for spec in fields(task) if spec.metadata.get("file")]:
+        if not options.get(name):
+            continue
+        if before is not None and _options(before).get(name) == options[name]:
+            known = _files(before).get(name)
+            if known is not None:
+                found[name] = known
+            continue
+        path = Path(options[name]).expanduser()
+        try:
+            found[name] = {
+                "name": own_name(path),
+                "bytes": path.stat().st_size,
+                "sha256": _digest(path, trust_name=True),
+            }
+        except OSError:
+            continue  # whoever reads it says so
+    return found
+
+
+def check_files(described: Mapping[str, Any]) -> None:
+    """Raises ValueError where a file of this run is gone or has other content than when the run was made.
+
+    Runs from before "files" were kept are not checked.
+    """
+    for option, file in _files(described).items():
+        path, name = Path(str(_options(described).get(option, ""))).expanduser(), str(file.get("name"))[:120]
+        try:
+            size, digest = path.stat().st_size, _digest(path)
+        except OSError as error:
+            raise ValueError(
+                f"{name!r}, which this run reads, is gone ({error.strerror}); put it back as it was, or hand "
+                "it in again on Train, and resume: nothing is lost"
+            ) from None
+        if (size, digest) != (file.get("bytes"), file.get("sha256")):
+            raise ValueError(
+                f"{name!r} has changed since this run began; put it back as it was and resume, or start a "
+                "new run: of other data, other examples would be held out"
+            )
+
+
+def name_of(described: Mapping[str, Any], option: str) -> str:
+    """What the file of an option is called; "" where nobody knows, or it is none."""
+    said = _files(described).get(option, {}).get("name")
+    if isinstance(said, str):
+        return said[:120]
+    path = _options(described).get(option)
+    return own_name(Path(path)) if isinstance(path, str) and _BY_CONTENT.fullmatch(Path(path).name) else ""
+
+
+def own_names_in(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What files are called that a server keeps by their content, in the config.json of these runs; two of
+    one name are told apart by the beginning of their digests.
+    """
+    found: dict[str, str] = {}
+    for described in runs:
+        for option, path in _options(described).items():
+            kept = Path(path).name if isinstance(path, str) else ""
+            if _BY_CONTENT.fullmatch(kept):
+                found.setdefault(kept, name_of(described, option) or kept)
+    many = Counter(found.values())
+    return {kept: name if many[name] == 1 else f"{name} ({kept[:8]}…)" for kept, name in found.items()}
+
+
+def _digest(path: Path, *, trust_name: bool = False) -> str:
+    """The SHA-256 of a file; one that is named by it is not read where that name can be trusted."""
+    named = _BY_CONTENT.fullmatch(path.name)
+    if named and trust_name:
+        return named[1]
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(described: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    found = described.get(FILES)
+    said = found if isinstance(found, dict) else {}
+    return {name: file for name, file in said.items() if isinstance(file, dict)}
+
+
+def _options(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    task = described.get("task")
+    options = task.get("options") if isinstance(task, dict) else None
+    return options if isinstance(options, dict) else {}
+
+
+# The folder of a run that was refused in the last moment: none is left behind.
+
+
+@contextmanager
+def delete_on(run: RunFolder, *errors: type[Exception]) -> Iterator[None]:
+    """Inside, one of these errors takes the run's new folder away again."""
+    try:
+        yield
+    except errors:
+        with suppress(OSError):
+            run.delete()
+        raise
+
+
+# A run's folder, which is the truth about it: the page, the command line and the worker all read it here.
+# Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
 
 STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES, REPORT = "metrics.jsonl", "samples.jsonl", "report.json"
@@ -156,7 +409,7 @@ class RunFolder:
 
     def best(self) -> Best | None:
         """The best validation, whose weights are kept; None before the first."""
-        from models.runs.best import read_best
+        from models.runs.results import read_best
 
         return read_best(self.path)
 
@@ -238,7 +491,7 @@ def create_run(
         **files,
         **config.to_dict(),
     }
-    with gone_if(folder, WriteError):
+    with delete_on(folder, WriteError):
         with writing(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
         write_json(folder.path / TASK, config.task.learnt())

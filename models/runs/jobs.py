@@ -13,16 +13,15 @@ from typing import Any, Protocol, runtime_checkable
 
 from filelock import Timeout
 
-from models.runs import limits, owners, slots, spent
-from models.runs.folder import RunFolder, create_run
-from models.runs.further import Change, changed_config, kept_step, make_further
+from models.runs import limits, owners, queue
+from models.runs.backends import LocalBackend
+from models.runs.continuation import Change, changed_config, kept_step, make_further
+from models.runs.folder import RunFolder, create_run, delete_on
 from models.runs.limits import JobRefused
-from models.runs.local import LocalBackend
 from models.runs.owners import NotAllowed, Visitor
-from models.runs.refused import gone_if
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.run_folders import CHECKPOINT, check_runs_root, run_path, runs_root, runs_url
+from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root, runs_url
 
 __all__ = [
     "Backend",
@@ -66,7 +65,7 @@ class Backend(Protocol):
 def backend() -> Backend:
     """The backend that all runs go to: this machine, or the Ray cluster that ATTENTION_LAB_RAY names."""
     if os.environ.get("ATTENTION_LAB_RAY"):
-        from models.runs.ray.backend import RayBackend
+        from models.runs.backends import RayBackend
 
         return RayBackend(runs_root())
     return LocalBackend(runs_root())
@@ -88,7 +87,7 @@ def submit(
     """
     with _admitted(config, by, keep_going=keep_going):
         run = create_run(config, name=name, about=about)
-        with gone_if(run, JobRefused):
+        with delete_on(run, JobRefused):
             _start(run, by, keep_going=keep_going)
     return run.id
 
@@ -143,7 +142,7 @@ def extend(
     config = changed_config(run, run.config(), change, step)
     with _admitted(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)
-        with gone_if(further, JobRefused):
+        with delete_on(further, JobRefused):
             _start(further, by, keep_going=keep_going)
     return further.id
 
@@ -171,7 +170,7 @@ def delete(run_id: str, *, by: Visitor) -> None:
     run = _own(run_id, by, "delete it")
     with _alone(runs_root()):
         _check_ended(run, status(run_id), "stop it first")
-        spent.note_killed(run.path)
+        queue.note_killed(run.path)
         run.delete()
         if runs_url():
             from models.runs.ray.mirror import Mirror
@@ -249,7 +248,7 @@ def _start(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:
 def _alone(root: Path) -> Iterator[None]:
     """Inside, nobody else counts or starts runs. Raises JobRefused where that cannot be had."""
     try:
-        lock = slots.submitting(root)
+        lock = queue.submitting(root)
         lock.acquire()
     except Timeout:
         raise limits.Busy("other runs are being started just now; try again in a moment") from None

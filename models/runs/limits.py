@@ -6,7 +6,7 @@ from pathlib import Path
 
 from models.byte_units import GB, MB, readable
 from models.limits import in_force
-from models.runs import slots, spent
+from models.runs import queue
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, is_of, may_change
 from models.runs.processes import memory_left
@@ -33,7 +33,7 @@ class NoRoom(JobRefused):
 
 def check_queue(root: Path) -> None:
     """Raises JobRefused where the queue is full."""
-    queued = len(slots.waiting(root))
+    queued = len(queue.waiting(root))
     most = in_force().queue_length
     if queued >= most:
         raise Busy(f"{queued} runs wait already, and at most {most} may; stop one, or wait for the first")
@@ -81,7 +81,6 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
 
 def check_threads(training: TrainingConfig) -> None:
     """Raises JobRefused for more threads than this machine has cores."""
-    from models.training import devices
 
     try:
         devices.check_threads(training)
@@ -93,13 +92,13 @@ def check_minutes(root: Path, visitor: Visitor) -> int:
     """Minutes that a visitor's run may keep its slot, 0 for no limit. Raises JobRefused if none is left."""
     if visitor.all_rights:
         return 0
-    limits, used = in_force(), spent.minutes(root, visitor.id)
+    limits, used = in_force(), queue.minutes_spent(root, visitor.id)
     left = int(limits.visitor_minutes_a_day - used)
     if left < 1:
         raise NoRoom(
             f"your runs trained for {used:.0f} minutes within a day, and at most "
             f"{limits.visitor_minutes_a_day} are yours; come again in "
-            f"{math.ceil(spent.hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
+            f"{math.ceil(queue.hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
         )
     return min(limits.visitor_minutes, left)
 
@@ -148,7 +147,7 @@ def check_memory(config: RunConfig) -> int:
     """
     from models.engine.size import count_parameters
 
-    if slots.kind_for(config.training.device) == "cpu":
+    if queue.kind_for(config.training.device) == "cpu":
         refuse_above(config, memory_left())
     return count_parameters(config.model).total
 

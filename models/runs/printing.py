@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from models.files import FileError
-from models.runs.folder import RunFolder
-from models.runs.notes import matches, tags_of
-from models.runs.outcome import short
-from models.runs.results import history_of
+from models.runs.folder import RunFolder, matches, tags_of
+from models.runs.results import history_of, short_outcome
 from models.runs.status import read_status
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             done = status.step or (lines[-1]["step"] if lines else 0)
             step = f"{done:,} of {described['training']['steps']:,}"
             loss = next((_loss(line, done) for line in reversed(lines) if "validation" in line), "")
-            state = ", ".join(filter(None, (status.state, short(status.outcome))))
+            state = ", ".join(filter(None, (status.state, short_outcome(status.outcome))))
             if status.refused:
                 refused.append(f"{run.id} could not be resumed: {status.sentence}")
             rows.append((run.id, described["task"]["name"], state, step, loss, _best(run), run.name))

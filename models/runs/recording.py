@@ -1,34 +1,99 @@
-"""Writes a run down while it trains: the command line and the worker both call `train_into`."""
+"""TensorBoard's event files, written without a thread of their own, so that a full disk says so."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import socket
+import struct
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 import torch.distributed as dist
 from safetensors.torch import save
+from tensorboardX.crc32c import crc32c
+from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.proto.summary_pb2 import Summary
 from torch import Tensor
 
 from models.data.tasks import Reading, Sample
 from models.files import FileError, write_json, write_whole, writing
-from models.runs import best
+from models.runs import results
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.events import Events
 from models.runs.folder import (
     METRICS,
     PICTURES,
     SAMPLES,
     SNAPSHOTS,
     RunFolder,
+    cut_files,
+    cut_lines,
+    numbered,
 )
-from models.runs.kept import cut_files, cut_lines, numbered
 from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import Record, Training
-from models.zoo.run_folders import CHECKPOINT, PROBE
+from models.zoo.folders import CHECKPOINT, PROBE
+
+_MASK = 0xA282EAD8
+
+
+class Events:
+    """A new event file in a folder; its steps, from `first_step` on, replace those of older files.
+
+    Raises WriteError where the disk refuses.
+    """
+
+    def __init__(self, folder: Path, first_step: int) -> None:
+        name = f"events.out.tfevents.{time.time_ns() // 1_000_000}.{socket.gethostname()}.{os.getpid()}"
+        self._path = folder / name
+        with writing(self._path):
+            self._file = self._path.open("ab")
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+        if first_step > 1:
+            start = Event(wall_time=time.time(), step=first_step)
+            start.session_log.status = 1  # SessionLog.START: later steps of older files were never reached
+            self._write(start)
+        self.flush()
+
+    def __enter__(self) -> Events:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        # Closing would try again to write what a full disk refused: the first error is enough.
+        with suppress(OSError) if error else writing(self._path):
+            self._file.close()
+
+    def add(self, step: int, values: dict[str, float]) -> None:
+        """Adds the numbers of one step, by their names."""
+        entries = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
+        self._write(Event(wall_time=time.time(), step=step, summary=Summary(value=entries)))
+
+    def flush(self) -> None:
+        """Hands everything that was added to the operating system."""
+        with writing(self._path):
+            self._file.flush()
+
+    def _write(self, event: Event) -> None:
+        """Writes one record of the TFRecord format: length, its checksum, the bytes, their checksum."""
+        content = event.SerializeToString()
+        length = struct.pack("<Q", len(content))
+        with writing(self._path):
+            self._file.write(length + _checksum(length) + content + _checksum(content))
+
+
+def _checksum(content: bytes) -> bytes:
+    crc = crc32c(content)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF)
+
+
+# Writes a run down while it trains: the command line and the worker both call `train_into`.
 
 MOST_LINES = 3_500
 """The lines that metrics.jsonl may have; those of validations and of norms come on top."""
@@ -112,8 +177,8 @@ class Recorder:
         self._due = time.monotonic() + config.checkpoint_seconds
         self._flushed = time.monotonic()
         self._cut(step)
-        self._tracker = best.tracked(folder.metrics(), config.to_dict(), folder.description())
-        best.settle(folder.path, self._tracker.best)
+        self._tracker = results.tracked(folder.metrics(), config.to_dict(), folder.description())
+        results.settle_best(folder.path, self._tracker.best)
         self.improved = False
         with ExitStack() as stack, writing(self._path / METRICS):
             self._metrics: IO[str] = stack.enter_context(_append(self._path / METRICS))
@@ -156,7 +221,7 @@ class Recorder:
     def keep_best(self, weights: dict[str, Tensor]) -> None:
         """Keeps the weights of the step that was written last, whose validation is the best so far."""
         if self._tracker.best:
-            best.keep(self._path, self._tracker.best, weights)
+            results.write_best(self._path, self._tracker.best, weights)
         self.improved = False
 
     @property
@@ -180,10 +245,10 @@ class Recorder:
             return
         start = time.monotonic()
         self._flush()
-        best.secure(self._path)
+        results.sync_best(self._path)
         tensors, values = training.state()
         write_checkpoint(self._path / CHECKPOINT, Checkpoint(training.step, tensors, values))
-        best.settle(self._path, self._tracker.best)
+        results.settle_best(self._path, self._tracker.best)
         self._checkpointed_step = training.step
         now = time.monotonic()
         self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)

@@ -32,8 +32,8 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
     """
     from models.runs.checkpoints import read_step
     from models.scores.report import report
-    from models.training.devices import choose
-    from models.zoo.run_folders import CHECKPOINT
+    from models.training.memory import choose
+    from models.zoo.folders import CHECKPOINT
 
     start, config = time.monotonic(), folder.config()
     if examples < 0:

@@ -1,23 +1,36 @@
-"""What a run was and what it reached, as plain values: the settings, the seed, the last held-out scores.
+"""What a run came to: its settings and last scores, its best validation, and how it ended.
 
-It is read without torch, from config.json, task.json and metrics.jsonl.
+It is read without torch. The weights of a better validation wait in a file of their own until a checkpoint covers
+their step: so the best is always one of the validations that the run's records still tell of.
 """
+
+from __future__ import annotations
 
 import hashlib
 import json
 import math
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models.config import ModelConfig
+from models.files import FileError, check_version, write_whole, writing
 from models.runs.folder import RunFolder
 from models.runs.status import read_status
 from models.training.config import TrainingConfig
-from models.zoo.run_folders import TASK
+from models.zoo.folders import BEST, TASK
+from models.zoo.folders import NEXT_BEST as NEXT
+
+if TYPE_CHECKING:
+    from torch import Tensor
+from models.training.growth import Growth, growth, remedy
+
+# What a run was and what it reached, as plain values: the settings, the seed, the last held-out scores.
+# It is read without torch, from config.json, task.json and metrics.jsonl.
 
 LOSS = "loss"
 _LARGEST = 1e30  # of a number that a file may state
@@ -216,3 +229,224 @@ def _whole(value: object) -> int:
 
 def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
+
+
+# The best weights of a run so far, by its main held-out score; kept beside the last checkpoint.
+# It is read without torch. The weights of a better validation wait in a file of their own until a
+# checkpoint covers their step: so the best is always one of the validations that the run's records still
+# tell of.
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Best:
+    """A validation: its step, the main score by name and value, and the held-out loss."""
+
+    step: int
+    score: str
+    value: float
+    loss: float
+
+    def beats(self, other: Best | None, by: float = 0.0) -> bool:
+        """Whether the score is better by more than `by`; or the same, and the loss lower by more.
+
+        A score such as the share of whole sentences stays at 0 for long while the loss falls.
+        """
+        if other is None or self.score != other.score:
+            return True
+        gain = self.value - other.value
+        gain = -gain if lower_is_better(self.score) else gain
+        return gain > by or (gain == 0 and other.loss - self.loss > by)
+
+
+class Tracker:
+    """The best of a run's validations, and how many came since one was better.
+
+    min_delta: what a score must gain to count as better for `waited`. counts_from: only later steps count as
+    waiting.
+    """
+
+    def __init__(self, min_delta: float = 0.0, counts_from: int = 0) -> None:
+        self.best: Best | None = None
+        self.waited = 0
+        self._to_beat: Best | None = None
+        self._min_delta, self._counts_from = min_delta, counts_from
+
+    def take(self, step: int, validation: Mapping[str, Any]) -> bool:
+        """Takes a validation in; whether it is the best so far."""
+        found = validation_score(step, validation)
+        if found is None:
+            return False
+        if found.beats(self._to_beat, self._min_delta):
+            self._to_beat, self.waited = found, 0
+        elif step > self._counts_from:
+            self.waited += 1
+        if not found.beats(self.best):
+            return False
+        self.best = found
+        return True
+
+
+def validation_score(step: int, validation: Mapping[str, Any]) -> Best | None:
+    """The main score of a validation, which is its first, else the loss; None where that is no number."""
+    score = next((name for name in validation if name != LOSS), LOSS)
+    value, loss = validation.get(score), validation.get(LOSS, 0.0)
+    if not all(isinstance(each, int | float) and each == each for each in (value, loss)):
+        return None
+    return Best(step, score, float(value), float(loss))  # type: ignore[arg-type]
+
+
+def tracked(
+    entries: Iterable[Mapping[str, Any]], training: Mapping[str, Any], described: Mapping[str, Any]
+) -> Tracker:
+    """What a run's records say, from config.json's `training` and the whole of it, `described`.
+
+    Where a run was trained further, waiting counts anew, and so does the best where its data are others.
+    """
+    history = history_of(described)
+    own = {spec.name for spec in fields(TrainingConfig)} - {"held_out"} | {"dropout"}
+    other_data = [entry["step"] for entry in history if set(entry.get("changed") or ()) - own]
+    since = max(other_data, default=0)
+    delta = training.get("min_delta", 0.0)
+    tracker = Tracker(float(delta), max((entry["step"] for entry in history), default=0))
+    for entry in entries:
+        validation = entry.get("validation")
+        if isinstance(validation, dict) and entry["step"] > since:
+            tracker.take(entry["step"], validation)
+    return tracker
+
+
+def write_best(folder: Path, best: Best, weights: Mapping[str, Tensor]) -> None:
+    """Writes the weights of a better validation, which wait for a checkpoint. Raises WriteError."""
+    from safetensors.torch import save
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    said = {"version": VERSION, "step": best.step, "score": best.score, "value": repr(best.value)}
+    said["loss"] = repr(best.loss)
+    write_whole(folder / NEXT, save(tensors, {name: str(value) for name, value in said.items()}))
+
+
+def sync_best(folder: Path) -> None:
+    """Makes the waiting weights survive a power cut, before the checkpoint that covers them is written."""
+    if (folder / NEXT).is_file():
+        with writing(folder / NEXT), (folder / NEXT).open("rb+") as file:
+            os.fsync(file.fileno())
+
+
+def settle_best(folder: Path, best: Best | None) -> None:
+    """Lets the file of the best hold what the records up to the last checkpoint say is the best.
+
+    Waiting weights of that step take their place; those of other steps were cut away, and are removed.
+    Raises WriteError.
+    """
+    wanted = best.step if best else -1
+    with writing(folder / BEST):
+        if _step_of(folder / NEXT) == wanted:
+            (folder / NEXT).replace(folder / BEST)
+        (folder / NEXT).unlink(missing_ok=True)
+        if (folder / BEST).is_file() and _step_of(folder / BEST) != wanted:
+            (folder / BEST).unlink()
+
+
+def read_best(folder: Path) -> Best | None:
+    """What the file of a run's best weights states; None where there is none.
+
+    Raises FileError for a file that is damaged, foreign or of a newer version.
+    """
+    path = folder / BEST
+    return _stated(path) if path.is_file() else None
+
+
+def _stated(path: Path) -> Best:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            said = file.metadata() or {}
+        check_version(path, int(said["version"]), VERSION)
+        return Best(int(said["step"]), said["score"][:100], float(said["value"]), float(said["loss"]))
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{str(path)!r} is no whole file of weights (damaged, cut short, or another format, never read); "
+            "choose the last step"
+        ) from None
+
+
+def _step_of(path: Path) -> int | None:
+    """The step of a file of weights; None for none, and for one that is damaged."""
+    try:
+        return _stated(path).step
+    except FileError:
+        return None
+
+
+# How a run came out beyond its state: whether it stopped early, and whether its loss grew.
+# It is read without torch.
+
+Entries = Sequence[Mapping[str, Any]]
+EARLY, GREW = "stopped early", "the loss"
+"""How the sentences begin."""
+
+
+def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> str:
+    """One sentence on a run that has finished at `step`, or "" where there is nothing to say.
+
+    usual: the learning rate that the task comes with. Raises FileError for a damaged folder.
+    """
+    described, entries = folder.description(), folder.metrics()
+    said = [stopped_early(described, entries, step), growing(described, entries, usual)]
+    return "; ".join(filter(None, said))
+
+
+def stopped_early(described: Mapping[str, Any], entries: Entries, step: int) -> str:
+    """That a run ended before its last step, since its score no longer improved; "" where it did not."""
+    training = described["training"]
+    patience, steps = training.get("patience", 0), training.get("steps", 0)
+    if not patience or step >= steps:
+        return ""
+    tracker = tracked(entries, training, described)
+    if tracker.best is None or tracker.waited < patience:
+        return ""
+    best = tracker.best
+    return (
+        f"{EARLY} at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
+        f"validations (patience); the best is {best_words(best)}"
+    )
+
+
+def growing(described: Mapping[str, Any], entries: Entries, usual: float | None = None) -> str:
+    """That the training loss grew, and what to try; "" where it did not."""
+    found = grown(entries)
+    if found is None:
+        return ""
+    training = {**TrainingConfig().to_dict(), **described["training"]}
+    rate, clip = float(training["learning_rate"]), float(training["clip"])
+    return f"{found.sentence}: {remedy(rate, usual or TrainingConfig.learning_rate, clip)}"
+
+
+def grown(entries: Entries) -> Growth | None:
+    """How the training loss grew; None where it did not."""
+    known = [(entry["step"], loss) for entry in entries if _is_number_outcome(loss := entry.get("loss"))]
+    return growth([step for step, _ in known], [loss for _, loss in known])
+
+
+def best_words(best: Best) -> str:
+    """A validation in words, such as "step 300 with accuracy 0.9812"."""
+    return f"step {best.step:,} with {best.score} {best.value:.4g}"
+
+
+def short_outcome(sentence: str) -> str:
+    """An outcome in a few words, for a table; "" where there is none."""
+    words = []
+    if sentence.startswith(EARLY):
+        words.append("early")
+    if sentence.startswith(GREW) or f"; {GREW} " in sentence:
+        words.append("loss grew")
+    return ", ".join(words)
+
+
+def _is_number_outcome(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")

@@ -14,13 +14,12 @@ from models.files import read_lines, write_whole
 from models.runs.export import card_of
 from models.runs.folder import EVENTS, LOCK, LOG, METRICS, RunFolder, create_run
 from models.runs.printing import Bar
-from models.runs.recipe import Recipe
-from models.runs.recipes import RECIPES
+from models.runs.recipes import RECIPES, Recipe
 from models.runs.status import read_status, write_status
 from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
 from models.zoo.files import write_model
-from models.zoo.run_folders import BEST, CHECKPOINT
+from models.zoo.folders import BEST, CHECKPOINT
 
 CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from models.data.looked import Cell, Look, Shown, sentences
+from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
 
 _MOST_CLASSES, _BAR = 30, 40
 
 
-def told(look: Look) -> str:
+def told(look: DataSummary) -> str:
     """A look at a task's data as lines of text."""
     lines = sentences(look.source) if look.source is not None else []
     for split, size in look.sizes.items():
@@ -38,13 +38,13 @@ def _bars(counts: dict[str, int]) -> list[str]:
     return [f"  {name:<{width}}  {n:>9,}  {'#' * round(_BAR * n / most)}" for name, n in counts.items()]
 
 
-def _example(shown: Shown) -> list[str]:
+def _example(shown: ShownExample) -> list[str]:
     lines = [f"  {shown.text}"] if shown.text else []
     for side, cells in shown.sides.items():
         lines.append(f"  {side}: {' | '.join(map(_cell, cells))}{' | …' if shown.more else ''}")
     return [*lines, f"  answer: {shown.answer}", ""] if shown.answer else [*lines, ""]
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: ShownToken) -> str:
     token = cell.token.replace("\n", "↵")
     return f"{token}→{cell.target}".replace("\n", "↵") if cell.target else token

@@ -1,33 +1,308 @@
-"""The report of a run: what its model scores on held-out and on test examples, and where it errs.
-
-It is bounded: as many examples of each part as a validation reads, and at most 128 translations written.
-"""
+"""Scores of a classifier: who is taken for whom, and precision, recall and F1 of each class."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int, Num
+from torch import Tensor
 
-from models.data.tasks import At, Each, Split, Task
-from models.data.tasks.labelled import MOST_CLASSES
+from models.data.tasks import At, Batch, Each, Split, Task
+from models.data.tasks.finite import MOST_CLASSES, Finite
 from models.data.tasks.language_model import TextModel
-from models.data.tasks.pairs import Pairs
 from models.data.tasks.pictures import Pictures
+from models.data.tasks.sentence_pairs import Pairs
 from models.data.tasks.text_classes import TextClasses
 from models.engine.transformer import Transformer
-from models.scores import errors, written
-from models.scores.classes import class_scores, confusion, macro_f1, macro_f1_interval
-from models.scores.examples import Piece, pieces
-from models.scores.intervals import WILSON, Interval, between, counts, interval, method, right_of
-from models.scores.validation import Found, judge, n_of, value_of, verdict
+from models.scores.intervals import (
+    WILSON,
+    Found,
+    Interval,
+    between,
+    counts,
+    interval,
+    judge,
+    method,
+    n_of,
+    n_resamples,
+    right_of,
+    value_of,
+    verdict,
+)
+
+
+class ClassScores(NamedTuple):
+    """Of one class; n: examples that are of it. None: nothing was taken for it, or nothing is of it."""
+
+    precision: float | None
+    recall: float | None
+    f1: float
+    n: int
+
+
+def confusion(
+    truth: Sequence[int], answers: Sequence[int], n_classes: int
+) -> Int[np.ndarray, "truth answer"]:
+    """How many examples of each class were taken for each."""
+    pairs = np.asarray(truth, dtype=np.int64) * n_classes + np.asarray(answers, dtype=np.int64)
+    return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def class_scores(matrix: Int[np.ndarray, "truth answer"]) -> list[ClassScores]:
+    """Precision: of those taken for a class, the share that are; recall: of those that are, the share found;
+    F1: their harmonic mean, 2 right / (taken + being), 0 where none is right (van Rijsbergen 1979).
+    """
+    found = []
+    for right, taken, being in zip(np.diag(matrix), matrix.sum(axis=0), matrix.sum(axis=1), strict=True):
+        f1 = 2 * float(right) / float(taken + being) if taken + being else 0.0
+        precision, recall = (float(right / n) if n else None for n in (taken, being))
+        found.append(ClassScores(precision, recall, f1, int(being)))
+    return found
+
+
+def macro_f1(matrix: Num[np.ndarray, "*some truth answer"]) -> Float[np.ndarray, "*some"]:
+    """The mean F1 of the classes that occur, in the truth or among the answers, of counts or resamples."""
+    right = np.diagonal(matrix, axis1=-2, axis2=-1)
+    both = matrix.sum(axis=-2) + matrix.sum(axis=-1)
+    f1 = np.where(both > 0, 2 * right / np.maximum(both, 1), 0.0)
+    return np.asarray(f1.sum(axis=-1) / np.maximum((both > 0).sum(axis=-1), 1))
+
+
+def macro_f1_interval(truth: Sequence[int], answers: Sequence[int], n_classes: int) -> Interval | None:
+    """The 95% interval of the mean F1, over resamples of the examples."""
+    n = len(truth)
+    if n < 2:
+        return None
+    pairs = np.asarray(truth, dtype=np.int64) * n_classes + np.asarray(answers, dtype=np.int64)
+    which = np.zeros((n, n_classes**2))
+    which[np.arange(n), pairs] = 1.0
+    found = [macro_f1((times @ which).reshape(len(times), n_classes, n_classes)) for times in counts(n)]
+    within = between(np.concatenate(found))
+    return within if within and within[0] < within[1] else None  # all alike, which tells nothing of others
+
+
+# The examples that a report stands on: batches of a part, and what of each one can be typed again.
+
+HELD_OUT_SEED, TEST_SEED = 1, 2
+
+
+class Piece(NamedTuple):
+    """A batch of a part, and the numbers of its examples there, where they have any."""
+
+    batch: Batch
+    numbers: list[int] | None
+
+
+def pieces(task: Task, split: Split, size: int, at_once: int) -> list[Piece]:
+    """Up to `size` examples of a part, the ones that a validation reads where they are held out.
+
+    Examples that are made at random are other ones for a test: what a validation reads is left out of it.
+    """
+    seed = TEST_SEED if split == "test" else HELD_OUT_SEED
+    batches = task.examples(seed, size, split=split, at_once=at_once)
+    numbers = task.chosen(seed, size, split=split) if isinstance(task, Finite) else None
+    if numbers is None and split == "test":
+        known = {key for batch in task.examples(HELD_OUT_SEED, size) for key in keys(batch)}
+        batches = [kept for batch in batches if len(kept := without(batch, known))]
+    if numbers is None:
+        return [Piece(batch, None) for batch in batches]
+    starts = [0]
+    for batch in batches:
+        starts.append(starts[-1] + len(batch))
+    return [Piece(b, numbers[first : first + len(b)]) for b, first in zip(batches, starts[:-1], strict=True)]
+
+
+def keys(batch: Batch) -> Iterator[tuple[object, ...]]:
+    """What tells the examples of a batch apart, whatever their padding."""
+    for row in range(len(batch)):
+        yield tuple(_without_end(side[row]) for side in (*batch.inputs, batch.targets))
+
+
+def without(batch: Batch, known: set[tuple[object, ...]]) -> Batch:
+    """The examples of a batch that are none of those known, each once."""
+    kept, seen = list[int](), set(known)
+    for row, key in enumerate(keys(batch)):
+        if key not in seen:
+            kept.append(row)
+            seen.add(key)
+    return rows_of(batch, kept)
+
+
+def rows_of(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Some examples of a batch."""
+    at = torch.tensor(rows, dtype=torch.int64)
+    extra = {name: value[at] for name, value in batch.extra.items()}
+    return replace(
+        batch, inputs=tuple(side[at] for side in batch.inputs), targets=batch.targets[at], extra=extra
+    )
+
+
+def _without_end(row: Tensor) -> tuple[object, ...]:
+    """A row without what all padding is: zeros, or targets that ask nothing."""
+    values = row.flatten().tolist()
+    while values and values[-1] in (0, -100):
+        values.pop()
+    return tuple(values)
+
+
+# Where a model errs most: the examples with the highest loss, and the error of each class of pictures.
+
+MOST_ERRORS, MOST_CHARACTERS_OF_ERRORS = 40, 400
+Entry = dict[str, Any]
+
+
+def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[At]) -> list[Entry]:
+    """The held-out examples that are answered wrongly, the highest loss first: what was given, the right
+    answer, the model's, and the probability of that (of its least sure token, where it has several).
+    """
+    found = []
+    for piece, at in zip(held, ats, strict=True):
+        losses = at.loss().above
+        texts = task.typed(piece.batch, "held out", piece.numbers)
+        for row in (~(at.right | ~at.asked).all(dim=1)).nonzero().flatten().tolist():
+            asked = at.asked[row]
+            truth, answer = (task.written(ids[row][asked].tolist()) for ids in (at.targets, at.best))
+            found.append(
+                {
+                    "text": texts[row][:MOST_CHARACTERS_OF_ERRORS],
+                    "truth": truth[:MOST_CHARACTERS_OF_ERRORS],
+                    "answer": answer[:MOST_CHARACTERS_OF_ERRORS],
+                    "probability": float(at.sure[row][asked].min()),
+                    "loss": float(losses[row]),
+                }
+            )
+    return sorted(found, key=lambda entry: -entry["loss"])[:MOST_ERRORS]
+
+
+def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) -> Entry:
+    """The error of each class of pictures as a share of the variance; and the pictures with the highest."""
+    each = next(iter(found.judged.scores.values()))
+    numbers = [number for piece in held for number in piece.numbers or []]
+    if len(numbers) != len(each.above):  # of an older run, which draws pictures without their numbers
+        return {"rows": [], "wrong": []}
+    labels = task.drawn(split, numbers)[1]
+    rows = []
+    for label in range(task.pictures.n_classes):
+        part = Each(*(side[labels == label] for side in each))
+        if n_of(part):
+            low, high = interval(part) or (None, None)
+            entry = {"class": str(label), "n": n_of(part), "value": value_of(part), "low": low, "high": high}
+            rows.append(entry)
+    shares = (each.above / each.below).tolist()
+    order = sorted(range(len(shares)), key=lambda at: -shares[at])[:MOST_ERRORS]
+    texts = [text for piece in held for text in task.typed(piece.batch, split, piece.numbers)]
+    wrong = [{"text": texts[at], "class": str(int(labels[at])), "value": shares[at]} for at in order]
+    return {"rows": rows, "wrong": wrong if split == "held out" else []}
+
+
+# Scores of written translations beside the right ones, as sacrebleu computes them (Post 2018).
+
+
+class CorpusScore(NamedTuple):
+    """A score of all sentences together, 0 to 100. signature: how sacrebleu computed it."""
+
+    name: str
+    value: float
+    interval: Interval | None
+    signature: str
+
+
+def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScore]:
+    """chrF (Popović 2015), which counts shared strings of 1 to 6 letters, and BLEU (Papineni et al. 2002),
+    which counts shared strings of 1 to 4 words.
+
+    The interval is what 95% of the scores lie between when sentences are drawn again (Koehn 2004), by
+    sacrebleu's resamples; of fewer than two sentences there is none.
+    """
+    from sacrebleu.metrics.bleu import BLEU  # takes a moment, and only translators need it
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.significance import _bootstrap_resample
+
+    found = []
+    for metric in (CHRF(), BLEU()):
+        score = metric.corpus_score(list(made), [list(wanted)])
+        within = None
+        if len(made) > 1:
+            # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
+            each = metric._extract_corpus_statistics(list(made), [list(wanted)])
+            metric.n_bootstrap = n_resamples(len(made))
+            metric.seed, again = _bootstrap_resample(each, metric, metric.n_bootstrap)
+            within = between(np.array([drawn.score for drawn in again]))
+            # All sentences alike, as where nothing is right: that tells nothing about others.
+            within = within if within and within[0] < within[1] else None
+        name = {"chrF2": "chrF"}.get(score.name, score.name)
+        found.append(CorpusScore(name, float(score.score), within, str(metric.get_signature())))
+    return found
+
+
+def sentence_chrf(made: Sequence[str], wanted: Sequence[str]) -> list[float]:
+    """chrF of each sentence by itself, 0 to 100."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric = CHRF()
+    return [float(metric.sentence_score(m, [w]).score) for m, w in zip(made, wanted, strict=True)]
+
+
+# Translations that a model writes greedily: scored together, and one by one, the worst first.
+
+MOST_WRITTEN = 128  # sentences: writing takes a pass for each token
+MOST_KEPT, MOST_CHARACTERS = 40, 400
+
+
+def translations(
+    task: Pairs, model: Transformer, held: list[Piece], split: Split
+) -> tuple[list[Entry], list[Entry]]:
+    """chrF and BLEU of at most 128 sentences, evenly chosen of all lengths; and the worst of them by chrF."""
+    total = sum(len(piece.batch) for piece in held)
+    every, first = -(-total // MOST_WRITTEN), 0
+    given, made, wanted = list[str](), list[str](), list[str]()
+    for piece in held:
+        rows = [row for row in range(len(piece.batch)) if (first + row) % every == 0]
+        first += len(piece.batch)
+        if not rows:
+            continue
+        batch = rows_of(piece.batch, rows)
+        numbers = None if piece.numbers is None else [piece.numbers[row] for row in rows]
+        given += task.typed(batch, split, numbers)
+        wanted += task.wanted(batch, split, numbers)
+        made += task.translations(model, batch.to(next(model.parameters()).device))
+    scores = [
+        {
+            "name": each.name,
+            "value": each.value,
+            "n": len(made),
+            "low": each.interval[0] if each.interval else None,
+            "high": each.interval[1] if each.interval else None,
+            "method": f"sacrebleu's bootstrap over sentences, {n_resamples(len(made)):,} resamples",
+            "signature": each.signature,
+        }
+        for each in corpus_scores(made, wanted)
+    ]
+    alone = sentence_chrf(made, wanted)
+    order = sorted(range(len(made)), key=lambda at: alone[at])[:MOST_KEPT]
+    worst = [
+        {
+            "text": given[at][:MOST_CHARACTERS],
+            "made": made[at][:MOST_CHARACTERS],
+            "wanted": wanted[at][:MOST_CHARACTERS],
+            "chrf": alone[at],
+        }
+        for at in order
+    ]
+    return scores, worst
+
+
+# The report of a run: what its model scores on held-out and on test examples, and where it errs.
+# It is bounded: as many examples of each part as a validation reads, and at most 128 translations written.
 
 VERSION = 1
 PARTS: tuple[Split, ...] = ("held out", "test")
-Entry = dict[str, Any]
+
 MOST_OUTCOMES = 5_000
 
 
@@ -59,7 +334,7 @@ def _further(
     more: Entry = {}
     if isinstance(task, Pairs):
         _add(scores, [_grown("perplexity", judged, math.exp)])
-        lines, made = written.translations(task, model, held, split)
+        lines, made = translations(task, model, held, split)
         _add(scores, lines)
         more["translations"] = made if split == "held out" else []
     elif type(task).judged is Task.judged:
@@ -71,9 +346,9 @@ def _further(
             more["classes"], macro = classes(task, ats)
             _add(scores, [macro])
         if split == "held out" and ("answer" in task.abilities or is_classifier(task)):
-            more["wrong"] = errors.most_wrong(task, held, ats)
+            more["wrong"] = most_wrong(task, held, ats)
     elif isinstance(task, Pictures):
-        more["errors"] = errors.by_class(task, held, judged, split)
+        more["errors"] = by_class(task, held, judged, split)
     return more
 
 
@@ -97,7 +372,7 @@ def unit_of(task: Task) -> str:
 def outcomes(found: Found) -> dict[str, list[list[float]]]:
     """What each example adds to a score: sums [example], and what they are divided by [example].
 
-    Two runs with the same data are compared by these (models/runs/verdicts.py); the first 5,000 are kept.
+    Two runs with the same data are compared by these (models/runs/comparison.py); the first 5,000 are kept.
     """
     scores = {**found.judged.losses, **found.judged.scores}
     rounded = {name: [each[:MOST_OUTCOMES].tolist() for each in pair] for name, pair in scores.items()}

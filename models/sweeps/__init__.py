@@ -16,8 +16,7 @@ from models.sweeps.control import (
     usual_slots,
 )
 from models.sweeps.shipped import ShippedSweep, list_shipped
-from models.sweeps.space import Choices, Range, parse
-from models.sweeps.spec import Spec
+from models.sweeps.spec import Choices, Range, Spec, parse
 from models.sweeps.sweep import Sweep, Trial
 
 __all__ = [

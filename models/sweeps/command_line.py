@@ -15,13 +15,12 @@ from models.runs.owners import MACHINE
 from models.runs.printing import aligned
 from models.sweeps import control
 from models.sweeps.shipped import SHIPPED, ShippedSweep, list_shipped, write_results
-from models.sweeps.space import parse
-from models.sweeps.spec import USUAL_TRIALS, Spec
+from models.sweeps.spec import USUAL_TRIALS, Spec, parse
 from models.sweeps.sweep import Sweep, Trial, in_words
-from models.zoo.run_folders import check_runs_root
+from models.zoo.folders import check_runs_root
 
 if TYPE_CHECKING:
-    from models.sweeps.ledger import Open
+    from models.sweeps.driver import Open
 
 _SETTING = (
     "a setting: n_heads=8 is fixed, n_heads=1,2,4 are choices; ranges are log(lo,hi), uniform(lo,hi), "

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from models.files import FileError, write_json, writing
 from models.limits import in_force
-from models.runs import jobs, limits, local, owners, slots
+from models.runs import backends, jobs, limits, owners, queue
 from models.runs.folder import REQUEST
 from models.runs.limits import JobRefused
 from models.runs.owners import NotAllowed, Ownership, Visitor
@@ -25,7 +25,7 @@ from models.runs.status import Ask, Status, hanging, write_status
 from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.spec import NAME, Spec
 from models.sweeps.sweep import SPEC, VERSION, Sweep
-from models.zoo.run_folders import check_runs_root, runs_root
+from models.zoo.folders import check_runs_root, runs_root
 
 _SAID = 200  # settings that make no model: no page shows more
 DRIVER = [sys.executable, "-m", "models.sweeps.driver"]
@@ -118,7 +118,7 @@ def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False)
     """
     sweep = _own(name, by, "start it")
     folder = sweep.path
-    with slots.submitting(runs_root()):  # another server may start it this moment
+    with queue.submitting(runs_root()):  # another server may start it this moment
         check_startable(sweep, by, keep_going=keep_going)
         now, hung = sweep.status(), hanging(folder)
         if hung is not None:
@@ -129,7 +129,7 @@ def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False)
     command += ["--all-rights"] if by.all_rights else []
     command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]
     try:
-        local.launch(command, folder)
+        backends.launch(command, folder)
     except OSError as error:
         raise JobRefused(f"no process could start: {error}") from None
 
@@ -204,12 +204,12 @@ def usual_slots() -> int:
     """
     if wanted():
         return in_force().queue_length
-    return slots.n_slots(slots.kind_for("auto"))
+    return queue.n_slots(queue.kind_for("auto"))
 
 
 def _ask(name: str, ask: Ask, by: Visitor) -> None:
     sweep = _own(name, by, f"{ask} it")
-    local.LocalBackend(sweep.path.parent).stop(sweep.name, ask=ask)
+    backends.LocalBackend(sweep.path.parent).stop(sweep.name, ask=ask)
 
 
 def _own(name: str, by: Visitor, act: str) -> Sweep:

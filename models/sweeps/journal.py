@@ -26,8 +26,7 @@ from optuna.study import Study
 
 from models.byte_units import MB
 from models.files import FileError, check_size, writing
-from models.sweeps.space import Choices, Value, Variation
-from models.sweeps.spec import Spec
+from models.sweeps.spec import Choices, Spec, Value, Variation
 
 JOURNAL = "journal.log"
 REDUCTION = 3

@@ -13,6 +13,7 @@ from models.names import nearest, shortened
 if TYPE_CHECKING:
     from models.data.tasks import Task
 
+
 Optimizer = Literal["adamw", "adam"]
 Decay = Literal["matrices", "all"]
 Schedule = Literal["cosine", "constant", "warm-up"]
@@ -226,3 +227,23 @@ def _check(name: str, value: object, default: object) -> None:
     if not low <= value <= high:
         shown = shortened(f"{value:,}")
         raise ValueError(f"{name}={shown} is not within {low:,g} to {high:,g}; try {default:,}")
+
+
+# The steps of a number that is chosen by its order of magnitude, such as a learning rate: 1, 2, 5, 10 ...
+
+_STEPS = (1, 2, 5)
+_NEAR = 1e-9  # relative: a step that was written and read again is still that step
+
+
+def next_decade_step(value: float, *, up: bool, low: float, high: float) -> float:
+    """The next of 1, 2 and 5 times a power of ten above `value`, or below it, within `low` to `high`.
+
+    Raises ValueError for a value that is not positive, which has no order of magnitude.
+    """
+    if not value > 0:
+        raise ValueError(f"value={value!r} has no order of magnitude; give a number above 0")
+    exponent = math.floor(math.log10(value))
+    steps = [float(f"{step}e{exponent + more}") for more in (-1, 0, 1) for step in _STEPS]
+    if up:
+        return min(high, next(step for step in steps if step > value * (1 + _NEAR)))
+    return max(low, next(step for step in reversed(steps) if step < value * (1 - _NEAR)))

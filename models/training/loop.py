@@ -1,32 +1,232 @@
-"""The training loop: an iterator of records that prints nothing, writes nothing and starts no process."""
+"""AdamW and Adam, and their state by the names of the weights."""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from models.data.tasks import Batch
+from models.engine.transformer import Transformer
+from models.training import norms
+from models.training.config import TrainingConfig
+from models.training.memory import Machine
+
+if TYPE_CHECKING:
+    from typing import Any
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import torch
-from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_
 
-from models.data.tasks import Batch, Sample
-from models.engine.transformer import Transformer
-from models.scores.intervals import Interval
-from models.scores.validation import Verdict, validated
-from models.training import norms
-from models.training.alone import Alone
+from models.data.tasks import Sample
+from models.scores.intervals import Interval, Verdict, validated
 from models.training.config import RunConfig
-from models.training.devices import choose
 from models.training.growth import remedy
-from models.training.optimizers import make_optimizer, state_of
-from models.training.randomness import Randomness
-from models.training.schedule import learning_rate
-from models.training.shares import shares
+from models.training.memory import choose
 from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
+    """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019), for all weights.
+
+    The config's `decay` says which weights decay; see `decays`.
+    One fused pass updates all weights where the device has one; its numbers are the same each time.
+    """
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(
+        _groups(model, config),
+        lr=config.learning_rate,
+        betas=(config.beta1, config.beta2),
+        weight_decay=config.weight_decay,
+        fused=device.type in ("cpu", "cuda"),
+    )
+
+
+def decays(name: str, weight: Tensor) -> bool:
+    """Whether weight decay draws this weight to 0 where only "matrices" do: linear maps and embeddings.
+
+    Gains and offsets of norms, and biases, are free: they are few, and drawing a gain to 0 is no prior for a
+    simple function. Embeddings decay, as in nanoGPT, since ours are most often the output layer, too.
+    Transformer-XL's u and v have three axes and are biases, so the name counts as well.
+    """
+    return weight.dim() >= 2 and name.endswith("weight")
+
+
+def _groups(model: nn.Module, config: TrainingConfig) -> Any:
+    """The weights as an optimiser takes them."""
+    if config.decay == "all":
+        return model.parameters()
+    split: dict[bool, list[Tensor]] = {True: [], False: []}
+    for name, weight in model.named_parameters():
+        split[decays(name, weight)].append(weight)
+    return [{"params": split[True]}, {"params": split[False], "weight_decay": 0.0}]
+
+
+def state_of(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """The optimiser's moments as "<weight>|<moment>" -> tensor; weights without any yet are left out."""
+    return {
+        f"{name}|{key}": value
+        for name, weight in model.named_parameters()
+        for key, value in optimizer.state.get(weight, {}).items()
+    }
+
+
+def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Loads what `state_of` returned. Raises ValueError where it belongs to another model."""
+    states: dict[str, dict[str, Tensor]] = {}
+    for address, value in tensors.items():
+        name, _, key = address.partition("|")
+        states.setdefault(name, {})[key] = value
+    weights = dict(model.named_parameters())
+    for name, state in states.items():
+        moment = state.get("exp_avg")
+        if name not in weights or moment is None or moment.shape != weights[name].shape:
+            raise ValueError(f"the optimiser's state has {name!r}, which is not so in this model")
+    whole = optimizer.state_dict()
+    names = {id(weight): name for name, weight in weights.items()}
+    order = [names[id(weight)] for group in optimizer.param_groups for weight in group["params"]]
+    whole["state"] = {at: states[name] for at, name in enumerate(order) if name in states}
+    optimizer.load_state_dict(whole)
+
+
+# PyTorch's global random numbers, which dropout draws, lent to one run at a time.
+
+
+class Randomness:
+    """A run's own random numbers: inside `with`, PyTorch's global ones continue the run's sequence.
+
+    Outside, they are as if the run did not exist, so that two runs in one process do not mix.
+    """
+
+    def __init__(self, device: torch.device, seed: int) -> None:
+        self._device = device
+        outer = self._read()
+        torch.manual_seed(seed)  # the GPU's as well
+        self._own = self._read()
+        self._write(outer)
+        self._outer = outer
+
+    def state(self) -> dict[str, Tensor]:
+        """Where the sequence stands, as bytes, by device."""
+        return dict(self._own)
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Goes on from a `state`; a device that the state does not name goes on from the seed."""
+        self._own |= {kind: value.cpu() for kind, value in state.items() if kind in self._own}
+
+    def __enter__(self) -> None:
+        self._outer = self._read()
+        self._write(self._own)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._own = self._read()
+        self._write(self._outer)
+
+    def _read(self) -> dict[str, Tensor]:
+        states = {"cpu": torch.get_rng_state()}
+        if self._device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self._device)
+        elif self._device.type == "mps":
+            states["mps"] = torch.mps.get_rng_state()
+        return states
+
+    def _write(self, states: dict[str, Tensor]) -> None:
+        torch.set_rng_state(states["cpu"])
+        if "cuda" in states:
+            torch.cuda.set_rng_state(states["cuda"], self._device)
+        if "mps" in states:
+            torch.mps.set_rng_state(states["mps"])
+
+
+# The learning rate of every step.
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule.
+
+    Both count from the step after `schedule_from`: where a run is trained further, they can start anew.
+
+    "warm-up" falls as 1 / sqrt(step) (Vaswani et al. 2017, 5.3), scaled so that its peak is the config's
+    learning rate; "cosine" falls along half a cosine to final_rate times the peak at the last step.
+    """
+    peak, warmup = config.learning_rate, config.warmup_steps
+    step, steps = max(1, step - config.schedule_from), config.steps - config.schedule_from
+    if step <= warmup:
+        return peak * step / warmup
+    if config.schedule == "constant":
+        return peak
+    if config.schedule == "warm-up":
+        return peak * math.sqrt(max(1, warmup) / step)
+    done = (step - warmup) / max(1, steps - warmup)
+    share = 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    return peak * (config.final_rate + (1 - config.final_rate) * share)
+
+
+# What a piece of a batch contributes to the losses of the whole.
+
+Terms = dict[str, tuple[float, int]]
+"""For each name of a task's losses, its weight and how many answers it is the mean of."""
+
+
+def shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, Tensor]:
+    """What a piece's losses contribute to those of the whole batch, and to their weighted sum, "loss"."""
+    # Zero leaves out terms that the piece does not have: the mean of nothing is NaN.
+    zero = losses["loss"].new_zeros(())
+    found = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
+    return {"loss": sum((piece[name][0] * share for name, share in found.items()), start=zero), **found}
+
+
+# What a training does otherwise where several processes train one model (`models.training.together`).
+
+
+class Alone:
+    """One process that reads every batch whole and has nobody to agree with."""
+
+    rank = 0
+    model: Transformer
+    _machine: Machine
+    _optimizer: torch.optim.Optimizer
+    _randomness: Randomness
+
+    def agreed(self, *flags: bool) -> list[bool]:
+        """What the process of rank 0 says, at every rank; all must ask at the same step."""
+        return list(flags)
+
+    def _placed(self, model: Transformer) -> Transformer:
+        """The model where it trains."""
+        return model.to(self._machine.device)
+
+    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
+        """Takes over weights and the optimiser's moments, both by the names of the weights."""
+        self.model.load_state_dict(weights)
+        restore(self._optimizer, self.model, moments)
+
+    def _mine(self, batch: Batch) -> Batch:
+        """The part of a batch that this process reads."""
+        return batch
+
+    def _drawing(self) -> AbstractContextManager[Any]:
+        """Inside, dropout draws the run's own random numbers."""
+        return self._randomness
+
+    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
+        """The norm of each tensor."""
+        return norms.lengths(tensors)
+
+
+# The training loop: an iterator of records that prints nothing, writes nothing and starts no process.
 
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""

@@ -17,9 +17,9 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from models.data.tasks import Batch
 from models.engine.transformer import Transformer
+from models.training import PeerLost
 from models.training.config import RunConfig
 from models.training.loop import Training
-from models.training.peers import PeerLost
 
 _METHODS = ("encode", "decode")  # what tasks call besides `model(...)`, at every rank alike
 _SIGNS = ("gloo", "nccl", "connection", "peer", "socket", "timed out", "process group")

@@ -6,12 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from models.files import FileError
-from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, shipped_names
+from models.zoo.folders import (
+    BEST,
+    CARD,
+    CHECKPOINT,
+    SHIPPED,
+    ModelCard,
+    list_models,
+    read_card,
+    shipped_names,
+)
 from models.zoo.hub.folder import PREFIX
-from models.zoo.run_folders import BEST, CHECKPOINT
 
 if TYPE_CHECKING:
-    from models.zoo.trained import TrainedModel
+    from models.zoo.engine_model import TrainedModel
 
 __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
@@ -32,7 +40,7 @@ def load_model(source: str | Path) -> Any:
         from models.zoo.hub.offer import load_hub
 
         return load_hub(source)
-    from models.zoo.trained import read_run, read_trained  # imports torch, and every task
+    from models.zoo.engine_model import read_run, read_trained  # imports torch, and every task
 
     weights = _weights_of(source)
     if weights.name == CHECKPOINT:

@@ -1,27 +1,97 @@
-"""The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
+"""What a model says of the texts that it reads, for measures of its heads."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from models.byte_units import MB
 from models.config import ModelConfig, Normalizer
-from models.data.tasks import Example, Named, Reading, Writing
+from models.data.tasks import Aligned, Example, Named, Rarity, Reading, Writing
+from models.data.tasks.batch import Alphabet, Repeated, repeated
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
 from models.engine.size import trace_operations
 from models.engine.trace import Trace, addresses
-from models.interventions.applied import Prepared
-from models.interventions.edit import Edit, read_edits
-from models.interventions.numbers import write_numbers
-from models.interventions.subject import Editing
-from models.interventions.written import written
-from models.zoo.network import Network
-from models.zoo.texts import Texts
+from models.interventions.edit import Edit, read_edits, write_numbers
+from models.interventions.editing import Editing, Prepared, write_under_edits
+
+
+class Texts(ABC):
+    """A model, as far as its texts are concerned.
+
+    by_first_use: a word has no vector of its own, but that of its place among a text's different words.
+    """
+
+    name: str
+    by_first_use: bool = False
+
+    @property
+    @abstractmethod
+    def max_len(self) -> int:
+        """The most tokens that it reads."""
+
+    def made_of(self) -> Alphabet | None:
+        """The tokens that its texts are made of; None where it reads no texts."""
+        return None
+
+    def repeated(self, seed: int = 0) -> Repeated:
+        """Random tokens, read twice in a row, to be traced (Olsson et al. 2022); the same for a seed.
+
+        Raises ValueError for a model that reads no texts, or only very short ones.
+        """
+        alphabet = self.made_of()
+        if alphabet is None:
+            raise ValueError(
+                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
+            )
+        return repeated(alphabet, self.max_len, seed)
+
+    def rarity(self, reading: Reading) -> Rarity | None:
+        """How often each token of a reading occurs elsewhere; None where that is not known."""
+        return None
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """For each word that it writes, at the position that writes it, the words read that it says again;
+        None where that is not known.
+        """
+        return None
+
+
+# A model, as far as its network can be looked into and changed.
+
+Change = Callable[[Any], object]
+"""What is done to a network, a `torch.nn.Module`."""
+
+
+class Network:
+    """A model with a network; here, none that is known."""
+
+    name: str
+
+    def remade(self, change: Change) -> Any:
+        """This model with another network, which `change` has changed: it starts as a copy that shares the
+        weights, so that modules and parameters may be replaced in it, and none may be changed itself.
+
+        Raises ValueError where the network is not known.
+        """
+        raise ValueError(f"{self.name!r} has no network that could be changed; open another model")
+
+    @property
+    def number_format(self) -> str:
+        """The format of its weights, such as "float32"; "" where they are not known."""
+        return ""
+
+
+# The interface of every model, however it was made: it reads a text, is traced, and says what it can do.
 
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
@@ -143,7 +213,7 @@ class Model(Texts, Network):
         Raises ValueError as `trace` does, and for a model that writes nothing.
         """
         reading = self.read(what, **settings) if isinstance(what, str) else what
-        return written(self, reading, read_edits(edits), settings, told)
+        return write_under_edits(self, reading, read_edits(edits), settings, told)
 
     def writing(self, reading: Reading) -> Writing:
         """How it writes after what it has read. Raises ValueError for a model that writes nothing."""
@@ -316,3 +386,36 @@ def _one_after_the_other(first: Editing | None, then: Editing | None) -> Editing
     if first is None or then is None:
         return first or then
     return lambda address, value: then(address, first(address, value))
+
+
+# A network made anew around the same weights, so that one thing of it can be other.
+
+Parts = TypeVar("Parts")
+_HOOKS = (
+    "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)  # fmt: skip
+
+
+def sharing_weights(net: nn.Module, parts: Parts) -> Parts:
+    """A copy of `parts`, modules and what refers to them, that shares the parameters and buffers of `net` and
+    has none of its hooks: another thread may record a pass of it meanwhile.
+
+    Whoever changes it puts other parameters in their place and changes none itself.
+    """
+    memo: dict[int, object] = {id(each): each for each in chain(net.parameters(), net.buffers())}
+    for module in net.modules():
+        for hooks in (getattr(module, name) for name in _HOOKS):
+            memo[id(hooks)] = OrderedDict()
+    return copy.deepcopy(parts, memo)
+
+
+def format_of(net: nn.Module) -> torch.dtype:
+    """The number format of a network's weights: of the first."""
+    return next((each.dtype for each in net.parameters() if each.is_floating_point()), torch.float32)
+
+
+def in_format_of(net: nn.Module, inputs: Iterable[Tensor]) -> list[Tensor]:
+    """What a network reads, in the number format of its weights; ids stay whole numbers."""
+    dtype = format_of(net)
+    return [read.to(dtype) if read.is_floating_point() else read for read in inputs]

@@ -6,8 +6,8 @@ from models.config import ModelConfig
 from models.data.tasks.next_word import NextWord
 from models.engine.transformer import Transformer
 from models.zoo import load_model
-from models.zoo.cards import SHIPPED
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
+from models.zoo.folders import SHIPPED
 
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 FOLDER = SHIPPED / "positions"

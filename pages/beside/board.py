@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.contrast import Aligned
-from pages.beside.seen import Head, Seen
+from pages.beside.comparison import Comparison, Head
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 from viz_core.labels import visible
@@ -20,7 +20,7 @@ MOST_OUTPUTS = 6
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """What is looked at. heads: of a and of b. at: the place of the outputs; None where they differ most.
     called: what the two sides are, in a few words. compares: whether heads of one pass are compared, so that
     the map chooses the second.
@@ -33,7 +33,7 @@ class Chosen:
     compares: bool = False
 
 
-def board_of(seen: Seen, chosen: Chosen) -> Board:
+def board_of(seen: Comparison, chosen: Selection) -> Board:
     """The board; where a knob has several values, one scrubs through them."""
     queries, keys = seen.frames[0].places(chosen.heads[0][0])
     a, b = (np.stack([each.laid(side, chosen.heads[side]) for each in seen.frames]) for side in (0, 1))
@@ -48,16 +48,16 @@ def board_of(seen: Seen, chosen: Chosen) -> Board:
     return Board(rows=rows, notice=notices, scrub=_scrub(seen, chosen))
 
 
-def on_one_grid(seen: Seen, stack: str) -> Seen:
+def on_one_grid(seen: Comparison, stack: str) -> Comparison:
     """The same where all frames have the same places in a stack; else the frame to begin with alone: with
     another order of words the model writes another answer.
     """
     if len({tuple(map(len, each.places(stack))) for each in seen.frames}) == 1:
         return seen
-    return Seen((seen.frames[seen.first],), matches=seen.matches)
+    return Comparison((seen.frames[seen.first],), matches=seen.matches)
 
 
-def _scrub(seen: Seen, chosen: Chosen) -> Scrub:
+def _scrub(seen: Comparison, chosen: Selection) -> Scrub:
     return Scrub(
         field="frame", label=chosen.label, values=np.arange(len(seen.names), dtype=np.float64),
         words=list(seen.names), speed=2,
@@ -65,7 +65,10 @@ def _scrub(seen: Seen, chosen: Chosen) -> Scrub:
 
 
 def _heads(
-    seen: Seen, chosen: Chosen, patterns: tuple[np.ndarray, np.ndarray], places: tuple[Aligned, Aligned]
+    seen: Comparison,
+    chosen: Selection,
+    patterns: tuple[np.ndarray, np.ndarray],
+    places: tuple[Aligned, Aligned],
 ) -> list[Panel]:
     """The three matrices, on the same places."""
     moves = bool(seen.names)
@@ -105,7 +108,7 @@ def labels(places: Aligned, panel: int) -> list[str]:
     return found
 
 
-def _map(seen: Seen, chosen: Chosen) -> Matrix:
+def _map(seen: Comparison, chosen: Selection) -> Matrix:
     """How far each head moved, or, of one pass, how far each is from the first of the two."""
     first, second = chosen.heads
     stack = first[0]
@@ -128,7 +131,7 @@ def _map(seen: Seen, chosen: Chosen) -> Matrix:
     )  # fmt: skip
 
 
-def place_of(seen: Seen, at: int | None) -> int | None:
+def place_of(seen: Comparison, at: int | None) -> int | None:
     """The place whose outputs are shown: the chosen one, or where they differ most; None without outputs."""
     known = [each.outputs for each in seen.frames if each.outputs is not None]
     if len(known) < len(seen.frames) or not known or len({each.tokens for each in known}) > 1:
@@ -140,7 +143,7 @@ def place_of(seen: Seen, at: int | None) -> int | None:
     return int(total.argmax()) if total.any() else n - 1
 
 
-def _outputs(seen: Seen, chosen: Chosen) -> list[Panel]:
+def _outputs(seen: Comparison, chosen: Selection) -> list[Panel]:
     """The likeliest outputs of both sides at one place, as a table of probabilities."""
     place = place_of(seen, chosen.at)
     if place is None:
@@ -162,14 +165,14 @@ def _outputs(seen: Seen, chosen: Chosen) -> list[Panel]:
     return [
         Matrix(
             values=values if seen.names else values[0],
-            title=f"outputs after {said(seen.frames[0].outputs.tokens[place])}",
+            title=f"outputs after {token_words(seen.frames[0].outputs.tokens[place])}",
             rows=[visible(name) for name in names], columns=["A", "B"], row_axis="output", column_axis="side",
             scale="weights", digits=3, gap="not among its likeliest",
         )
     ]  # fmt: skip
 
 
-def said(tokens: tuple[str, str]) -> str:
+def token_words(tokens: tuple[str, str]) -> str:
     """The token of a place, or both where they differ."""
     a, b = (visible(token) for token in tokens)
     if tokens == ("", ""):
@@ -181,7 +184,7 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _facts(seen: Seen, chosen: Chosen) -> Facts:
+def _facts(seen: Comparison, chosen: Selection) -> Facts:
     """How far the head moved, by how much the outputs differ, and which head moved most."""
     first, second = chosen.heads
     moved = np.array(
@@ -204,11 +207,11 @@ def _apart(distances: np.ndarray, head: Head) -> float:
     return float(distances[layer, number]) if inside else np.nan
 
 
-def _framed(seen: Seen, values: np.ndarray) -> np.ndarray:
+def _framed(seen: Comparison, values: np.ndarray) -> np.ndarray:
     return values if seen.names else np.asarray(values[0])
 
 
-def _strip(seen: Seen, patterns: np.ndarray) -> list[Panel]:
+def _strip(seen: Comparison, patterns: np.ndarray) -> list[Panel]:
     """The head at all values at once, as small pictures; a press shows that value large."""
     return [
         Matrix(
@@ -226,7 +229,7 @@ def notice(a: np.ndarray, b: np.ndarray, queries: Aligned, keys: Aligned) -> str
         return "No query is on both sides, so nothing of this head can be compared."
     moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
     most = both[int(np.argmax(moved))]
-    name = said((queries.tokens_a[most], queries.tokens_b[most]))
+    name = token_words((queries.tokens_a[most], queries.tokens_b[most]))
     if max(moved) < LEAST:
         return f"**Nothing moves** by {LEAST} or more: every query of these two heads looks where it looked."
     tops = [

@@ -6,16 +6,22 @@ from dataclasses import replace
 
 from models.contrast import knobs
 from models.zoo.offers import offer_of
-from pages.beside.board import Chosen
-from pages.beside.computing import reading_settings, settings_of
-from pages.beside.seen import Seen, address
-from pages.beside.steps import nearest, run_of, steps_of
-from pages.beside.working import Asked
+from pages.beside.board import Selection
+from pages.beside.comparison import (
+    Comparison,
+    ComparisonRequest,
+    address,
+    nearest_step,
+    reading_settings,
+    run_of,
+    settings_of,
+    steps_of,
+)
 from pages.shared import cache
 from pages.shared.training import runs
 
 
-def code_of(asked: Asked, chosen: Chosen, seen: Seen, frame: int | None = None) -> str:
+def code_of(asked: ComparisonRequest, chosen: Selection, seen: Comparison, frame: int | None = None) -> str:
     """Opens the model, makes both sides, and asks for what the board shows at a frame, or at its first."""
     frame = seen.first if frame is None else min(frame, len(seen.frames) - 1)
     value = seen.names[frame] if seen.names else ""
@@ -25,7 +31,7 @@ def code_of(asked: Asked, chosen: Chosen, seen: Seen, frame: int | None = None) 
     _, layer_b, head_b = seen.frames[frame].counterpart(second_head)
     run = run_of(asked.model) if asked.differs == "step" else None
     if run is not None:
-        step = nearest(asked.other, steps_of(asked.model))
+        step = nearest_step(asked.other, steps_of(asked.model))
         return "\n".join(
             [
                 runs.opening(run), f"a = run.snapshot({step})  # patterns by address, [head, query, key]",
@@ -45,7 +51,7 @@ def code_of(asked: Asked, chosen: Chosen, seen: Seen, frame: int | None = None) 
     )  # fmt: skip
 
 
-def _sides(asked: Asked) -> list[str]:
+def _sides(asked: ComparisonRequest) -> list[str]:
     given = reading_settings(asked.model, asked.settings)
     settings = f", {given!r}" if given else ""
     lines = [*_opened(asked.model, asked.settings), f"a = Side(lm, {asked.text!r}{settings})"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.beside import controls, state, working
-from pages.beside.board import PLACE, Chosen, board_of, on_one_grid
-from pages.beside.seen import Seen
-from pages.beside.working import Asked, Work
-from pages.shared import draw_order
+from pages.beside import comparison, state
+from pages.beside.board import PLACE, Selection, board_of, on_one_grid
+from pages.beside.comparison import Comparison, ComparisonJob, ComparisonRequest
+from pages.shared import page_parts
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
-from pages.shared.waiting import progress, sentence, this_page
-from pages.shared.wishes import STOPPED
+from pages.shared.work import STOPPED, progress, sentence, this_page
 from viz_core.boards import Board
 
 KEY = "beside.board"
@@ -25,52 +23,54 @@ KEY = "beside.board"
 def compared() -> None:
     shown = state.page()
     shown.take()
-    controls.heading()
+    state.heading()
     above = st.container()
     main, side = st.columns([4.2, 1], gap="medium")
     try:
-        work = working.ask(state.asked(shown.kept), this_page())
+        work = comparison.ask(state.request(shown.kept), this_page())
     except ValueError as error:
         with above:
-            controls.sides(None)
+            state.sides(None)
         with side:
-            controls.looked_at(None)
+            state.head_controls(None)
         with main:
-            say([str(error), *problems()])
+            show_problems([str(error), *problems()])
         return
     work.done.wait(0.3)
     seen = _last(work)[1]
     parts = [
-        (above, lambda: controls.sides(work.seen)),
-        (side, lambda: controls.looked_at(seen)),
+        (above, lambda: state.sides(work.seen)),
+        (side, lambda: state.head_controls(seen)),
         (main, lambda: figure(work)),
     ]
-    draw_order.draw(parts, again=work.done.is_set())
+    page_parts.draw_parts(parts, again=work.done.is_set())
 
 
-def _last(work: Work) -> tuple[Asked | None, Seen | None, dict[str, object]]:
+def _last(work: ComparisonJob) -> tuple[ComparisonRequest | None, Comparison | None, dict[str, object]]:
     """What was compared last on this page, with the inputs that it was compared for; this, if it is done."""
     if work.done.is_set() and work.seen is not None:
         st.session_state["beside.last"] = (work.asked, work.seen, dict(state.page().kept))
-    found: tuple[Asked, Seen, dict[str, object]] | None = st.session_state.get("beside.last")
+    found: tuple[ComparisonRequest, Comparison, dict[str, object]] | None = st.session_state.get(
+        "beside.last"
+    )
     return found or (None, None, {})
 
 
-def figure(work: Work) -> None:
+def figure(work: ComparisonJob) -> None:
     """The board, or how far it is; while another is computed, or where it cannot be, the last one stays."""
     done, refused = work.done.is_set(), problems()
     if not done:
         refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
     said = sentence(work.problem) or state.unchanged(work.asked) if done else None
-    say([said, *refused])
+    show_problems([said, *refused])
     if done and work.problem == STOPPED:
-        st.button("Compare again", on_click=working.forget, args=(this_page(),))
+        st.button("Compare again", on_click=comparison.forget, args=(this_page(),))
     asked, seen, kept = _last(work)
     if asked is None or seen is None:
         return
-    kept |= {name: state.page().kept[name] for name in (*state.LOOKED_AT, "layer2", "head2")}
-    chosen = state.chosen(kept, seen)
+    kept |= {name: state.page().kept[name] for name in (*state.PLACE_FIELDS, "layer2", "head2")}
+    chosen = state.selection(kept, seen)
     drawn = board_of(on_one_grid(seen, chosen.heads[0][0]), chosen)
     frame = state.page().kept["frame"]
     last = max(0, len(seen.names) - 1)
@@ -80,7 +80,7 @@ def figure(work: Work) -> None:
             drawn, part=asked.differs, link=state.link(), at=at, usual=float(seen.first), fits=True
         )
     except ValueError as error:  # too large for a message
-        say([str(error)])
+        show_problems([str(error)])
         return
     board.show(sent, key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
@@ -95,7 +95,7 @@ def on_act(act: Act) -> None:
         state.choose(act["value"])
 
 
-def _take_away(asked: Asked, chosen: Chosen, drawn: Board, seen: Seen) -> None:
+def _take_away(asked: ComparisonRequest, chosen: Selection, drawn: Board, seen: Comparison) -> None:
     from pages.beside import code
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 

@@ -1,4 +1,6 @@
-"""What a link to two sides holds: the first side, what differs on the second, and what is looked at."""
+"""What a link to two sides holds, the inputs on the page, and the presets: the first side, what differs on
+the second, and which head is shown.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,18 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import streamlit as st
+
 from models.contrast import knobs
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
-from pages.beside.board import Chosen
-from pages.beside.seen import Frame, Head, Seen
-from pages.beside.working import Asked
-from pages.shared import on_offer, widget
+from pages.beside.board import Selection, on_one_grid, place_of, token_words
+from pages.beside.comparison import Comparison, ComparisonRequest, Frame, Head, steps_of
+from pages.shared import model_field, on_offer, widget
 from pages.shared.link import Param, Rule, characters, one_of, text, whole
 from pages.shared.state import State, refuse
 from pages.shared.training import runs
+from pages.shared.wording import plain
 
 PAGE = "beside"
 MOST_TEXT = in_force().field_characters
@@ -35,7 +39,7 @@ DIFFERENCES = {
 OF = {"text": ("text2",), "model": ("model2", "matched"), "step": ("step",), "head": ("layer2", "head2")}
 """The inputs of each difference; a knob has one, of its own name."""
 FIRST = ("model", "text", "with")
-LOOKED_AT = ("stack", "layer", "head", "at")
+PLACE_FIELDS = ("stack", "layer", "head", "at")
 
 
 def page() -> State:
@@ -107,7 +111,7 @@ def fields(kept: dict[str, Any]) -> tuple[str, ...]:
 
 def link() -> dict[str, str]:
     shown = page()
-    return shown.link((*FIRST, "differs", *fields(shown.kept), *LOOKED_AT))
+    return shown.link((*FIRST, "differs", *fields(shown.kept), *PLACE_FIELDS))
 
 
 def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -129,20 +133,20 @@ def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-def asked(kept: dict[str, Any]) -> Asked:
+def request(kept: dict[str, Any]) -> ComparisonRequest:
     """The comparison that the inputs describe."""
     differs = kept["differs"]
     name = fields(kept)[0]
     other = "" if differs == "head" else str(kept[name])
     second = kept["model2"] if differs == "model" else kept["model"]
     stamps = tuple(offer.stamp if (offer := offer_of(each)) else 0 for each in (kept["model"], second))
-    return Asked(
+    return ComparisonRequest(
         kept["model"], kept["text"], settings(kept), differs, other, (stamps[0], stamps[1]),
         differs == "model" and kept["matched"] == "likeness",
     )  # fmt: skip
 
 
-def chosen(kept: dict[str, Any], seen: Seen) -> Chosen:
+def selection(kept: dict[str, Any], seen: Comparison) -> Selection:
     """What is looked at of a comparison, as near to the inputs as it has it."""
     counts = seen.frames[0].counts(0)
     stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
@@ -152,10 +156,10 @@ def chosen(kept: dict[str, Any], seen: Seen) -> Chosen:
     if knob is None:
         second = nearest(second, seen.frames[0], 1)
     at = None if kept["at"] < 0 else kept["at"]
-    return Chosen((first, second), called(kept), at, knob.title if knob else "step", compares)
+    return Selection((first, second), side_names(kept), at, knob.title if knob else "step", compares)
 
 
-def unchanged(asked: Asked) -> str:
+def unchanged(asked: ComparisonRequest) -> str:
     """A sentence where nothing differs yet; "" where something may."""
     if asked.differs == "text" and asked.text == asked.other:
         return "Both sides read the same text; change a word on side B, or choose what else differs."
@@ -183,7 +187,7 @@ def nearest(head: Head, frame: Frame, side: int) -> Head:
     return stack, min(layers, key=lambda at: abs(at - layer)), min(number, heads - 1)
 
 
-def called(kept: dict[str, Any]) -> tuple[str, str]:
+def side_names(kept: dict[str, Any]) -> tuple[str, str]:
     """The two sides in a few words."""
     differs = kept["differs"]
     knob = knobs().get(differs)
@@ -195,3 +199,171 @@ def called(kept: dict[str, Any]) -> tuple[str, str]:
     if differs == "text":
         return "first text", "second text"
     return ("one step", "another step") if differs == "step" else ("one head", "another head")
+
+
+LOOK = ("stack", "layer", "head", "at")
+USUAL = {"model": DEFAULT, "text": TEXT, "with": "", "frame": CHOSEN, "at": -1}
+PRESETS: dict[str, dict[str, Any]] = {
+    "tired or wide": {"differs": "text", "text2": OTHER_TEXT, "layer": 1, "head": 3},
+    "colder, hotter": {"differs": "temperature", "temperature": "0.5", "layer": 0, "head": 0},
+    "taught pronouns or not": {"differs": "model", "model2": SECOND, "matched": "likeness"},
+    "float32 or int8": {"differs": "format", "format": "int8"},
+    "a head that forms": {
+        "model": "induction", "text": offers()["induction"].text, "differs": "step", "step": "",
+        "stack": "decoder.self", "layer": 1, "head": 0,
+    },
+}  # fmt: skip
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """What each press sets, of those whose models are on offer here."""
+    wholes: dict[str, dict[str, Any]] = {
+        name: USUAL | {"stack": "encoder.self"} | given for name, given in PRESETS.items()
+    }
+    return {
+        name: given
+        for name, given in wholes.items()
+        if all(on_offer.may_open(given[key]) for key in ("model", "model2") if key in given)
+    }
+
+
+SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."
+
+
+def heading() -> None:
+    """The page's name, and a button for each preset."""
+    with st.container(horizontal=True, vertical_alignment="center", key="beside_heading"):
+        st.html("<h1>Side by side</h1>", width="content")
+        for name, given in presets().items():
+            st.button(plain(name), on_click=page().put, args=(given,), key=f"beside.preset.{name}")
+
+
+def sides(seen: Comparison | None) -> None:
+    """What is on side A, and what differs on side B; seen: what is known of it."""
+    shown = page()
+    kept = shown.kept
+    with st.container(key="beside_sides"):
+        places = st.columns([1, 2.2, 1.15, 2.2], gap="small")
+        shown.draw("model", places[0], then=switch_model, **_named(kept["model"]))
+        offer = offer_of(kept["model"])
+        reads_text = offer is None or "picture" not in offer.reads
+        label = "Text of both sides" if kept["differs"] != "text" else "Text of side A"
+        off = kept["differs"] == "step"
+        label = "Text: a run watches its own" if off else label if reads_text else "Number of the picture"
+        shown.draw("text", places[1], label=label, disabled=off)
+        shown.draw("differs", places[2])
+        _other(places[3], seen)
+
+
+def _other(place: Any, seen: Comparison | None) -> None:
+    """How the second side differs."""
+    shown = page()
+    kept = shown.kept
+    names = fields(kept)
+    if kept["differs"] in knobs():
+        name = kept["differs"]
+        options = list(dict.fromkeys([*(seen.names if seen else ()), *filter(None, [kept[name]])]))
+        first = seen.names[seen.first] if seen and seen.names else "the first that differs"
+        shown.draw(name, place, options=options, placeholder=first, then=_first_frame)
+        return
+    if kept["differs"] == "step":
+        steps = map(str, reversed(steps_of(kept["model"])))
+        options = list(dict.fromkeys(["", *steps, kept["step"]]))
+        shown.draw(
+            "step", place, options=options, format_func=lambda step: step or "the last", then=_first_frame
+        )
+        return
+    columns = [place] if len(names) == 1 else place.columns([1.3, 1] if names[0] == "model2" else 2)
+    for name, column in zip(names, columns, strict=True):
+        shown.draw(name, column, **(_named(kept[name]) if name == "model2" else {}))
+
+
+def _first_frame() -> None:
+    page().put({"frame": CHOSEN})
+
+
+def _named(chosen: str) -> dict[str, Any]:
+    names = models()
+    names += [] if chosen in names else [chosen]
+    return {"options": names, "format_func": on_offer.title}
+
+
+def switch_model() -> None:
+    """The other model's own text, where it reads other texts, and the text that its second side reads."""
+    shown = page()
+    offer = offer_of(shown.kept["model"])
+    if offer is None:
+        return
+    story = offer.story
+    stack = story.get("stack", "encoder.self")
+    view = {"stack": stack, "layer": story.get("layer", 0), "head": story.get("head", 0)}
+    shown.put(
+        {"text": offer.text, "text2": second_text(offer), "with": "", "at": -1, "frame": CHOSEN, **view}
+    )
+
+
+def second_text(offer: Any) -> str:
+    """Another text of a model: its own with a word changed that reverses its meaning, or another example."""
+    words = offer.text.split()
+    for old, new in offer.swaps.items():
+        if old in words:
+            return " ".join(new if word == old else word for word in words)
+    texts = [each["text"] for each in offer.examples if each["text"] != offer.text]
+    return str(texts[0]) if texts else str(offer.text)
+
+
+def head_controls(seen: Comparison | None) -> None:
+    """Which head is looked at, and after which token the outputs stand."""
+    shown = page()
+    with st.container(key="beside_side"):
+        if seen is not None:
+            _head(seen)
+        model_field.field(open_model)
+        st.button("Reset", on_click=shown.reset, args=(list(shown.params),), width="stretch")
+        st.caption(SIGNS)
+        if seen is not None:
+            notes = [seen.note, *(note for frame in seen.frames for note in _notes(frame))]
+            if seen.frames[0].outputs is not None and len(seen.frames) > 1 and not has_outputs(seen):
+                notes.append("Outputs are left out: at these values the model writes different answers.")
+            for note in dict.fromkeys(filter(None, notes)):
+                st.caption(plain(note))
+
+
+def has_outputs(seen: Comparison) -> bool:
+    """Whether the board has outputs: of two passes, at places that are the same at all of a knob's values."""
+    kept, counts = page().kept, seen.frames[0].counts(0)
+    stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
+    return kept["differs"] != "head" and place_of(on_one_grid(seen, stack), None) is not None
+
+
+def _notes(frame: Any) -> list[str]:
+    return [note for note in (frame.note, frame.outputs.note if frame.outputs else "") if note]
+
+
+def _head(seen: Comparison) -> None:
+    shown = page()
+    counts = seen.frames[0].counts(0)
+    if len(counts) > 1:
+        shown.draw("stack", options=list(counts), format_func=STACKS.__getitem__)
+    layers, heads = counts.get(shown.kept["stack"], next(iter(counts.values())))
+    left, right = st.columns(2)
+    for name, place, count in (("layer", left, layers), ("head", right, heads)):
+        # A widget cannot hold a value beyond its end; the board shows the nearest head then.
+        most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
+        shown.draw(name, place, **most)
+    outputs = seen.frames[0].outputs
+    if outputs is not None and has_outputs(seen) and len(outputs.tokens) > 1:
+        widest = "where values differ most" if seen.names else "where they differ most"
+        names = {-1: widest} | {
+            at: f"{at}: {token_words(tokens)}" for at, tokens in enumerate(outputs.tokens)
+        }
+        chosen = shown.kept["at"]
+        options = list(names) + ([] if chosen in names else [chosen])
+        shown.draw("at", options=options, format_func=lambda at: names.get(at, str(at)))
+
+
+def open_model(name: str) -> None:
+    """Puts another model on side A, where this visitor may open it; else the page says why not."""
+    if model_field.can_open(name):
+        page().put({"model": name})
+        switch_model()

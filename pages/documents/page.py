@@ -6,22 +6,27 @@ from typing import Any
 
 import streamlit as st
 
-from models.interventions.numbers import named_numbers
+from models.interventions.edit import named_numbers
 from models.limits import in_force
 from models.zoo.offers import offer_of
-from pages.documents import payload, state
-from pages.documents.document import Asked
+from pages.documents import reading, state
 from pages.documents.map.component import pattern_map
-from pages.documents.reading import GoneError, Seen, Work, ask, forget, on_tiles
-from pages.shared import draw_order
+from pages.documents.reading import (
+    DocumentJob,
+    DocumentRequest,
+    GoneError,
+    HeadPicture,
+    ask,
+    forget,
+    on_tiles,
+)
+from pages.shared import page_parts
 from pages.shared.browser import uploading
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
-from pages.shared.shown import generation
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import generation, show_problems
 from pages.shared.state import problems, refuse
-from pages.shared.waiting import progress, this_page
-from pages.shared.wishes import STOPPED
 from pages.shared.wording import plain
+from pages.shared.work import STOPPED, progress, this_page
 
 MOST_FILE = state.MOST_CHARACTERS
 
@@ -39,7 +44,7 @@ def on_act(act: Act) -> None:
         session.map_sent = None
 
 
-def controls(work: Work) -> None:
+def controls(work: DocumentJob) -> None:
     """The column beside the map."""
     shown = state.page()
     names = state.readers()
@@ -62,7 +67,7 @@ def controls(work: Work) -> None:
         st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
 
 
-def _of(side: str, seen: Seen) -> str:
+def _of(side: str, seen: HeadPicture) -> str:
     """The side that tokens are of, where there are two."""
     return f"{side} " if len(seen.tokens) > 1 else ""
 
@@ -114,28 +119,28 @@ def microscope() -> None:
     if taken is not None:
         shown.put({"text": taken})
     shown.take()
-    asked = state.asked(shown.kept)
+    asked = state.request(shown.kept)
     try:
         work = ask(asked, this_page())
     except ValueError as error:
-        say([str(error), *problems()])
+        show_problems([str(error), *problems()])
         return
     text()
     main, side = st.columns([3.6, 1], gap="medium")
     parts = [(side, lambda: controls(work)), (main, lambda: figure(work, asked))]
-    draw_order.draw(parts, again=work.done.is_set())
+    page_parts.draw_parts(parts, again=work.done.is_set())
     if "takeaway" in st.session_state:
         from pages.documents import takeaway
 
         takeaway.dialog(st.session_state.pop("takeaway"), work)
 
 
-def figure(work: Work, asked: Asked) -> None:
+def figure(work: DocumentJob, asked: DocumentRequest) -> None:
     """The map, or how far it is."""
     if not work.done.wait(0.15):
         progress(work)
         return
-    say([work.problem or None, *problems()])
+    show_problems([work.problem or None, *problems()])
     if work.problem == STOPPED:
         st.button("Read it again", on_click=forget, args=(this_page(),))
     if work.seen is None:
@@ -155,7 +160,7 @@ def figure(work: Work, asked: Asked) -> None:
     pattern_map.show(sent, key="pattern_map", on_act=on_act)
 
 
-def message(seen: Seen) -> bytes:
+def message(seen: HeadPicture) -> bytes:
     """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
     asked, session = seen.asked, st.session_state
     area, looked = session.get("map_window"), session.get("map_look")
@@ -168,14 +173,14 @@ def message(seen: Seen) -> bytes:
         "measure": state.MEASURES[asked.measure], "without": asked.without,
     }  # fmt: skip
     if looked:
-        own["looked"] = on_tiles(lambda: payload.look(seen, *looked))
+        own["looked"] = on_tiles(lambda: reading.row_and_column(seen, *looked))
     own["generation"] = generation((asked, area, looked, own["range"], session.get("map_sent")))
     if session.get("map_sent") != asked:
         session.map_sent = asked
-        return payload.whole(seen, **own)
+        return reading.whole_message(seen, **own)
     from pages.shared.board.pack import pack
 
-    tile = on_tiles(lambda: payload.window(seen, area)) if area else None
+    tile = on_tiles(lambda: reading.window(seen, area)) if area else None
     return pack(tile=tile).message(**own)
 
 

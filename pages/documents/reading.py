@@ -1,31 +1,128 @@
-"""Documents being read: by a thread of their own, one after the other, told and stopped from the page.
+"""Documents being read: by a thread of their own, one after the other, told and stopped from the page; and
+what the map of a head gets of them.
 
-A pass over 32,768 tokens takes a minute, the picture of one head some seconds. Neither may keep the inference
-thread, on which all sliders of all visitors wait. What was read is kept as q and k, bounded in bytes.
+A pass over 32,768 tokens takes a minute, the picture of one head some seconds. Neither may keep the
+inference thread, on which all sliders of all visitors wait. What was read is kept as q and k, bounded
+in bytes. The map gets the picture of the whole, the window that is shown, a row, a column, the
+brightest pairs.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from models.byte_units import readable
+
+if TYPE_CHECKING:
+    from models.engine.long_text import LongHeads, Measure
+    from models.zoo.model import Attention
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.byte_units import MB
 from models.limits import in_force
-from pages.documents.document import Asked, Document, Place, fits, place_in
-from pages.shared import cache, memory
-from pages.shared.wishes import Wish, Wishes, start_worker
+from pages.shared import cache, server_load
+from pages.shared.work import Job, Jobs, start_worker
 
 if TYPE_CHECKING:
     from models.data.tasks import Reading
-    from models.engine.long_cells import Pair, Picture
-    from models.engine.long_text import LongHeads
+    from models.engine.long_text import LongHeads, Pair, Picture
     from models.zoo.model import Attention, Model
+import numpy as np
+
+from pages.shared.board.pack import pack
+from viz_core.labels import visible
+
+if TYPE_CHECKING:
+    from models.engine.long_text import Picture
+
+
+@dataclass(frozen=True)
+class DocumentRequest:
+    """What a page wants to see: one head of one layer over one document."""
+
+    model: str
+    text: str
+    stack: str = "encoder.self"
+    layer: int = 0
+    head: int = 0
+    measure: Measure = "largest"
+    without: int = 0
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def document(self) -> tuple[Any, ...]:
+        """What the pass over the text depends on."""
+        return self.model, self.text, self.settings
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that was read. tokens: of each side. stretched: the model reads longer texts than it was made
+    for. heads: q and k of the layers that there was room for, by their addresses.
+    """
+
+    tokens: dict[str, list[str]]
+    stretched: bool
+    stacks: dict[str, Attention]
+    heads: dict[str, LongHeads]
+
+    def place(self, asked: DocumentRequest) -> Place:
+        return place_in(self.stacks, asked)
+
+    @property
+    def n_bytes(self) -> int:
+        named = sum(map(len, self.tokens.values()))
+        return sum(heads.n_bytes for heads in self.heads.values()) + 60 * named
+
+
+@dataclass(frozen=True)
+class Place:
+    """One head of a document, as near to what was asked for as the model has it."""
+
+    stack: str
+    layer: int
+    head: int
+
+    @property
+    def address(self) -> str:
+        side, kind = self.stack.split(".")
+        return f"{side}.{self.layer}.{kind}"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Whose tokens are its queries, and whose its keys."""
+        side, kind = self.stack.split(".")
+        return side, "encoder" if kind == "cross" else side
+
+
+def place_in(stacks: dict[str, Attention], asked: DocumentRequest) -> Place:
+    """Where a wish leads in a model of these stacks."""
+    stack = asked.stack if asked.stack in stacks else next(iter(stacks))
+    about = stacks[stack]
+    return Place(stack, about.nearest(asked.layer), min(asked.head, about.n_heads - 1))
+
+
+def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Place, most: int) -> bool:
+    """Whether all layers of all stacks have room. Raises ValueError where the wanted one alone has none."""
+
+    def layer_bytes(stack: str, about: Attention) -> int:
+        queries, keys = (len(tokens[side]) for side in Place(stack, 0, 0).sides)
+        return 4 * about.d_head * (queries * about.n_heads + keys * about.n_key_heads)
+
+    wanted = layer_bytes(place.stack, stacks[place.stack])
+    if wanted > most:
+        raise ValueError(
+            f"One layer's queries and keys take {readable(wanted)}; at most {readable(most)} "
+            "are kept; take a shorter document or a smaller model."
+        )
+    return sum(about.n_layers * layer_bytes(name, about) for name, about in stacks.items()) <= most
+
 
 MOST_TOKENS = in_force().document_tokens
 KEPT_BYTES = in_force().document_mb * MB
@@ -38,13 +135,13 @@ class GoneError(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
+class HeadPicture:
     """The picture of a head over a whole document, and its brightest pairs. The document itself may go.
 
     n_lone: queries that see one key alone, and are among no brightest pairs.
     """
 
-    asked: Asked
+    asked: DocumentRequest
     tokens: dict[str, list[str]]
     stretched: bool
     stacks: dict[str, Attention]
@@ -73,11 +170,11 @@ class Seen:
 
 
 @dataclass(kw_only=True)
-class Work(Wish):
+class DocumentJob(Job):
     """One document on its way."""
 
     doing: str = "waits for the documents before it"
-    seen: Seen | None = None
+    seen: HeadPicture | None = None
 
     def told(self, doing: str, begin: float, part: float) -> Callable[[float], None]:
         """Hears how much of a part of the work is done. Raises StoppedError once nobody wants it."""
@@ -99,12 +196,12 @@ def _forget() -> None:
         _documents.clear()
 
 
-memory.droppers.append(_forget)
+server_load.cache_clearers.append(_forget)
 
 
-def ask(asked: Asked, page: str) -> Work:
+def ask(asked: DocumentRequest, page: str) -> DocumentJob:
     """The work on a page's wish, as `Wishes.ask` has it."""
-    return wishes.ask(Work(asked=asked), page)
+    return jobs.ask(DocumentJob(asked=asked), page)
 
 
 def on_tiles(make: Callable[[], Any]) -> Any:
@@ -112,17 +209,17 @@ def on_tiles(make: Callable[[], Any]) -> Any:
     return _tiles.submit(make).result()
 
 
-def _do(work: Work) -> None:
-    seen = _seen(work)
+def _work(work: DocumentJob) -> None:
+    seen = _head_picture(work)
     work.tell(1.0)
     work.seen = seen
 
 
-wishes = Wishes("documents", _do, "a shorter one")
-forget = wishes.forget
+jobs = Jobs("documents", _work, "a shorter one")
+forget = jobs.forget
 
 
-def _seen(work: Work) -> Seen:
+def _head_picture(work: DocumentJob) -> HeadPicture:
     asked = work.asked
     document = _read(work)
     place = document.place(asked)
@@ -134,12 +231,12 @@ def _seen(work: Work) -> Seen:
         largest = heads.whole(head, without=asked.without, told=tell)
     pairs = heads.brightest(head, largest, without=asked.without)
     n_lone = int(heads.lone(head).sum())
-    return Seen(
+    return HeadPicture(
         asked, document.tokens, document.stretched, document.stacks, place, picture, pairs, n_lone
     )  # fmt: skip
 
 
-def _read(work: Work) -> Document:
+def _read(work: DocumentJob) -> Document:
     """The document of a wish, from memory if the wanted layer of it is there."""
     asked = work.asked
     with _lock:
@@ -165,7 +262,7 @@ def _read(work: Work) -> Document:
     return document
 
 
-def _cut(asked: Asked) -> tuple[Model, Reading, bool]:
+def _cut(asked: DocumentRequest) -> tuple[Model, Reading, bool]:
     """The model, the text as it reads it, and whether it had to be stretched for that."""
     model = cache.model(asked.model, dict(asked.settings))
     try:
@@ -173,3 +270,83 @@ def _cut(asked: Asked) -> tuple[Model, Reading, bool]:
     except ValueError:
         longer = model.stretched(MOST_TOKENS)
         return longer, longer.read(asked.text), True
+
+
+AROUND = 4
+"""Tokens that are shown on each side of one that is spoken of."""
+MOST_NAMED = 12
+LONGEST = 24
+LEAST = 5e-4
+MOST_CELLS = 24_000_000
+"""The pairs of a window: about a tenth of a second."""
+
+
+def whole_message(seen: HeadPicture, **own: Any) -> bytes:
+    """The message with everything: the tokens, the picture of the whole, the brightest pairs."""
+    queries = [visible(token, max_length=LONGEST) for token in seen.queries]
+    keys = [visible(token, max_length=LONGEST) for token in seen.keys]
+    pairs = [
+        {
+            "query": pair.query,
+            "key": pair.key,
+            "weight": pair.weight,
+            "words": [_around(queries, pair.query), _around(keys, pair.key)],
+        }
+        for pair in seen.pairs
+    ]
+    own |= {"lone": seen.n_lone}
+    if seen.queries is not seen.keys:
+        own["queries"] = queries
+    return pack(tokens=keys, whole=_cells(seen.picture), pairs=pairs).message(**own)
+
+
+def window(seen: HeadPicture, area: dict[str, int]) -> dict[str, Any] | None:
+    """A part of the pattern, in as many cells as a screen has; None for a part so large that it would take
+    longer than a person waits, and show little more than the picture of the whole.
+    """
+    rows, keys = bounded_window(seen, area)
+    if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
+        return None
+    asked = seen.asked
+    found = seen.heads.window(seen.place.head, rows, keys, measure=asked.measure, without=asked.without)
+    return _cells(found)
+
+
+def row_and_column(seen: HeadPicture, query: int, key: int) -> dict[str, Any]:
+    """Where one query looks most, and which queries look most at one key; with the whole row and column."""
+    query, key = min(max(query, 0), len(seen.queries) - 1), min(max(key, 0), len(seen.keys) - 1)
+    head = seen.place.head
+    row, column = seen.heads.row(head, query), seen.heads.column(head, key)
+    return {
+        "query": query, "key": key, "weight": float(row[key]),
+        "row": _top(row.numpy()), "column": _top(column.numpy()),
+    }  # fmt: skip
+
+
+def bounded_window(seen: HeadPicture, area: dict[str, int]) -> tuple[slice, slice]:
+    """The window that was asked for, within the document and with at least one cell."""
+
+    def part(begin: int, end: int, n: int) -> slice:
+        start = min(max(0, begin), n - 1)
+        return slice(start, min(max(start + 1, end), n))
+
+    rows = part(area["q0"], area["q1"], len(seen.queries))
+    return rows, part(area["k0"], area["k1"], len(seen.keys))
+
+
+def _cells(picture: Picture) -> dict[str, Any]:
+    """A picture, with the sizes of its cells."""
+    cells = np.ascontiguousarray(picture.cells.numpy(), dtype=np.float32)
+    place = {"q0": picture.q0, "k0": picture.k0, "tall": picture.tall, "wide": picture.wide}
+    return {"cells": cells, **place}
+
+
+def _top(weights: np.ndarray) -> list[tuple[int, float]]:
+    """The heaviest positions with their weights, without those that are next to nothing."""
+    order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
+    return [(int(at), float(weights[at])) for at in order if weights[at] >= LEAST]
+
+
+def _around(tokens: list[str], at: int) -> list[str]:
+    before, after = tokens[max(0, at - AROUND) : at], tokens[at + 1 : at + 1 + AROUND]
+    return [" ".join(before), tokens[at], " ".join(after)]

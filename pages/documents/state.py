@@ -9,7 +9,7 @@ from typing import Any
 from models.data.grammar import sample_pairs
 from models.limits import in_force
 from models.zoo.offers import HUB, RUN, offer_of, offers
-from pages.documents.document import Asked
+from pages.documents.reading import DocumentRequest
 from pages.shared import on_offer, widget
 from pages.shared.link import Rule, characters, checked, one_of, param, params_of, whole
 from pages.shared.state import State
@@ -78,11 +78,11 @@ def page() -> State:
     return State(PAGE, params_of(Inputs))
 
 
-def asked(kept: dict[str, Any]) -> Asked:
+def request(kept: dict[str, Any]) -> DocumentRequest:
     """The wish that the inputs describe."""
     offer = offer_of(kept["model"])
     settings = tuple((s.name, s.default) for s in offer.settings if s.builds) if offer else ()
-    return Asked(
+    return DocumentRequest(
         kept["model"], kept["text"] or sample(), kept["stack"], kept["layer"], kept["head"],
         kept["measure"], kept["without"], settings,
     )  # fmt: skip

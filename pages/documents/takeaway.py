@@ -6,21 +6,21 @@ import pandas as pd
 import streamlit as st
 
 from models.zoo.offers import offer_of
-from pages.documents import payload
-from pages.documents.reading import Seen, Work, on_tiles
-from pages.shared import cache, takeaway
-from pages.shared.takeaway import Download
+from pages.documents import reading
+from pages.documents.reading import DocumentJob, HeadPicture, on_tiles
+from pages.shared import cache, takeaway_dialog
+from pages.shared.takeaway_dialog import Download
 from viz_core import pattern_window, to_html
 
 
 @st.dialog("Take away", width="large")
-def dialog(area: dict[str, int], work: Work) -> None:
+def dialog(area: dict[str, int], work: DocumentJob) -> None:
     """Offers the window that is seen as a figure, and the pairs as a table."""
     seen = work.seen
     if seen is None:
         return
     asked = seen.asked
-    rows, keys = payload.bounded(seen, area)
+    rows, keys = reading.bounded_window(seen, area)
     found = on_tiles(
         lambda: seen.heads.window(seen.place.head, rows, keys, measure=asked.measure, without=asked.without)
     )
@@ -42,14 +42,14 @@ def dialog(area: dict[str, int], work: Work) -> None:
         Download("Figure, offline HTML", lambda: to_html(figure), f"{name}.html", "text/html"),
         Download("Brightest pairs, CSV", lambda: table.to_csv(index=False), f"{name}.csv", "text/csv"),
     ]
-    takeaway.show(figure, files, title=title, file_name=name, code=_code(seen, rows, keys))
+    takeaway_dialog.show(figure, files, title=title, file_name=name, code=_code(seen, rows, keys))
 
 
 def _cell(tokens: list[str], at: int) -> list[str]:
-    return takeaway.cells([tokens[at]])
+    return takeaway_dialog.spreadsheet_cells([tokens[at]])
 
 
-def _code(seen: Seen, rows: slice, keys: slice) -> str:
+def _code(seen: HeadPicture, rows: slice, keys: slice) -> str:
     """The lines of Python that give the same window."""
     asked = seen.asked
     model = cache.model(asked.model, dict(asked.settings))

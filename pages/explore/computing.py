@@ -14,14 +14,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.limits import in_force
+from models.zoo.offers import offer_of
 from pages.explore import controls
-from pages.explore.price import operations_of
 from pages.explore.state import Inputs
-from pages.shared import dear, memory, visitors
+from pages.explore.subject import operations_of
+from pages.shared import cache, server_load, visitors, work_process
 from pages.shared.affordable import BILLION
-from pages.shared.shown import last
+from pages.shared.page_parts import last
 from pages.shared.state import refuse
-from pages.shared.widget_internals import is_pressed
+from pages.shared.streamlit_internals import is_pressed
 
 SOON, LONG = 0.25, 2.0
 """After so many seconds the page says what is computed, and offers to stop it."""
@@ -56,13 +57,13 @@ def runner(
         return _call
     who = visitors.visitor()
     return partial(
-        dear.workshop.run, visitor=who.id, address=visitors.network(), is_first=who.all_rights,
+        work_process.figure_queue.run, visitor=who.id, address=visitors.network(), is_first=who.all_rights,
         is_wanted=is_wanted,
     )  # fmt: skip
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
-    memory.check()
+    server_load.check_memory()
     return function(*given)
 
 
@@ -148,7 +149,7 @@ class Waiting:
 
 
 @contextmanager
-def told(inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) -> Iterator[Waiting]:
+def waiting_for(inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) -> Iterator[Waiting]:
     """Within it, a page waits for a figure; of a dear one it says at once how it is computed."""
     waiting = Waiting(inputs, slot, price)
     if is_dear(inputs, price):
@@ -163,7 +164,7 @@ def told(inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) 
         waiting.end()
 
 
-def hear(asked: Inputs) -> None:
+def forget_stopped(asked: Inputs) -> None:
     """Takes note of what is asked for now: anything new forgets what was stopped."""
     if STOPPED in st.session_state and st.session_state[STOPPED][1] != asked:
         del st.session_state[STOPPED]
@@ -186,3 +187,52 @@ def offer_again() -> None:
 def _again() -> None:
     if STOPPED in st.session_state:
         controls.put_back(st.session_state.pop(STOPPED)[0])
+
+
+# What the stage asks to have computed beside the trace, for what it shows at that moment and no longer.
+
+Maker = Callable[..., dict[str, Any]]
+
+
+def note_request(name: str, *what: Any) -> None:
+    """Notes that the stage wants this of what it shows now."""
+    st.session_state[name] = (last("explore", Inputs()), what)
+
+
+def answer_request(
+    name: str,
+    inputs: Inputs,
+    slot: DeltaGenerator | None,
+    maker: Maker,
+    price: Callable[..., int] | None = None,
+    *,
+    tells: bool = False,
+) -> dict[str, Any]:
+    """What was noted under this name as "asked", with what was computed, or the "problem" that forbids it;
+    nothing where nothing was noted of these inputs.
+
+    maker: is called with the inputs and what was noted; one at a module's top level. price: of the same, the
+    operations that it takes, by default those of a trace. tells: whether it takes a function `told` as well,
+    which ends it where nobody waits.
+    """
+    asked_of, what = st.session_state.get(name, (None, ()))
+    if asked_of != inputs:
+        return {}
+    asked = price(inputs, *what) if price else operations_of(inputs)
+    try:
+        with waiting_for(inputs, slot, asked) as waiting:
+            dear = is_dear(inputs, asked)
+            run = runner(inputs, asked, is_wanted=waiting.look)
+            # Another process cannot call this one's functions; it is ended as a whole.
+            made_by = partial(maker, told=waiting.heard) if tells and not dear else maker
+
+            def make() -> tuple[dict[str, Any], int]:
+                found = run(made_by, inputs, *what)
+                return found, cache.held_by(str(found)) + 1_000
+
+            offer = offer_of(inputs.model)
+            key = (name, inputs, offer.stamp if offer else None, *what)
+            found = make()[0] if dear else cache.cached(cache.results, key, make, waiting.look)
+    except ValueError as error:
+        found = {"problem": f"{str(error).removesuffix('.')}."}
+    return {"asked": list(what), **found}

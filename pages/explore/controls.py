@@ -8,13 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.limits import in_force
-from models.zoo.offers import DEFAULT, Offer, offer_of, offers
-from models.zoo.settings import Setting
-from pages.explore import own_pictures, own_tensors, state
+from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
+from pages.explore import own_files, state
 from pages.explore.state import Inputs, View
-from pages.shared import on_offer, other_models, widget
-from pages.shared.link import Param, read_link, whole
-from pages.shared.state import State, arrive, refuse
+from pages.shared import cache, model_field, on_offer, server_load, widget
+from pages.shared.link import Param, number, read_link, whole
+from pages.shared.state import State, arrive, guard_choice, refuse
 from pages.shared.wording import plain
 
 MOST_SAID = 200  # characters of what a run says of itself
@@ -60,7 +59,7 @@ def load_link() -> None:
     session.pop("link_checked", None)
 
 
-def inputs() -> Inputs:
+def inputs_now() -> Inputs:
     """The widgets' present values."""
     shown = page()
     st.session_state.explored = Inputs(**{name: shown.kept[name] for name in shown.params})
@@ -73,7 +72,7 @@ def switch_model() -> None:
     Models that share a memory read the same text; every other one has its own.
     """
     session, now, before = st.session_state, page(), st.session_state.explored
-    if not other_models.can_open(now.kept["model"]):
+    if not model_field.can_open(now.kept["model"]):
         now.put({"model": before.model})
         return
     texts = session.setdefault("texts", {})
@@ -87,7 +86,7 @@ def switch_model() -> None:
 
 def open_model(name: str) -> None:
     """Shows another model with its first text, where this visitor may open it; else says why not."""
-    if other_models.can_open(name):
+    if model_field.can_open(name):
         page().put({"model": name})
         switch_model()
 
@@ -125,7 +124,7 @@ def can_stand_beside() -> bool:
 
 def beside_link(act: dict[str, Any]) -> dict[str, str]:
     """The link to that page, with the model, the text and the head that are open."""
-    now = inputs()
+    now = inputs_now()
     place = {name: str(act[name])[:MOST_SAID] for name in ("stack", "layer", "head")}
     given = {"with": urlencode(now.given)} if now.given else {}
     other = swap_of(now)[1]
@@ -157,7 +156,7 @@ def reset() -> None:
     session.reset_count = session.get("reset_count", 0) + 1
 
 
-def say(text: str) -> None:
+def read_text(text: str) -> None:
     """Puts a text in, and resets what was set for the text before."""
     shown = page()
     shown.put({s.name: s.default for s in offer().settings if s.of_text})
@@ -183,7 +182,7 @@ def model_controls() -> None:
     names = [*on_offer.models(), *on_offer.of_transformers(), *on_offer.own()]
     names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
-    other_models.field(open_model, own_tensors.field)
+    model_field.field(open_model, own_files.tensors_field)
     if told.summary:
         st.caption(plain(told.summary))
     if told.sizes:
@@ -227,7 +226,7 @@ def text_input() -> None:
         st.caption(told.label)
         return
     if told.reads == "any picture":
-        own_pictures.field(shown.kept["text"], say)
+        own_files.picture_field(shown.kept["text"], read_text)
         return
     if told.reads != "picture":
         shown.draw("text")
@@ -264,3 +263,126 @@ def other_of(inputs: Inputs) -> str:
     """
     label, text = swap_of(inputs)
     return inputs.text if label in ("", "next example") else text
+
+
+# What Explore says of a text that the model cannot read as it was meant, each remedy one press away.
+
+MOST_OFFERED = 6
+MOST_LISTED = 120
+"""Characters of the unknown words after those that are offered another."""
+
+
+def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
+    """The setting that would suit the text better, else the words that are not known."""
+    if advice is not None:
+        _advice(advice)
+    elif unknown:
+        _unknown_words(unknown)
+
+
+def _advice(advice: Advice) -> None:
+    setting = next(s for s in offer().settings if s.name == advice.setting)
+    read, better = (setting.names.get(v, str(v)) for v in (page().kept[setting.name], advice.value))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(plain(f"{advice.because} They are read as {read}:"))
+        st.button(f"read {better}", key="advice", on_click=take_advice, args=(advice,))
+
+
+def _unknown_words(unknown: list[dict[str, Any]]) -> None:
+    """Each word with buttons for the nearest ones that the model knows."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Not in the model's vocabulary, read as `<unk>`:")
+        for at, found in enumerate(unknown[:MOST_OFFERED]):
+            st.text(f"“{found['word']}” " + ("→" if found["suggestions"] else "(nothing near it is known)"))
+            for word in found["suggestions"]:
+                key = f"suggestion.{at}.{word}"
+                st.button(plain(word), key=key, on_click=replace_word, args=(found, word))
+        if more := [found["word"] for found in unknown[MOST_OFFERED:]]:
+            listed = ", ".join(f"“{word}”" for word in more)
+            shown = listed if len(listed) <= MOST_LISTED else f"{listed[:MOST_LISTED]}…"
+            st.text(f"and {len(more)} more: {shown}")
+
+
+# What Explore offers with a trained model: to mask words, or to let it go on writing.
+
+MASK = "[MASK]"
+MOST_WORDS = 60
+MOST_NEW = in_force().new_tokens
+HEAT = "Logits are divided by it before the softmax; 0: always the most probable next token"
+HALF = "At most half of what the model can read"
+WRITING = Page(
+    "explore.writing",
+    {
+        "temperature": Param(0.8, number(0, 2), widget.slider("Temperature", HEAT, step=0.1)),
+        "n_new": Param(40, whole(1, MOST_NEW), widget.slider("Tokens to write", HALF)),
+    },
+)
+
+
+def draw_ability(abilities: tuple[str, ...], beside: DeltaGenerator) -> None:
+    """Draws what goes with the model's abilities. `beside`: the narrow column beside the figure."""
+    if "fill" in abilities:
+        _masks()
+    if "continue" in abilities:
+        with beside:
+            _continuation()
+
+
+def _masks() -> None:
+    """The words of the text: a click masks one, another shows it again."""
+    words = st.session_state.text.split()[:MOST_WORDS]
+    hidden = _hidden()
+    st.session_state.masked = [at for at, word in enumerate(words) if word == MASK]
+    st.pills(
+        "Click a word to mask it; what the model would write there is in the Output view.",
+        range(len(words)),
+        selection_mode="multi",
+        wrap=True,
+        key="masked",
+        format_func=lambda at: plain(hidden.get(at, words[at])) if at < len(words) else "",
+        on_change=_mask,
+    )
+    guard_choice("masked", "Words", range(len(words)), st.session_state.masked)
+
+
+def _hidden() -> dict[int, str]:
+    """The words behind the masks of the text that is shown, by place; a typed [MASK] hides none."""
+    kept = st.session_state.get("hidden_words", {})
+    return kept.get("words", {}) if kept.get("text") == st.session_state.text else {}
+
+
+def _mask() -> None:
+    words, hidden = st.session_state.text.split(), _hidden()
+    chosen = set(st.session_state.masked)
+    hidden |= {at: word for at, word in enumerate(words) if at in chosen and word != MASK}
+    shown = [hidden.get(at, word) for at, word in enumerate(words)]
+    text = " ".join(MASK if at in chosen else word for at, word in enumerate(shown))
+    st.session_state.text = text
+    st.session_state.hidden_words = {"text": text, "words": hidden}
+
+
+def _continuation() -> None:
+    """Lets the model write on; its words join the text, which is cut in front to what the model can read."""
+    WRITING.take()
+    for name in WRITING.params:
+        WRITING.draw(name)
+    st.button("Continue", on_click=_continue, width="stretch")
+
+
+def _continue() -> None:
+    session = st.session_state
+    session.n_drawn = session.get("n_drawn", -1) + 1
+    inputs, most = inputs_now(), WRITING.kept["n_new"]
+    chance = {"temperature": WRITING.kept["temperature"], "seed": session.n_drawn}
+
+    def write() -> str:
+        server_load.check_memory()
+        lm = cache.model(inputs.model, inputs.settings)
+        at_once = max(1, lm.max_len // 2)  # the other half is what it goes on from
+        more = lm.generate(inputs.text, max_new_tokens=min(most, at_once), **chance)
+        return lm.fitted(inputs.text, more)
+
+    try:
+        read_text(cache.on_worker(write))
+    except ValueError as error:
+        refuse(str(error))

@@ -5,12 +5,12 @@ from dataclasses import fields
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import advised, asked, computing, controls, current, repeated, swept, try_it
+from pages.explore import computing, controls, quantities, sweep
+from pages.explore import figure as figure_module
 from pages.explore.stage.component import stage
-from pages.shared import draw_order, glossary
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
-from pages.shared.shown import last
+from pages.shared import glossary, page_parts
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import last, show_problems
 from pages.shared.state import problems
 
 KEY = "stage"
@@ -19,13 +19,13 @@ KEY = "stage"
 def on_act(act: Act) -> None:
     """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
-        controls.say(act["text"])
+        controls.read_text(act["text"])
     elif act["type"] == "sweep":
-        asked.note("swept", *(act[field.name] for field in fields(swept.Wish)))
+        computing.note_request("swept", *(act[field.name] for field in fields(sweep.Wish)))
     elif act["type"] == "written":
-        asked.note("written")
+        computing.note_request("written")
     elif act["type"] == "smallest":
-        asked.note("smallest", act["stack"])
+        computing.note_request("smallest", act["stack"])
     elif act["type"] == "edits":
         controls.page().edit("edits", act["text"])
     elif act["type"] == "contrast":
@@ -33,26 +33,26 @@ def on_act(act: Act) -> None:
     elif act["type"] == "beside":
         st.session_state.leave_for_beside = controls.beside_link(act)
     elif act["type"] == "open":
-        st.session_state.opened = current.opened_from(act)
+        st.session_state.opened = figure_module.opened_from(act)
     elif act["type"] == "map":
-        asked.note("mapped", act["stack"])
+        computing.note_request("mapped", act["stack"])
     elif act["type"] == "repeated":
-        repeated.note()
+        quantities.note_random_tokens()
     elif act["type"] == "sums":
-        asked.note("sums", act["stack"], act["queries"], act["keys"])
+        computing.note_request("sums", act["stack"], act["queries"], act["keys"])
     elif act["type"] == "further":
-        asked.note("further", *current.wanted_from(act))
+        computing.note_request("further", *figure_module.wanted_from(act))
     else:
         st.session_state.takeaway = act
 
 
 def figure(beside: DeltaGenerator) -> None:
     # It has its place from the start, so that the stage keeps its own.
-    shown = current.current(st.empty())
-    say([shown.problem, *problems()])
+    shown = figure_module.figure_of_widgets(st.empty())
+    show_problems([shown.problem, *problems()])
     computing.offer_again()
-    advised.draw(shown.advice, shown.unknown)
-    try_it.tool(shown.abilities, beside)
+    controls.draw_advice(shown.advice, shown.unknown)
+    controls.draw_ability(shown.abilities, beside)
     if shown.payload:
         stage.show(shown.payload, key=KEY, on_act=on_act)
         with st.container(key="lab_drawer_glossary"):
@@ -69,11 +69,11 @@ def lab() -> None:
         controls.text_input()
         # As soon as it has the figure, the browser may ask for a head's numbers, and tells what its widgets
         # say: those that follow the text have to be there by then.
-        current.examples()
+        figure_module.examples()
     main, side = st.columns([3.3, 1], gap="medium")
     with side.container(key="explore_side"):
         model, beside = st.container(), st.container()
-    draw_order.draw(
+    page_parts.draw_parts(
         [(model, controls.model_controls), (main, lambda: figure(beside))],
         again=last("explore", None) is not None,
     )

@@ -3,26 +3,174 @@
 A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a byte
 budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit their budget
 (any sentence of usual length) all are sent, and the browser needs the server no more.
+
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from models.data.tasks import Advice
-from pages.explore import measured
-from pages.explore.changed import Changed
-from pages.explore.hiding import SHOWN, hiding_of, special_positions
-from pages.explore.measured import Measured
-from pages.explore.sight import STACK, Sight
-from pages.explore.state import Inputs
+from pages.explore import head_measures
+from pages.explore.effect import EditedPass
+from pages.explore.head_measures import Measured
+from pages.explore.state import SPECIALS, Inputs
 from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
-from viz_core.pooling import thumbnails
+from viz_core.grids import thumbnails
+from viz_core.measures import rollout
+
+# Special tokens, such as [CLS], left out of what is shown of a pattern, with or without renormalising.
+# Hidden queries and keys get the weight 0; what was there is told beside, so that nothing is lost in
+# silence.
+
+SHOWN, HIDDEN, RENORMALISED = SPECIALS
+FOR_WORDS = ("[MASK]", "<mask>", "[UNK]", "<unk>")
+"""Special tokens that stand for a word of the text: they are not hidden."""
+
+Patterns = Float[np.ndarray, "head query key"]
+Rows = Float[np.ndarray, "head query"]
+
+
+def special_positions(subject: Subject) -> dict[str, list[int]]:
+    """Where the special tokens of each side stand; none where a side has no others."""
+    return {side: _special(tokens) for side, tokens in subject.tokens.items()}
+
+
+def _special(tokens: Sequence[dict[str, str]]) -> list[int]:
+    found = [
+        at
+        for at, token in enumerate(tokens)
+        if token.get("mark") == "special" and token["text"] not in FOR_WORDS
+    ]
+    return found if len(found) < len(tokens) else []
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """Which queries and keys of a stack may be hidden."""
+
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.queries or self.keys)
+
+    def on_hidden(self, pattern: Patterns) -> Rows:
+        """The weight of each row that lies on hidden keys."""
+        return pattern[..., list(self.keys)].sum(-1, dtype=np.float64)
+
+    def left(self, pattern: Patterns) -> Rows:
+        """The weight of each row that lies on all other keys."""
+        return np.delete(pattern, list(self.keys), axis=-1).sum(-1, dtype=np.float64)
+
+    def mean_hidden(self, pattern: Patterns) -> Float[np.ndarray, "head"]:
+        """The weight on hidden keys of a head's rows that are shown, on average."""
+        return np.delete(self.on_hidden(pattern), list(self.queries), axis=-1).mean(-1)
+
+    def shown(self, pattern: Patterns, how: str) -> Patterns:
+        """The pattern as it is shown; a row of which nothing is left stays 0."""
+        if how == SHOWN or not self.any:
+            return pattern
+        shown = pattern.copy()
+        shown[..., list(self.queries), :] = 0
+        shown[..., list(self.keys)] = 0
+        if how == RENORMALISED:
+            left = self.left(pattern)[..., None]
+            shown = (shown / np.where(left > 0, left, 1)).astype(pattern.dtype)
+        return shown
+
+
+def hiding_code(hiding: Hiding, how: str) -> list[str]:
+    """The lines of Python that leave special tokens out of `pattern` [query, key], a tensor."""
+    if how == SHOWN or not hiding.any:
+        return []
+    lines = [
+        f"queries = [at for at in range(len(pattern)) if at not in {hiding.queries}]  # no special tokens",
+        f"keys = [at for at in range(pattern.shape[1]) if at not in {hiding.keys}]",
+        "pattern = pattern[queries][:, keys]",
+    ]
+    if how == RENORMALISED:
+        lines += [
+            "left = pattern.sum(-1, keepdim=True)",
+            "pattern = pattern / left.where(left > 0, 1)  # a row of which nothing is left stays 0",
+        ]
+    return lines
+
+
+def hiding_of(subject: Subject, stack: Stack) -> Hiding:
+    """Which queries and keys of a stack are special tokens."""
+    special = special_positions(subject)
+    return Hiding(tuple(special[stack.query_side]), tuple(special[stack.key_side]))
+
+
+# What the view over a picture is drawn from: whole rows of weights, whatever the length of the sequence.
+
+PICTURE_BYTES = 2_000_000
+"""What the heads of a layer, or the means of all layers, may take."""
+PICTURE_STACK = "encoder.self"
+_PATTERN = re.compile(r"encoder\.(\d+)\.self\.pattern")
+
+
+class PictureWeights:
+    """The patterns of heads, the mean of a layer's heads, and attention rolled out, as a trace is made.
+
+    heads: those that are open, by layer; all of such a layer are kept, and the means of all `n_layers`, where
+    they have room, so that the browser need not ask for them. Weights are sent in half precision: 0.05 % of
+    each.
+    """
+
+    def __init__(self, heads: Mapping[int, list[int]], n_layers: int) -> None:
+        self._heads = heads
+        self._n_layers = n_layers
+        self._means: list[np.ndarray] = []
+        self._numbers: list[int] = []
+        self._layers: list[dict[str, Any]] = []
+
+    def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        """The same `reduce` of a trace, which shows this one each pattern."""
+
+        def both(address: str, tensor: Any) -> Any:
+            found = _PATTERN.fullmatch(address)
+            if found:
+                self._take(int(found[1]), tensor.numpy())
+            return reduce(address, tensor)
+
+        return both
+
+    def _take(self, layer: int, pattern: np.ndarray) -> None:
+        mean = pattern.mean(axis=0, dtype=np.float32)
+        self._means.append(mean)
+        self._numbers.append(layer)
+        heads = self._heads.get(layer, [])
+        if heads and 2 * pattern.size <= PICTURE_BYTES:
+            heads = list(range(len(pattern)))
+        if heads or 2 * mean.size * self._n_layers <= PICTURE_BYTES:
+            weights = np.concatenate([mean[None], pattern[heads]]).astype(np.float16)
+            self._layers.append({"layer": layer, "heads": heads, "weights": weights})
+
+    def made(self) -> dict[str, Any]:
+        """What the browser gets: of layers the mean and the heads, [., query, key]; and rolled out, where no
+        layer between mixes positions without attention.
+        """
+        if self._numbers != list(range(len(self._numbers))):
+            return {"layers": self._layers}
+        rolled = rollout(np.stack(self._means)[:, None])[-1]
+        return {"layers": self._layers, "rolled": rolled.astype(np.float16)}
+
+
+# A trace as the browser gets it: thumbnails of every head, full numbers of the heads that are open.
+# A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a
+# byte budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit
+# their budget (any sentence of usual length) all are sent, and the browser needs the server no more.
 
 WINDOW = 128
 EXACT_BYTES = 400_000
@@ -35,8 +183,8 @@ ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 ROWS = ("hidden", "left")
 """The weight of each row on special tokens, and on all others, where there are any."""
 MATRICES = ("bias", "scores", "pattern")
-Told = Callable[[int, int], None]
-KEPT = ("encoder.norm", "decoder.norm", "logits")
+Progress = Callable[[int, int], None]
+WHOLE_TENSORS = ("encoder.norm", "decoder.norm", "logits")
 ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
 HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
     values=np.zeros((1, 1), np.float32), row_axis="query", column_axis="key", scale="weights", picture=True
@@ -97,7 +245,7 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 class Collector:
     """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
-    def __init__(self, subject: Subject, opened: Opened, told: Told = lambda done, of: None) -> None:
+    def __init__(self, subject: Subject, opened: Opened, told: Progress = lambda done, of: None) -> None:
         stacks = subject.stacks
         self._told, self._n_patterns = told, 0
         self._n_layers = sum(stack.n_layers for stack in stacks)
@@ -118,7 +266,7 @@ class Collector:
         self._told(self._n_patterns, self._n_layers)
         found = ATTENTION.fullmatch(address)
         if not found:
-            return tensor if address in KEPT else None
+            return tensor if address in WHOLE_TENSORS else None
         side, layer, kind, name = found.groups()
         stack, array = f"{side}.{kind}", tensor.numpy()
         if name == "pattern":
@@ -202,7 +350,7 @@ class Body:
     can_hide: bool = False
 
 
-def made(inputs: Inputs, opened: Opened, told: Told = lambda done, of: None) -> Body:
+def body_of_inputs(inputs: Inputs, opened: Opened, told: Progress = lambda done, of: None) -> Body:
     """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible.
 
     told: hears of how many layers' attention is computed, and may raise to end it.
@@ -210,10 +358,10 @@ def made(inputs: Inputs, opened: Opened, told: Told = lambda done, of: None) -> 
     return build(subject_of(inputs), opened, told)
 
 
-def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) -> Body:
+def build(subject: Subject, opened: Opened, told: Progress = lambda done, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
-    changed = Changed(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
-    collector, sight = Collector(subject, opened, told), _sight(subject, opened)
+    changed = EditedPass(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
+    collector, sight = Collector(subject, opened, told), _picture_weights(subject, opened)
     heard = sight.beside(collector) if sight else collector
     trace = subject.run(changed.beside(heard) if changed else heard)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
@@ -224,7 +372,7 @@ def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) 
     beside = changed.made(trace, stacks, steps_of) if changed else {}
     header = {
         "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
-        "measures": measured.declared(stacks, collector.measured.said), "stacks": stacks,
+        "measures": head_measures.declared(stacks, collector.measured.said), "stacks": stacks,
         "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
@@ -240,19 +388,19 @@ def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) 
         len(steps),
         subject.model.abilities,
         subject.note,
-        _special(subject),
+        _special_tokens(subject),
         any(special.values()),
     )
 
 
-def _sight(subject: Subject, opened: Opened) -> Sight | None:
+def _picture_weights(subject: Subject, opened: Opened) -> PictureWeights | None:
     """What the view over a picture needs, where a picture is read."""
     if not subject.reads_picture:
         return None
-    return Sight(plan(subject.stacks, opened)[STACK].heads, subject.stacks[0].n_layers)
+    return PictureWeights(plan(subject.stacks, opened)[PICTURE_STACK].heads, subject.stacks[0].n_layers)
 
 
-def _special(subject: Subject) -> tuple[str, ...]:
+def _special_tokens(subject: Subject) -> tuple[str, ...]:
     """The tokens that are no words of the text, such as <eos>."""
     tokens = (token for side in subject.tokens.values() for token in side)
     return tuple(dict.fromkeys(token["text"] for token in tokens if token.get("mark") == "special"))

@@ -1,13 +1,14 @@
-"""What a link to Explore holds: the inputs that the server computes from, and the view in the browser."""
+"""Chosen positions of a text as a link writes them: 0-3.7 is 0, 1, 2, 3 and 7."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from models.interventions.sweep import CHANGES
-from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
-from models.zoo.settings import MAX_CHARACTERS, Setting
-from pages.explore import own_pictures, positions
+from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
+from pages.explore import own_files
 from pages.shared import on_offer, widget
 from pages.shared.link import (
     Param,
@@ -18,11 +19,50 @@ from pages.shared.link import (
     one_of,
     param,
     read_link,
+    text,
     whole,
     written,
 )
 from pages.shared.widget import Widget
 from viz_core.measures import MEASURES
+
+_WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
+
+
+def positions_rule(most: int) -> Rule:
+    """Positions up to `most`; an empty text leaves them open."""
+    said = f"positions from 0 to {most:,} like 0-3.7, each range from its first to its last"
+    return text(said, partial(_read, most))
+
+
+def _read(most: int, raw: str) -> str:
+    return checked(raw, lambda given: not given or (bool(_WRITTEN.fullmatch(given)) and _fits(given, most)))
+
+
+def _fits(written: str, most: int) -> bool:
+    return all(first <= last <= most for first, last in _ranges(written))
+
+
+def _ranges(written: str) -> list[tuple[int, int]]:
+    ends = (part.split("-") for part in written.split(".") if part)
+    return [(int(each[0]), int(each[-1])) for each in ends]
+
+
+def largest_position(written: str) -> int:
+    """The largest position that is written; 0 where none is."""
+    return max((last for _, last in _ranges(written)), default=0)
+
+
+def positions_within(written: str, count: int) -> list[int]:
+    """The positions below `count`, each once, in order."""
+    chosen = bytearray(count)  # ranges may lie over each other, as many as a message holds
+    for first, last in _ranges(written):
+        stop = min(last + 1, count)
+        chosen[first:stop] = b"\1" * max(0, stop - first)
+    return [at for at in range(count) if chosen[at]]
+
+
+# What a link to Explore holds: the inputs that the server computes from, and the view in the browser.
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
@@ -82,7 +122,7 @@ MODEL = Rule(
     _read_name, _is_open,
 )  # fmt: skip
 INDEX = whole(0, MAX_INDEX)
-POSITIONS = positions.rule(MAX_INDEX)
+POSITIONS = positions_rule(MAX_INDEX)
 SORT = replace(one_of(SORTS), read=_read_sort)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
@@ -199,7 +239,7 @@ def declared(model: str) -> dict[str, Param]:
     """The inputs of a model: which it is, its text, and its settings."""
     offer = offer_of(model) or offers()[DEFAULT]
     box = widget.area(offer.label, height=68) if offer.reads == "prose" else _line(offer.label)
-    rule = own_pictures.RULE if offer.reads == "any picture" else COMMON["text"].rule
+    rule = own_files.PICTURE_RULE if offer.reads == "any picture" else COMMON["text"].rule
     text = Param(offer.text, rule, box)
     return COMMON | {"text": text} | {setting.name: _param(setting) for setting in offer.settings}
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from models.findings import BarFilm, Chart, Film, Number, Outcome
 from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Scrub, Table
-from viz_core.labels import tick_labels
-from viz_core.numbers import written
+from viz_core.labels import decimal, tick_labels
 
 COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
 
@@ -44,7 +43,7 @@ def _numbers(numbers: tuple[Number, ...]) -> Table:
 
 
 def _said(number: Number) -> str:
-    return f"{number.value:,.0f}" if number.digits == 0 else written(number.value, number.digits)
+    return f"{number.value:,.0f}" if number.digits == 0 else decimal(number.value, number.digits)
 
 
 def _chart(chart: Chart, film: Film | BarFilm | None) -> Panel:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from models.findings import Finding
-from pages.findings import state, working
+from pages.findings import measurement, state
 from pages.findings.board import board_of
-from pages.findings.lines import lines_of
-from pages.findings.working import Asked, Work
-from pages.shared import draw_order
+from pages.findings.measurement import FindingJob, FindingRequest, lines_of
+from pages.shared import page_parts
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
-from pages.shared.waiting import progress, sentence, this_page
-from pages.shared.wishes import STOPPED
+from pages.shared.work import STOPPED, progress, sentence, this_page
 from viz_core.boards import Board
 
 KEY = "findings.board"
@@ -30,15 +28,15 @@ def gallery() -> None:
     heading(finding)
     main, side = st.columns([3.3, 1], gap="medium")
     try:
-        work = working.ask(state.asked(finding, shown.kept), this_page())
+        work = measurement.ask(state.request(finding, shown.kept), this_page())
     except ValueError as error:
         with side:
             controls(finding)
         with main:
-            say([sentence(str(error)), *problems()])
+            show_problems([sentence(str(error)), *problems()])
         return
     parts = [(side, lambda: controls(finding)), (main, lambda: measured(finding, work))]
-    draw_order.draw(parts, again=work.done.is_set())
+    page_parts.draw_parts(parts, again=work.done.is_set())
 
 
 def heading(finding: Finding) -> None:
@@ -62,17 +60,17 @@ def controls(finding: Finding) -> None:
         st.caption(f"**What this cannot say.** {caveat}")
 
 
-def measured(finding: Finding, work: Work) -> None:
+def measured(finding: Finding, work: FindingJob) -> None:
     """The outcome, or how far it is; while another is measured, or where it cannot be, the last one stays."""
-    kept: dict[str, tuple[Asked, Board]] = st.session_state.setdefault("findings.last", {})
+    kept: dict[str, tuple[FindingRequest, Board]] = st.session_state.setdefault("findings.last", {})
     done = work.done.wait(0.15)
     refused = problems()
     if not done:
         refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
-    say([sentence(work.problem) if done else None, *refused])
+    show_problems([sentence(work.problem) if done else None, *refused])
     if done and work.problem == STOPPED:
-        st.button("Measure it again", on_click=working.forget, args=(this_page(),))
+        st.button("Measure it again", on_click=measurement.forget, args=(this_page(),))
     if work.outcome is not None:
         kept[finding.name] = (work.asked, board_of(work.outcome))
     if finding.name not in kept:
@@ -91,7 +89,7 @@ def on_act(act: Act) -> None:
         st.session_state.takeaway = act
 
 
-def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:
+def _take_away(finding: Finding, asked: FindingRequest, drawn: Board) -> None:
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop("takeaway").get("frame", 0)

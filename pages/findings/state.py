@@ -7,7 +7,7 @@ from typing import Any
 
 from models.findings import Finding, Parameter, findings
 from models.zoo.offers import HUB, offer_of
-from pages.findings.working import Asked
+from pages.findings.measurement import FindingRequest
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, Rule, number, one_of, text, whole
 from pages.shared.state import State
@@ -107,7 +107,7 @@ def values(finding: Finding, kept: dict[str, Any]) -> dict[str, Any]:
     return {each.name: kept[_field(finding, each.name)] for each in finding.parameters}
 
 
-def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
+def request(finding: Finding, kept: dict[str, Any]) -> FindingRequest:
     """What is to be measured. Raises ValueError where the limits or this machine lack the model."""
     model = kept[_field(finding, "model")] if finding.model else ""
     if model and not on_offer.may_open(model):
@@ -116,4 +116,4 @@ def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
         raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
     given = tuple(values(finding, kept).items())
-    return Asked(finding.name, model, offer.stamp if offer else 0, given)
+    return FindingRequest(finding.name, model, offer.stamp if offer else 0, given)

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from models.data.tasks import Reading
-from models.interventions.numbers import named_numbers
+from models.interventions.edit import named_numbers
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.lab.controls import Columns, Own
-from pages.shared import affordable, cache, on_offer, other_models, widget
+from pages.shared import affordable, cache, model_field, on_offer, widget
 from pages.shared.link import Rule, characters, checked, one_of, param, whole
 from pages.shared.state import State
 
@@ -153,14 +153,14 @@ def _draw(state: State) -> None:
     state.draw(
         "other", options=list(dict.fromkeys(names)), format_func=on_offer.title, then=lambda: _forget(state)
     )
-    other_models.field(lambda name: _open(state, name))
+    model_field.field(lambda name: _open(state, name))
     offer = offer_of(state.kept["other"])
     state.draw("other_text", placeholder=offer.text if offer else "")
 
 
 def _open(state: State, name: str) -> None:
     """Takes another model, where this visitor may open it; else says why not."""
-    if other_models.can_open(name):
+    if model_field.can_open(name):
         state.put({"other": name})
         _forget(state)
 

@@ -8,14 +8,13 @@ import streamlit as st
 from models.limits import in_force
 from pages.lab import controls, drawers, questions
 from pages.lab.lesson import LabPage, Lesson, Part
-from pages.shared import cache, draw_order, glossary, memory, path
+from pages.shared import cache, glossary, lab_stops, page_parts, server_load
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
-from pages.shared.browser.acts import Act
+from pages.shared.browser.component import Act
 from pages.shared.link import SHOWN
-from pages.shared.problems import say
-from pages.shared.shown import first_possible, generation
+from pages.shared.page_parts import computed_or_last, generation, show_problems
 from pages.shared.state import problems, refuse
 
 
@@ -51,12 +50,12 @@ def _lab(page: LabPage) -> None:
     try:
         shown = _shown(page, part, now)
     except ValueError as error:  # not even the usual lesson: the server holds too much memory
-        say([str(error)])
+        show_problems([str(error)])
         return
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
     tries, figure = main.container(), main.container()
-    draw_order.draw(
+    page_parts.draw_parts(
         [
             (above, lambda: _heading(page)),
             (side, lambda: _side(page, part, shown)),
@@ -80,7 +79,7 @@ def _lab(page: LabPage) -> None:
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
     asked, usual = page.computed_from(part, now), (page.inputs(),)
-    found = first_possible(
+    found = computed_or_last(
         f"{page.name}.{part.name}", asked, usual, lambda inputs: _computed(page, part, inputs)
     )
     return Shown(*found.made, found.inputs, found.problem)
@@ -88,7 +87,7 @@ def _shown(page: LabPage, part: Part, now: Any) -> Shown:
 
 def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, dict[str, str]]:
     def make() -> tuple[Any, int]:
-        memory.check()
+        server_load.check_memory()
         lesson = part.lesson(inputs)
         packed = pack.pack(board=lesson.board)
         terms = glossary.found_in(lesson, part.label, part.tries, questions.of(page, part))
@@ -119,7 +118,7 @@ def _side(page: LabPage, part: Part, shown: Shown) -> None:
 
 
 def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
-    say([shown.problem, *problems()])
+    show_problems([shown.problem, *problems()])
     key = f"{page.name}.board"
 
     def on_act(act: Act) -> None:
@@ -147,9 +146,9 @@ def _go(page: LabPage, part: Part, by: int) -> None:
 
 def _leave(page: LabPage) -> None:
     """To the page after this one, or before it, where there is one; where there is none, it stays."""
-    at = path.NAMES.index(page.name) + st.session_state.pop("leave_by")
-    if 0 <= at < len(path.NAMES) and not in_force().kiosk:
-        st.switch_page(f"lab/{path.NAMES[at]}/page.py")
+    at = lab_stops.NAMES.index(page.name) + st.session_state.pop("leave_by")
+    if 0 <= at < len(lab_stops.NAMES) and not in_force().kiosk:
+        st.switch_page(f"lab/{lab_stops.NAMES[at]}/page.py")
 
 
 def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.lab.lesson import LabPage, Part, Question
 from pages.shared import cache
-from pages.shared.problems import say
+from pages.shared.page_parts import show_problems
 from pages.shared.state import guard_choice, problems
 
 
@@ -44,7 +44,7 @@ def of(page: LabPage, part: Part) -> Sequence[Question]:
 def _ask(place: str, question: Question) -> None:
     said = st.radio(question.ask, question.options, index=None, key=place)
     guard_choice(place, "Answer", question.options)
-    say(problems())
+    show_problems(problems())
     if said is None:
         return
     answer = question.options[question.right]

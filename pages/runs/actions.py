@@ -1,18 +1,209 @@
-"""The actions on a run: rename, share, delete, download, open elsewhere, train further."""
+"""A run as one file to keep: weights and card, metrics as a table, its config."""
 
+import io
+import subprocess
+import sys
+import tempfile
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 
+from models.byte_units import MB, readable
+from models.limits import in_force
 from models.runs import jobs, owners
-from models.runs.notes import MAX_NAME
+from models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, notes_of, tags_of
+from models.runs.owners import Visitor
+from models.runs.results import changed_words, history_of
 from models.runs.status import Status
-from pages.runs import download, notes, state
-from pages.shared import visitors, wording
+from pages.runs import state
+from pages.shared import cache, visitors, wording
 from pages.shared.link import characters
 from pages.shared.state import guard, refuse
-from pages.shared.training import further, runs, scores, settings, tasks_on_offer
+from pages.shared.training import further, runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
+from pages.shared.visitors import without_places
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_BYTES = in_force().export_mb * MB
+
+
+EXPORT_SECONDS = 180.0
+"""Another program's format is written within so long, or not at all."""
+
+
+def archive(run: Run, by: Visitor, form: str = "own") -> bytes:
+    """The ZIP file of a run, in one of `models.runs.export`. Raises NotAllowed where it is another
+    visitor's, and ValueError where it has no checkpoint, does not fit the format, or is too large for a
+    download.
+    """
+    from models.runs.export import export_run
+
+    owners.check(run.folder.path, by, "export it")
+    name = run.title if run.shipped else run.id
+    with tempfile.TemporaryDirectory() as folder:
+        if form == "own":
+            export_run(run.folder, Path(folder), name=name, which=run.which)
+        else:
+            _write_apart(run, Path(folder), name, form)
+        files = sorted(path for path in Path(folder).iterdir() if path.is_file())
+        total = sum(path.stat().st_size for path in files)
+        if total > MAX_BYTES:
+            raise ValueError(
+                f"this run has {readable(total)}; at most {readable(MAX_BYTES)} are downloaded: use "
+                f"python -m models.training export {run.id} --out FOLDER"
+            )
+        out = io.BytesIO()
+        # Weights are random numbers to a compressor; it would only take time.
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+            for path in files:
+                inside = f"{name}/{path.name}"
+                if path.suffix == ".json":
+                    archive.writestr(inside, without_places(path.read_text(encoding="utf-8")))
+                else:
+                    archive.write(path, inside)
+        return out.getvalue()
+
+
+def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
+    """Writes a format of another program in a process of its own: its exporter takes seconds and changes
+    what is shared by all threads. Raises ValueError.
+    """
+    command = [sys.executable, "-m", "models.training", "export", str(run.folder.path)]
+    command += ["--out", str(out), "--name", name, "--format", form]
+    command += ["--best"] if run.which == "best" else []
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=EXPORT_SECONDS, cwd=ROOT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(
+            f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use python -m models.training export "
+            f"{run.id} --out FOLDER --format {form}"
+        ) from None
+    if done.returncode < 0:
+        raise ValueError(
+            f"the process that wrote the files was ended from outside (signal {-done.returncode}), as a "
+            "system without memory does; try again, or choose another format"
+        )
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise ValueError(without_places(said[-1].removeprefix("error: ")) if said else "the export failed")
+
+
+# The download of a run: our own format at once, another program's after it was written.
+
+TITLES = {"own": "this app's own", "transformers": "Hugging Face's transformers", "onnx": "ONNX"}
+HELP = {
+    "own": "Weights with their card, metrics.csv and config.json: it opens here again.",
+    "transformers": "Weights, config and tokenizer of theirs, with the same logits within 1e-5.",
+    "onnx": "One file that runs without PyTorch; its logits are checked with onnxruntime.",
+}
+WRITTEN = "runs.written"
+"""What was written last, for the next press: the run, its step and the format, and the bytes."""
+
+
+def draw_download(run: Run) -> None:
+    """Offers the download of a run, or says why there is none: a failing download could not say so."""
+    try:
+        cache.on_worker(lambda: cache.model(run.model_link))
+    except (ValueError, OSError) as error:
+        st.button("Export…", disabled=True, help=wording.plain(without_places(str(error))), key="runs.export")
+        return
+    with st.popover("Export…"):
+        form = str(st.radio("Format", list(TITLES), format_func=TITLES.__getitem__, key="runs.format"))
+        said = _refusal(run, form)
+        st.caption(said or HELP[form])
+        if form == "own":
+            by = visitors.visitor()
+            _offer(run, form, lambda: archive(run, by))
+        elif not said:
+            _other(run, form)
+
+
+def _refusal(run: Run, form: str) -> str:
+    from models.config import ModelConfig
+    from models.runs.export import refusal
+
+    return refusal(form, ModelConfig.from_dict(runs.described(run)["model"]))
+
+
+def _other(run: Run, form: str) -> None:
+    step = runs.status_of(run).step
+    made = st.session_state.get(WRITTEN)
+    if made and made[0] == (run.model_link, step, form):
+        content = made[1]
+        _offer(run, form, lambda: content)
+    elif st.button("Write the files", key="runs.write"):
+        _write(run, step, form)
+        st.rerun()
+
+
+def _write(run: Run, step: int, form: str) -> None:
+    st.session_state.pop(WRITTEN, None)
+    try:
+        with st.spinner("Writing and checking the files…"):
+            content = archive(run, visitors.visitor(), form)
+    except (ValueError, OSError) as error:
+        refuse(str(error))
+        return
+    st.session_state[WRITTEN] = ((run.model_link, step, form), content)
+
+
+def _offer(run: Run, form: str, content: bytes | Callable[[], bytes]) -> None:
+    name = run.folder.path.name if form == "own" else f"{run.folder.path.name}-{form}"
+    st.download_button(
+        "Download", content, f"{name}.zip", "application/zip", on_click="ignore", key=f"runs.download.{form}"
+    )
+
+
+# A run's tags and notes, edited in place, and what was changed when it was trained further.
+
+MOST_TAGS = MAX_TAGS * (MAX_TAG + 2)
+
+
+def edit_notes(run: Run) -> None:
+    """A button that opens the fields for tags and notes."""
+    described = runs.described(run)
+    tags, notes = ", ".join(tags_of(described)), notes_of(described)
+    keys = f"runs.tags.{run.id}", f"runs.notes.{run.id}"
+
+    def save() -> None:
+        said = [str(st.session_state.get(key, "")) for key in keys]
+        try:
+            jobs.annotate(run.id, tags=[said[0]], notes=said[1], by=visitors.visitor())
+        except (ValueError, OSError) as error:
+            refuse(str(error))
+
+    with st.popover("Tags and notes…"):
+        st.text_input("Tags, with commas between them", tags, max_chars=MOST_TAGS, key=keys[0])
+        rule = characters(MOST_TAGS)
+        guard(keys[0], rule.fits, lambda value: f"Tags: {rule.refusal(value)}", lambda: tags)
+        st.text_area("Notes", notes, max_chars=MAX_NOTES, key=keys[1])
+        longer = characters(MAX_NOTES)
+        guard(keys[1], longer.fits, lambda value: f"Notes: {longer.refusal(value)}", lambda: notes)
+        st.button("Save", on_click=save, key="runs.annotate")
+
+
+def show_notes(run: Run) -> None:
+    """The tags, the notes and the history of a run, where it has any."""
+    described = runs.described(run)
+    tags, notes, changes = tags_of(described), notes_of(described), history_of(described)
+    if not (tags or notes or changes):
+        return
+    with st.container(key="runs_notes"):
+        if tags:
+            st.text(f"Tags: {', '.join(tags)}")
+        if notes:
+            st.text(notes)
+        for entry in changes:
+            before = runs.find(str(entry.get("from", "")))
+            whence = f" from “{before.title}”" if before else ""
+            st.text(f"Trained further{whence}, {changed_words(entry)}")
+
+
+# The actions on a run: rename, share, delete, download, open elsewhere, train further.
 
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
@@ -38,11 +229,11 @@ def draw(run: Run, status: Status) -> Run:
         if has_model and not status.live and status.step < further.MOST_STEPS:
             further.draw(run, status, lambda new: _watch(new, link))
         if has_model:
-            download.draw(run)
+            draw_download(run)
         if visitors.is_class():
             _share(run)
         _rename(run)
-        notes.edit(run)
+        edit_notes(run)
         _delete(run, status)
     return run
 
@@ -52,7 +243,7 @@ def _with_weights(run: Run) -> Run:
     best = run.best
     if best is None or run.shipped:
         return run
-    said = scores.worded(best.score, best.value)
+    said = runs.worded(best.score, best.value)
     words = {"last": "Last step", "best": f"Best, step {best.step:,}: {best.score} {said}"}
     state.STATE.draw("weights", format_func=words.__getitem__)
     return run.of_best if state.STATE.kept["weights"] == "best" else run

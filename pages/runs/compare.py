@@ -6,18 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from models.runs.examples import outcomes_in
-from models.runs.groups import differing
+from models.runs.comparison import (
+    Outcomes,
+    Rows,
+    differences_table,
+    differing,
+    outcomes_in,
+    scores_table,
+    verdict,
+)
 from models.runs.results import is_share
-from models.runs.verdicts import Outcomes, Rows, differences_table, scores_table, verdict
 from models.zoo.offers import offer_of
-from pages.runs.grouping import Shown, grouped
-from pages.shared.places import without_places
+from pages.runs.listing import Shown, grouped
 from pages.shared.table.component import Row, message
 from pages.shared.training import curves, uploads
 from pages.shared.training.curves import STEPS, View
-from pages.shared.training.history import history_of
-from pages.shared.training.runs import Run
+from pages.shared.training.runs import Run, history_of
+from pages.shared.visitors import without_places
 from viz_core.boards import Board, Curves, Line, Panel
 
 MOST = 8

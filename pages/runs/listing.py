@@ -1,26 +1,282 @@
-"""The list of all runs, kept up to date while one of them trains."""
+"""What the list of runs says of a run beside its status: when it was made, whose it is, what it reached."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from models.runs.groups import Group, main_score
-from models.runs.notes import tags_of
-from models.runs.results import LOSS
-from models.runs.verdicts import mean_words
-from pages.runs import facts, grouping, sorting, state
-from pages.runs.grouping import Shown
-from pages.runs.sorting import Part
+from models.runs import owners
+from models.runs.comparison import Group, differing, groups, main_score, mean_words
+from models.runs.folder import matches, tags_of
+from models.runs.results import LOSS, Result, result_of
+from models.runs.status import Status
+from pages.runs import state
 from pages.shared import visitors, wording
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import problems
 from pages.shared.table.component import Row, message, table
-from pages.shared.training import curves, runs, scores
-from pages.shared.training.history import latest
-from pages.shared.training.runs import Run
+from pages.shared.training import curves, runs, uploads
+from pages.shared.training.runs import Run, latest
+
+
+def created_minute(described: Mapping[str, Any]) -> str:
+    """When a run was made, to the minute; "" where its config does not say."""
+    return str(described.get("created", ""))[:16].replace("T", " ")
+
+
+def ownership_words(run: Run) -> str:
+    """Whether it is this visitor's, and whether others see it."""
+    owned, visitor = owners.owned(run.folder.path), visitors.visitor()
+    if run.shipped:
+        return "everybody's"
+    if owners.is_of(run.folder.path, visitor):
+        name = "yours"
+    else:
+        name = f"visitor {owned.owner[:6]}" if owned.owner else "the server's"
+    return f"{name}, shared" if owned.shared else name
+
+
+def last_score(entries: Sequence[curves.Entry]) -> tuple[str, float | None]:
+    """The name of the main held-out score and its last value; "" and None where there is none yet."""
+    for entry in reversed(entries):
+        names = curves.scores_of([entry])
+        if names:
+            return names[0], curves.last([entry], curves.validated(names[0]))
+    return "", None
+
+
+def trained_seconds(entries: Sequence[curves.Entry], status: Status) -> float:
+    """How long a run has trained, in seconds."""
+    return status.seconds or curves.last(entries, curves.of("seconds")) or 0.0
+
+
+# The runs of the page as results and groups: those that differ by their seed alone are one.
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A group of the page. group: None for a run whose config is damaged, which stands alone."""
+
+    runs: tuple[Run, ...]
+    group: Group | None
+
+    @property
+    def name(self) -> str:
+        """What the group is called."""
+        return self.group.name if self.group else self.runs[0].title
+
+
+def grouped(listed: Iterable[Run]) -> list[Shown]:
+    """The runs by configuration, in the order of the list."""
+    known: dict[str, tuple[Run, Result]] = {}
+    found: list[Shown] = []
+    order: list[str] = []
+    for run in listed:
+        order.append(run.id)
+        result = result_of_run(run)
+        if result is not None:
+            known[run.id] = run, result
+        else:
+            found.append(Shown((run,), None))
+    for group in groups(result for _, result in known.values()):
+        found.append(Shown(tuple(known[each.id][0] for each in group.runs), group))
+    return sorted(found, key=lambda shown: order.index(shown.runs[0].id))
+
+
+def result_of_run(run: Run) -> Result | None:
+    """What a run was and reached; None where its config is damaged."""
+    try:
+        return result_of(
+            run.folder,
+            entries=latest(run.folder.path / "metrics.jsonl"),
+            finished=runs.status_of(run).state == "finished",
+            name=run.title,
+            id=run.id,
+        )
+    except ValueError:
+        return None
+
+
+def filtered(listed: Sequence[Run], words: str) -> list[Run]:
+    """The runs whose name, tags, task, notes or state have all the words."""
+    if not words.strip():
+        return list(listed)
+    return [
+        run
+        for run in listed
+        if matches(
+            words,
+            runs.described(run),
+            "shipped" if run.shipped else runs.status_of(run).state,
+            name=run.title,
+        )
+    ]
+
+
+# The order of the list of runs: as it comes, newest first, or by one of its columns, up or down.
+# Losses and scores are sorted within one task and its data alone: those of others cannot be compared.
+
+RANKED = ("loss", "score")
+"""The columns that compare runs, and so are sorted within one task and its data."""
+WHY = "sorted within each task and its data, which alone can be compared"
+UNREAD = "Settings that cannot be read"
+_DATA = "what the data holds"
+_DIGITS = re.compile(r"(\d+)")
+_T = TypeVar("_T")
+Value = Any
+"""What rows are sorted by: a number, or the parts of a text; None where a run has none."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are sorted together. label: what they have in common; "" where all rows are one part."""
+
+    label: str
+    shown: tuple[Shown, ...]
+
+
+def turned(sort: str, column: str) -> str:
+    """The order after a press on a column's heading: up, then down, then as the list comes."""
+    return {column: f"-{column}", f"-{column}": ""}.get(sort, column)
+
+
+def sorted_parts(listed: Sequence[Shown], sort: str) -> list[Part]:
+    """The rows in the order asked for: one part, or one for each task and data where these are ranked."""
+    column = sort.removeprefix("-")
+    if not column:
+        return [Part("", tuple(listed))]
+    kinds: dict[tuple[str, str], list[Shown]] = {("", ""): list(listed)}
+    if column in RANKED:
+        kinds = _kinds(listed, by_score=column == "score")
+    labels = _labels(kinds) if len(kinds) > 1 else [""]
+    return [
+        Part(label, tuple(_sorted(kind, sort, lambda each: value_of(column, each.runs, each.group))))
+        for label, kind in zip(labels, kinds.values(), strict=True)
+    ]
+
+
+def sorted_members(shown: Shown, sort: str) -> list[int]:
+    """The places of a group's runs in the order asked for."""
+    places, column = list(range(len(shown.runs))), sort.removeprefix("-")
+    if not column:
+        return places
+    return _sorted(places, sort, lambda at: value_of(column, (shown.runs[at],), None))
+
+
+def _sorted(found: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list[_T]:
+    """Sorted up, or down for "-…"; what has no value comes last either way, and equals keep their order."""
+    pairs = [(value(each), each) for each in found]
+    known = [pair for pair in pairs if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    return [each for _, each in (*known, *(pair for pair in pairs if pair[0] is None))]
+
+
+def _kinds(listed: Sequence[Shown], *, by_score: bool) -> dict[tuple[str, str], list[Shown]]:
+    """The rows by data and score, in the order in which each was met; those that cannot be read are last.
+
+    A row without a score yet goes with the others of its data.
+    """
+    kinds: dict[tuple[str, str], list[Shown]] = {}
+    for shown in listed:
+        data = shown.group.first.data_key if shown.group else ""
+        score = _score(shown.runs, shown.group)[0] if by_score and shown.group else ""
+        kinds.setdefault((data, score), []).append(shown)
+    for data, score in [key for key in kinds if not key[1] and key[0]]:
+        other = next((key for key in kinds if key[0] == data and key[1]), None)
+        if other:
+            kinds[other] += kinds.pop((data, score))
+    if ("", "") in kinds:
+        kinds["", ""] = kinds.pop(("", ""))
+    return kinds
+
+
+def _labels(kinds: dict[tuple[str, str], list[Shown]]) -> list[str]:
+    """What tells the parts from each other: task, options of the data where they differ, and score."""
+    firsts = [kind[0].group for kind in kinds.values()]
+    tasks = [group.first.task if group else UNREAD for group in firsts]
+    said = []
+    for task, group, (_, score) in zip(tasks, firsts, kinds, strict=True):
+        alike = [each for each in firsts if each and group and each.first.task == task]
+        options = [f"{name} {_text(group.first.data.get(name))}" for name in _differing(alike) if group]
+        said.append(", ".join([task, *options]) + (f": {score}" if score else ""))
+    counts, seen = Counter(said), Counter[str]()
+    for at, label in enumerate(said):
+        if counts[label] > 1:  # files that differ in what they hold, or scores of two names
+            seen[label] += 1
+            said[at] = f"{label}, data {seen[label]}"
+    return [f"{said[0]} ({WHY})", *said[1:]]
+
+
+def _differing(found: Sequence[Group]) -> list[str]:
+    """The options of the data that are not the same in all of these; digests say nothing to a reader."""
+    return [name for name in differing(found) if name in found[0].first.data and name != _DATA]
+
+
+def _text(value: Any) -> str:
+    return uploads.told(str(value))[:40]
+
+
+def value_of(column: str, found: Sequence[Run], group: Group | None) -> Value:
+    """What a row is sorted by; group: of the runs where they are one row, else their only one's is read."""
+    run = found[0]
+    together = group if len(found) > 1 else None
+    if column == "loss":
+        return _loss(found, together)
+    if column == "score":
+        return _score(found, together)[1]
+    if column == "n":
+        counted = together and (together.summary(LOSS) or together.summary(_score(found, together)[0]))
+        return counted.n if counted else 1 if not together and _loss(found, None) is not None else None
+    statuses = [runs.status_of(each) for each in found] if column in ("status", "step", "trained") else []
+    if column == "step":
+        return max(status.step for status in statuses)
+    if column == "trained":
+        every = [latest(each.folder.path / "metrics.jsonl") for each in found]
+        return sum(trained_seconds(*pair) for pair in zip(every, statuses, strict=True))
+    if column == "made":
+        return max(str(runs.described(each).get("created", "")) for each in found) or None
+    said = {
+        "run": lambda: together.name if together else run.title,
+        "task": lambda: str(runs.described(run)["task"].get("name", "")),
+        "status": lambda: ", ".join({"shipped" if run.shipped else each.state: 0 for each in statuses}),
+        "tags": lambda: ", ".join(dict.fromkeys(tag for r in found for tag in tags_of(runs.described(r)))),
+        "whose": lambda: "" if together else ownership_words(run),
+    }
+    return _natural(said[column]()) or None
+
+
+def _loss(found: Sequence[Run], group: Group | None) -> float | None:
+    if group is None:
+        return curves.last(latest(found[0].folder.path / "metrics.jsonl"), curves.validated("loss"))
+    summary = group.summary(LOSS)
+    return summary.mean if summary else None
+
+
+def _score(found: Sequence[Run], group: Group | None) -> tuple[str, float | None]:
+    """The name and the value of the main score, as the row shows it."""
+    if group is None or len(found) == 1:
+        return last_score(latest(found[0].folder.path / "metrics.jsonl"))
+    name = main_score([group])
+    summary = group.summary(name) if name not in ("", LOSS) else None
+    return (name, summary.mean) if summary else ("", None)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A text in parts, so that "run 2" comes before "run 10"; [] of an empty one."""
+    if not text:
+        return []
+    found = []
+    for at, part in enumerate(_DIGITS.split(text.casefold())):
+        digits = part.lstrip("0") if at % 2 else ""
+        found.append((len(digits), digits or part))
+    return found
+
+
+# The list of all runs, kept up to date while one of them trains.
 
 SECONDS = 2.0
 KEY = "runs.table"
@@ -47,10 +303,10 @@ def _table(was_live: bool) -> None:
     listed = runs.every()
     chosen = state.chosen()
     sort = str(state.STATE.kept["sort"])
-    parts = sorting.parts(grouping.grouped(_filtered()), sort)
+    parts = sorted_parts(grouped(_filtered()), sort)
     tagged = any(tags_of(runs.described(run)) for run in listed)
     rows = [row for part in parts for row in _part(part, chosen, tagged, sort)]
-    say(problems())
+    show_problems(problems())
     columns = (*COLUMNS, *([TAGS] if tagged else []), *([WHOSE] if visitors.is_class() else []))
     if not rows:
         st.text(f"No run has all of these words: {state.STATE.kept['filter']}")
@@ -68,7 +324,7 @@ def _on_act(act: Act) -> None:
     elif act["type"] == "sort":
         column = KEYS.get(str(act["column"]), str(act["column"]))
         if column in state.SORTED:
-            state.STATE.put({"sort": sorting.turned(str(state.STATE.kept["sort"]), column)})
+            state.STATE.put({"sort": turned(str(state.STATE.kept["sort"]), column)})
     else:
         ids = [str(run_id) for run_id in act["ids"]]
         here = {run.id for run in _filtered()}
@@ -84,7 +340,7 @@ def _named(sort: str) -> str:
 
 def _filtered() -> list[Run]:
     """The runs that the filter leaves; those that are chosen stay so where it hides them."""
-    return grouping.filtered(runs.every(), str(state.STATE.kept["filter"]))
+    return filtered(runs.every(), str(state.STATE.kept["filter"]))
 
 
 def _members(row_id: str) -> list[str]:
@@ -92,7 +348,7 @@ def _members(row_id: str) -> list[str]:
     if not row_id.startswith(GROUP):
         return [row_id]
     first = row_id.removeprefix(GROUP)
-    shown = grouping.grouped(_filtered())
+    shown = grouped(_filtered())
     return next(([run.id for run in each.runs] for each in shown if each.runs[0].id == first), [])
 
 
@@ -118,7 +374,7 @@ def _rows(shown: Shown, chosen: Sequence[str], tagged: bool, sort: str = "") -> 
     members = [run.id for run in shown.runs]
     return [
         Row(head, _group_cells(shown, group, tagged), chosen=every, opened=opened, members=members),
-        *(rows[at] for at in sorting.members(shown, sort)),
+        *(rows[at] for at in sorted_members(shown, sort)),
     ]
 
 
@@ -130,7 +386,7 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
     loss, main = group.summary(LOSS), main_score([group])
     found = group.summary(main) if main not in ("", LOSS) else None
     entries = [latest(run.folder.path / "metrics.jsonl") for run in shown.runs]
-    seconds = sum(facts.seconds(each, status) for each, status in zip(entries, statuses, strict=True))
+    seconds = sum(trained_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
     counted = loss or found
     cells = [
         group.name,
@@ -138,10 +394,10 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
         ", ".join(f"{count} {state}" for state, count in states.items()),
         f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}",
         "–" if loss is None else mean_words(loss),
-        "–" if found is None else scores.worded_mean(main, found),
+        "–" if found is None else runs.worded_mean(main, found),
         "–" if counted is None else str(counted.n),
         wording.duration(seconds),
-        max(facts.made(runs.described(run)) for run in shown.runs),
+        max(created_minute(runs.described(run)) for run in shown.runs),
     ]
     if tagged:
         cells.append(", ".join(dict.fromkeys(t for run in shown.runs for t in tags_of(runs.described(run)))))
@@ -163,18 +419,18 @@ def _cells(run: Run, tagged: bool, seed: int | None = None) -> list[str]:
         "shipped" if run.shipped else status.state,
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
         "–" if loss is None else f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2e}",
-        _score(*facts.last_score(entries)),
+        _score_listing(*last_score(entries)),
         "–" if loss is None else "1",
-        wording.duration(facts.seconds(entries, status)),
-        facts.made(described),
+        wording.duration(trained_seconds(entries, status)),
+        created_minute(described),
     ]
     if tagged:
         cells.append(", ".join(tags_of(described)))
     if visitors.is_class():
-        cells.append(facts.whose(run))
+        cells.append(ownership_words(run))
     return cells
 
 
-def _score(name: str, value: float | None) -> str:
+def _score_listing(name: str, value: float | None) -> str:
     """The main score, with its name."""
-    return "–" if value is None else f"{name} {scores.worded(name, value)}"
+    return "–" if value is None else f"{name} {runs.worded(name, value)}"

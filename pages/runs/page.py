@@ -6,19 +6,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.zoo.run_folders import runs_root
-from pages.runs import actions, compare, grouping, listing, notes, report, scrubber, state, try_it
+from models.zoo.folders import runs_root
+from pages.runs import actions, compare, listing, report, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.places import without_places
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import problems
 from pages.shared.table.component import table
-from pages.shared.training import curves, runs, view
-from pages.shared.training.history import history_of
+from pages.shared.training import curves, runs
 from pages.shared.training.message import message
-from pages.shared.training.runs import Run
+from pages.shared.training.runs import Run, history_of
+from pages.shared.visitors import without_places
 from viz_core.boards import Board
 
 KEY = "runs.board"
@@ -33,8 +32,8 @@ def page() -> None:
         st.html("<h1>Runs</h1>", width="content")
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
         state.STATE.draw("filter")
-    say(runs.refusals(), of="folder")
-    say(problems())
+    show_problems(runs.refusals(), of="folder")
+    show_problems(problems())
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
         return
@@ -68,10 +67,10 @@ def _one(run: Run) -> None:
         status.state in ("queued", "failed") or status.refused or not (status.live or status.step)
     ):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
-    notes.show(run)
+    actions.show_notes(run)
     seen = state.view_state()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    shown = scrubber.scrubbed(run, view.draw(seen, parts=curves.has_norms(entries)))
+    shown = scrubber.scrubbed(run, curves.draw_view(seen, parts=curves.has_norms(entries)))
     kept = {**state.STATE.link(["filter", "sort", "weights"]), **seen.link(seen.params)}
     _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
     if "takeaway" in st.session_state:
@@ -91,7 +90,7 @@ def _at(shown: Board) -> float | None:
 def _several(chosen: list[Run]) -> None:
     ids = ".".join(run.id for run in chosen)
     seen = state.view_state()
-    shown = compare.board_of(chosen, view.draw(seen, heads=False))
+    shown = compare.board_of(chosen, curves.draw_view(seen, heads=False))
     link = compare.heads_link(chosen)
     if link:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=link)
@@ -102,7 +101,7 @@ def _several(chosen: list[Run]) -> None:
         at=None,
     )
     with st.container(key="runs_verdict"):
-        for sentence in compare.sentences(grouping.grouped(chosen))[1:]:
+        for sentence in compare.sentences(listing.grouped(chosen))[1:]:
             st.text(sentence)
     for at, (title, rows) in enumerate(compare.tables(chosen)):
         st.markdown(f"**{title}**")

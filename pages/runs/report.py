@@ -10,16 +10,16 @@ import streamlit as st
 
 from models.runs.report import read_report, write_report
 from models.runs.status import Status
-from models.zoo.run_folders import CHECKPOINT
-from pages.shared import cache, memory, wording
+from models.zoo.folders import CHECKPOINT
+from pages.shared import cache, server_load, wording
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.places import without_places
+from pages.shared.browser.component import Act
 from pages.shared.state import refuse
 from pages.shared.table.component import Row, message, table
-from pages.shared.training import figures, runs, scores
+from pages.shared.training import heads, runs
 from pages.shared.training.message import message as board_message
 from pages.shared.training.runs import Run
+from pages.shared.visitors import without_places
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel
 
 EXPLORE = "explore/page.py"
@@ -57,7 +57,7 @@ def _score_now(run: Run, status: Status, found: Report) -> None:
     label = "Score this step" if found else "Score it now"
     tip = "Scores the last checkpoint on held-out and test examples, as many as a validation reads"
     if st.button(label, help=tip, key="runs.score"):
-        memory.check()
+        server_load.check_memory()
         try:
             with st.spinner("Scoring …"):
                 cache.on_worker(lambda: write_report(run.folder))
@@ -73,7 +73,7 @@ def _shown(run: Run, found: Report) -> None:
     st.caption(wording.plain(about(found, parts)))
     table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores", on_act=_nothing)
     panels = panels_of(parts)
-    pictures = figures.pictures(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
+    pictures = heads.pictures_panel(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
     rows = [*([panels] if panels else []), *pictures]
     if rows:
         shown = Board(rows=rows, notice=notice_of(parts))
@@ -144,14 +144,14 @@ def score_rows(parts: Mapping[str, Report]) -> tuple[tuple[str, ...], list[Row]]
 def _value(entry: Report) -> str:
     name, value = str(entry["name"]), float(entry["value"])
     n = entry["n"] if "right" in entry else None
-    return scores.worded(name, value, n=n)
+    return runs.worded(name, value, n=n)
 
 
 def _within(entry: Report) -> str:
     low, high = entry.get("low"), entry.get("high")
     if low is None or high is None:
         return "–"
-    return f"{scores.worded(str(entry['name']), low)} to {scores.worded(str(entry['name']), high)}"
+    return f"{runs.worded(str(entry['name']), low)} to {runs.worded(str(entry['name']), high)}"
 
 
 def class_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
@@ -180,7 +180,7 @@ def error_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
             str(at),
             [
                 str(row["class"]),
-                scores.number(row["value"]),
+                runs.number(row["value"]),
                 _within({**row, "name": "error"}),
                 f"{row['n']:,}",
             ],
@@ -199,13 +199,13 @@ def examples_of(held_out: Report) -> tuple[Sequence[Report], str, tuple[tuple[st
         found, caption = held_out["wrong"][:MOST_ROWS], "Most wrong, the highest loss first"
         columns = ("text", "truth", "answer", "#its probability", "#loss")
         cells = [
-            [e["text"], e["truth"], e["answer"], f"{e['probability']:.3f}", scores.number(e["loss"])]
+            [e["text"], e["truth"], e["answer"], f"{e['probability']:.3f}", runs.number(e["loss"])]
             for e in found
         ]
     elif held_out.get("errors", {}).get("wrong"):
         found, caption = held_out["errors"]["wrong"][:MOST_ROWS], "Pictures with the highest error"
         columns = ("held-out picture", "class", "#error (share of variance)")
-        cells = [[e["text"], e["class"], scores.number(e["value"])] for e in found]
+        cells = [[e["text"], e["class"], runs.number(e["value"])] for e in found]
     else:
         return [], "", ((), [])
     rows = [

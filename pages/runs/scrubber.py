@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.training import curves, figures, heads, runs, scores, tasks_on_offer
+from pages.shared.training import curves, heads, runs, tasks_on_offer
 from pages.shared.training.curves import View
-from pages.shared.training.head_curves import USUAL, best, head_curves
-from pages.shared.training.history import history_of
-from pages.shared.training.runs import Run
+from pages.shared.training.heads import USUAL, best, head_curves
+from pages.shared.training.runs import Run, history_of
 from viz_core.boards import Board, Curves, Matrix, Panel, Scrub
 
 INDUCTION = "induction"
@@ -31,7 +30,7 @@ def board_of(
     run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str, view: View = LOG
 ) -> Board:
     """One frame for each snapshot that a message has room for; without any, the curves alone."""
-    rows, shown = figures.head_rows(run, run.folder.snapshots())
+    rows, shown = heads.head_rows(run, run.folder.snapshots())
     view = view.known_in(entries)
     x = curves.axis(entries, max(steps, shown[-1] if shown else 0), view)
     frames = np.array(shown, dtype=np.float64)
@@ -93,15 +92,15 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     said = []
     loss = curves.last(past, curves.of("loss"))
     if loss is not None:
-        said.append(f"training loss {scores.number(loss)}")
+        said.append(f"training loss {runs.number(loss)}")
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:
-            said.append(f"{name} {scores.worded(name, value)}")
+            said.append(f"{name} {runs.worded(name, value)}")
     numbers = f" {', '.join(said)}." if said else ""
     return f"**Step {step:,}:**{numbers} {see}"
 
 
 def _pictures(run: Run) -> list[list[Panel]]:
     pictured = run.folder.picture_steps()
-    return figures.pictures(run, pictured[-1]) if pictured else []
+    return heads.pictures_panel(run, pictured[-1]) if pictured else []

@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from models.runs import owners
-from models.runs.notes import MAX_FILTER
+from models.runs.folder import MAX_FILTER
 from pages.shared import visitors, widget
 from pages.shared.link import Param, Rule, characters, checked, one_of, whole
 from pages.shared.state import State, arrive, refuse
-from pages.shared.training import runs, view
+from pages.shared.training import curves, runs
 from pages.shared.training.runs import SHIPPED, Run
 
 PAGE = "runs"
@@ -60,7 +60,7 @@ STATE = State(
 
 def view_state() -> State:
     """How the curves are drawn."""
-    return view.state(PAGE, log_x=True)
+    return curves.view_state(PAGE, log_x=True)
 
 
 def enter(listed: Sequence[Run]) -> None:

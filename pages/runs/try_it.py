@@ -12,14 +12,14 @@ import streamlit as st
 
 from models.limits import in_force
 from models.zoo.offers import offer_of
-from pages.shared import cache, memory, widget, wording
-from pages.shared.browser.acts import Act
+from pages.shared import cache, server_load, widget, wording
+from pages.shared.browser.component import Act
 from pages.shared.link import Param, characters, number, whole
-from pages.shared.places import without_places
 from pages.shared.state import State, guard_choice
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs, tasks_on_offer
 from pages.shared.training.runs import Run
+from pages.shared.visitors import without_places
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,7 +69,7 @@ def draw(run: Run) -> None:
 
 def _on_model(run: Run, ask: Callable[[Model], Any]) -> Any:
     """Asks the run's model something, on the inference thread; it is the very model that Explore asks."""
-    memory.check()
+    server_load.check_memory()
     return cache.on_worker(lambda: ask(cache.model(run.model_link)))
 
 

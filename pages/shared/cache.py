@@ -26,11 +26,11 @@ from models.byte_units import MB
 from models.limits import in_force
 from models.zoo.hub.folder import PREFIX, NoRoomError
 from models.zoo.offers import Offer, offer_of
-from pages.shared import memory, metrics
+from pages.shared import server_load
 
 if TYPE_CHECKING:
+    from models.zoo.engine_model import TrainedModel, Translator
     from models.zoo.model import Model
-    from models.zoo.trained import TrainedModel, Translator
 
 PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
 MODEL_BYTES = in_force().cache_models_mb * MB
@@ -47,13 +47,13 @@ class ByteCache:
         self.name = name
         self._entries: LRUCache[Hashable, tuple[Any, int]] = LRUCache(limit, getsizeof=lambda entry: entry[1])
         self._lock = threading.Lock()
-        memory.droppers.append(self.drop)
+        server_load.cache_clearers.append(self.drop)
 
     def drop(self) -> None:
         """Forgets everything."""
         with self._lock:
             self._entries.clear()
-            metrics.cache_bytes.labels(self.name).set(0)
+            server_load.cache_bytes.labels(self.name).set(0)
 
     def get(self, key: Hashable) -> Any | None:
         with self._lock:
@@ -66,7 +66,7 @@ class ByteCache:
         with self._lock:
             if size <= self._entries.maxsize:
                 self._entries[key] = (value, size)
-                metrics.cache_bytes.labels(self.name).set(self._entries.currsize)
+                server_load.cache_bytes.labels(self.name).set(self._entries.currsize)
 
 
 def held_by(key: object) -> int:
@@ -135,10 +135,10 @@ def on_worker(
     asked_at, left = time.perf_counter(), threading.Event()
 
     def work() -> Any:
-        with _turn, metrics.working(kind, asked_at):
+        with _turn, server_load.counted_working(kind, asked_at):
             return None if left.is_set() else function()
 
-    with metrics.queued():
+    with server_load.counted_waiting():
         future = _worker.submit(work)
         try:
             while waiting and not wait([future], LOOK_SECONDS).done:

@@ -17,7 +17,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import widget_internals
+from pages.shared import streamlit_internals
 from pages.shared.browser import uploading
 from pages.shared.link import CellError, Param, read_link, written
 
@@ -80,7 +80,7 @@ class State:
                 if not spec.rule.fits(kept[field]):  # such as a run that is gone
                     kept[field] = spec.default
                 st.session_state[self.key(field)] = kept[field]
-        widget_internals.write_again(map(self.key, self.params))
+        streamlit_internals.write_again(map(self.key, self.params))
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Sets inputs, and tells the browser that its own may have changed too."""
@@ -157,7 +157,7 @@ def guard(
         problems.append(refusal(value))
         return instead()
 
-    widget_internals.guard(key, accept)
+    streamlit_internals.guard(key, accept)
 
 
 def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = None) -> None:

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from models.files import FileError, read_json, read_lines, write_json, write_whole, writing
 from models.limits import in_force
 from models.runs.processes import boot, uptime
-from models.zoo.run_folders import runs_root
+from models.zoo.folders import runs_root
 
 HASH = "ATTENTION_LAB_TEACHER"
 LEAST, MOST = 10, 200

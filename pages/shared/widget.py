@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from models.training import decades
+from models.training import config
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -56,7 +56,7 @@ def _rate(place: DeltaGenerator, rule: Rule, given: Mapping[str, Any]) -> Any:
     assert low is not None and high is not None
 
     def step(up: bool) -> None:
-        st.session_state[key] = decades.beside(st.session_state[key], up=up, low=low, high=high)
+        st.session_state[key] = config.next_decade_step(st.session_state[key], up=up, low=low, high=high)
         given["on_change"]()
 
     with place.container(

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.shared.browser.acts import Act
-from pages.shared.path import part_of
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.lab_stops import part_of
+from pages.shared.page_parts import show_problems
 from pages.shared.state import arrive, problems, refuse
 from pages.start.way import MESSAGE, way
 
@@ -28,7 +28,7 @@ with st.container(key="start_heading"):
         "predict what happens, then look."
     )
 way.show(MESSAGE, key="way", on_act=open_part)
-say(problems())
+show_problems(problems())
 if "opens" in st.session_state:
     name, part = st.session_state.pop("opens")
     st.switch_page(f"lab/{name}/page.py", query_params={"part": part})

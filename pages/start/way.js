@@ -6,7 +6,7 @@ import { mounting, putUp } from "../shared/browser/shell.js";
 import { themeOf } from "../shared/browser/theme.js";
 
 /** @typedef {Record<"name" | "title" | "after" | "section", string>} Words */
-/** @typedef {Words & {parts: Record<string, string>}} Stop as pages/shared/path.py describes it */
+/** @typedef {Words & {parts: Record<string, string>}} Stop as pages/shared/lab_stops.py describes it */
 
 class Way {
   /** @type {Stop[]} */ stops = [];

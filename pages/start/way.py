@@ -4,9 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from pages.shared.browser.acts import Kinds
-from pages.shared.browser.component import Component
-from pages.shared.path import STOPS
+from pages.shared.browser.component import Component, Kinds
+from pages.shared.lab_stops import STOPS
 
 HERE = Path(__file__).parent
 ACTS: Kinds = {"open": {"page": str, "part": str}}

@@ -11,10 +11,10 @@ import numpy as np
 from models.runs.results import bounds_of
 from models.runs.significance import mean_interval
 from models.sweeps import Choices, Spec, Trial
-from pages.shared.training.labels import label_of
-from viz_core import sweeps
+from pages.shared.training.settings import label_of
+from viz_core import training
 from viz_core.boards import Axis, Board, Panel
-from viz_core.numbers import short
+from viz_core.labels import short
 
 DRAWN = ("finished", "pruned", "failed")
 
@@ -39,13 +39,13 @@ def board_of(
     ended = [trials[at] for at in kept]
     value = Axis(name=name, values=values_of(ended))
     axes = [axis_of(spec, each, ended) for each in spec.space]
-    top = sweeps.parallel_panel(
+    top = training.parallel_panel(
         axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
         shown=np.array([shown[at] for at in kept], dtype=bool), ranges=ranges,
     )  # fmt: skip
     finished = [trial for trial in ended if trial.state == "finished"]
     bottom: list[Panel] = [
-        sweeps.history_panel(
+        training.history_panel(
             values_of(finished) if finished else np.array([np.nan]),
             numbers=[trial.number for trial in finished] or [0],
             lower_is_better=lower,
@@ -55,7 +55,7 @@ def board_of(
     ]
     if len(importance) > 1:  # of one setting there is nothing to tell
         named = {label_of(each): share for each, share in importance.items()}
-        bottom.append(sweeps.importance_panel(named))
+        bottom.append(training.importance_panel(named))
     return Board(rows=[[top], bottom], notice=notice)
 
 
@@ -65,7 +65,7 @@ def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:
     runs = [trial for trial, _ in per_run]
     values = np.array([np.nan if value is None else value for _, value in per_run], dtype=np.float64)
     interval = partial(mean_interval, bounds=bounds_of(spec.score)) if spec.score else mean_interval
-    return sweeps.setting_panel(
+    return training.setting_panel(
         axis_of(spec, by, runs), values, name=spec.score or "score", interval=interval
     )
 

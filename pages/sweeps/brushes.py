@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from models.limits import in_force
 from models.sweeps import Spec, Trial
 from pages.shared.link import Rule, checked, text
-from pages.shared.training.labels import label_of
+from pages.shared.training.settings import label_of
 from pages.sweeps.board import axis_of, values_of, words
 from viz_core.boards import Parallel
-from viz_core.numbers import short
+from viz_core.labels import short
 
 VALUE = "*value"
 """Names the axis of what trials are compared by, as no setting is called."""

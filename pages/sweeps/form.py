@@ -1,26 +1,128 @@
-"""The form of a new sweep: its task, what varies, how trials are chosen, and what it would cost."""
+"""What a sweep would be and cost, worked out on a thread of its own: it makes the task and measures a run."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from cachetools import LRUCache
+
+from models.limits import in_force
+from models.runs.owners import Visitor
+from models.sweeps import Spec, Sweep, create, start, usual_slots
+from pages.shared import server_load
+
+if TYPE_CHECKING:
+    from models.sweeps.plan import Estimate
 import streamlit as st
 
 from models.byte_units import readable
-from models.sweeps import Spec
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.places import without_places
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import State, problems, refuse
 from pages.shared.training import runs, settings, uploads
-from pages.shared.training.labels import label_of
 from pages.shared.training.message import message
+from pages.shared.training.settings import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.sweeps import asked, planning, state
-from pages.sweeps.planning import Planned
+from pages.shared.visitors import without_places
+from pages.sweeps import state
 from viz_core.boards import Board, Fact, Facts
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A sweep that could start now: in words, and what it would cost."""
+
+    spec: Spec
+    sentence: str
+    n_runs: int
+    n_slots: int
+    cost: Estimate
+
+
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
+_made: LRUCache[str, Future[Planned | ValueError]] = LRUCache(in_force().prepared_tasks)
+_lock = threading.Lock()
+
+
+def _drop() -> None:
+    with _lock:
+        _made.clear()
+
+
+server_load.cache_clearers.append(_drop)
+
+
+def planned(spec: Spec, by: Visitor) -> Planned:
+    """Plans a sweep. Raises ValueError, in a sentence, for one that could not start."""
+    asked: dict[str, Any] = spec.to_dict() | {"name": ""}
+    key = json.dumps([asked, by.id, by.all_rights], sort_keys=True, default=str)
+    with _lock:
+        future = _made.get(key)
+    if future is None:
+        server_load.check_memory()
+        with _lock:
+            future = _made.setdefault(key, _thread.submit(_planned_or_refused, spec, by))
+    found = future.result()
+    if isinstance(found, ValueError):
+        with _lock:  # a file may be there the next time
+            _made.pop(key, None)
+        raise found
+    return found
+
+
+def _planned_or_refused(spec: Spec, by: Visitor) -> Planned | ValueError:
+    """A plan, or its refusal without the traceback, whose frames would keep the data."""
+    from models.data.pictures import forget
+
+    try:
+        return _plan(spec, by)
+    except ValueError as error:
+        return error.with_traceback(None)
+    finally:
+        forget()
+
+
+def _plan(spec: Spec, by: Visitor) -> Planned:
+    import torch
+
+    from models.runs import limits
+    from models.sweeps.plan import estimated, plan
+
+    torch.set_num_threads(1)
+    found = plan(spec, by=by)
+    limits.check_rights(found.config.training, by, keep_going=False)
+    limits.check_threads(found.config.training)
+    n_slots = usual_slots()
+    threads = found.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
+    cost = estimated(found, n_slots=n_slots, threads=threads)
+    return Planned(found.spec, found.sentence, found.n_runs, n_slots, cost)
+
+
+def begin(spec: Spec, by: Visitor) -> Sweep:
+    """Makes a sweep and lets it work. Raises ValueError or OSError, in a sentence, where that is refused."""
+
+    def make() -> Sweep | Exception:
+        try:
+            made = create(spec, by=by)
+            start(made.name, by=by)
+            return made
+        except (ValueError, OSError) as error:
+            return error.with_traceback(None)
+
+    found = _thread.submit(make).result()
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+# The form of a new sweep: its task, what varies, how trials are chosen, and what it would cost.
 
 KEY = "sweeps.before"
 
@@ -50,7 +152,7 @@ def _rows(info: TaskInfo, form: State) -> None:
         name, how, values, drop = st.columns([3, 3, 5, 1], vertical_alignment="bottom")
 
         def renew(row: int = row) -> None:
-            kind, text = state.usual(info, form.kept[f"vary{row}"])
+            kind, text = state.usual_variation(info, form.kept[f"vary{row}"])
             form.put({f"how{row}": kind, f"values{row}": text})
 
         form.draw(f"vary{row}", name, then=renew)
@@ -58,7 +160,7 @@ def _rows(info: TaskInfo, form: State) -> None:
         form.draw(f"values{row}", values)
         if form.kept["rows"] > 1:
             label = f"Leave {label_of(form.kept[f'vary{row}'])} out"
-            drop.button("✕", help=label, key=f"sweeps.drop{row}", on_click=_drop, args=(form, row))
+            drop.button("✕", help=label, key=f"sweeps.drop{row}", on_click=_drop_form, args=(form, row))
     if form.kept["rows"] < state.MOST_ROWS:
         st.button("Vary another setting", key="sweeps.add", on_click=_add, args=(info, form))
 
@@ -67,12 +169,12 @@ def _add(info: TaskInfo, form: State) -> None:
     """One more row, with a setting that has none yet."""
     rows = form.kept["rows"]
     taken = [form.kept[f"vary{row}"] for row in range(1, rows + 1)]
-    name = next((each for each in state.varied(info) if each not in taken), taken[0])
-    how, values = state.usual(info, name)
+    name = next((each for each in state.varied_settings(info) if each not in taken), taken[0])
+    how, values = state.usual_variation(info, name)
     form.put({"rows": rows + 1, f"vary{rows + 1}": name, f"how{rows + 1}": how, f"values{rows + 1}": values})
 
 
-def _drop(form: State, row: int) -> None:
+def _drop_form(form: State, row: int) -> None:
     """Takes a row out; those below move up."""
     rows = form.kept["rows"]
     moved: dict[str, Any] = {}
@@ -114,12 +216,12 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
     """How many runs, how long and how much disk; the button that starts them."""
     said, ready, spec = problems(), None, None
     try:
-        spec = asked.spec_of(info, fixed, form)
+        spec = state.spec_of(info, fixed, form)
         with st.spinner("Counting the runs…"):
-            ready = planning.planned(spec, visitors.visitor())
+            ready = planned(spec, visitors.visitor())
     except (ValueError, OSError) as error:
         said.append(_told(error))
-    say(dict.fromkeys(said))
+    show_problems(dict.fromkeys(said))
     impossible = ready is None or bool(runs.refusals())  # which the page says
     start.button(
         "Start", type="primary", disabled=impossible, on_click=_start, args=(spec,), key="sweeps.start"
@@ -173,6 +275,6 @@ def _start(spec: Spec | None) -> None:
     if spec is None:
         return
     try:
-        state.open_sweep(planning.begin(spec, visitors.visitor()).name)
+        state.open_sweep(begin(spec, visitors.visitor()).name)
     except (ValueError, OSError) as error:
         refuse(_told(error))

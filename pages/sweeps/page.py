@@ -1,12 +1,72 @@
-"""Sweeps: many runs that differ in chosen settings, started, watched and compared as one."""
+"""The list of all sweeps, kept up to date while one of them works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
+from models.files import FileError
+from models.sweeps import ShippedSweep, Sweep
+from pages.shared import wording
 from pages.shared.board.component import board
-from pages.shared.problems import say
-from pages.shared.table.component import table
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
+from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs
-from pages.sweeps import form, found, listing, opened, state
+from pages.sweeps import form, open_sweep, state
+from viz_core.labels import short
+
+SECONDS = 2.0
+KEY = "sweeps.table"
+COLUMNS = ("sweep", "task", "what varies", "status", "#trials", "best", "#worked", "made")
+
+
+def draw(listed: Sequence[Sweep], opened: str) -> None:
+    """The table, read again every two seconds as long as a sweep works."""
+    live = any(sweep.status().live for sweep in listed)
+    st.fragment(_table, run_every=SECONDS if live else None)(opened, live)
+
+
+def _table(opened: str, was_live: bool) -> None:
+    listed = state.all_sweeps()
+    rows = [row_of(sweep, opened) for sweep in listed]
+    table.show(message("All sweeps", COLUMNS, rows), key=KEY, on_act=_on_act)
+    ended = was_live and not any(sweep.status().live for sweep in listed)
+    if ended or st.session_state.pop("sweeps_acted", False):
+        st.rerun()  # the page as a whole, which shows what was opened
+
+
+def _on_act(act: Act) -> None:
+    if act["type"] == "open":
+        state.open_sweep(str(act["id"]))
+        st.session_state.sweeps_acted = True
+
+
+def row_of(sweep: Sweep, opened: str) -> Row:
+    """How a sweep stands, in words; a damaged one says so."""
+    status = sweep.status()
+    try:
+        spec, trials, best = sweep.spec, sweep.trials(), sweep.best()
+    except FileError as error:
+        cells = [sweep.name, "", f"damaged: {error}", status.state, "–", "–", "–", sweep.created[:10]]
+        return Row(sweep.name, cells, opened=sweep.name == opened)
+    ended = sum(trial.state in ("finished", "pruned", "failed") for trial in trials)
+    value = "–" if best is None or best.value is None else f"{spec.score or 'score'} {short(best.value)}"
+    cells = [
+        sweep.name,
+        spec.task,
+        ", ".join(spec.space),
+        "shipped" if isinstance(sweep, ShippedSweep) else status.state,
+        f"{ended:,} of {spec.trials:,}",
+        value,
+        wording.duration(status.seconds or 0.0),
+        sweep.created[:16].replace("T", " "),
+    ]
+    return Row(sweep.name, cells, opened=sweep.name == opened)
+
+
+# Sweeps: many runs that differ in chosen settings, started, watched and compared as one.
 
 
 def page() -> None:
@@ -14,21 +74,21 @@ def page() -> None:
     board.load()
     table.load()
     sweep = state.opened()
-    listed = found.every()
+    listed = state.all_sweeps()
     with st.container(horizontal=True, vertical_alignment="center", key="sweeps_heading"):
         st.html("<h1>Sweeps</h1>", width="content")
         st.markdown("Which settings are best? Many runs answer, over several seeds.", width="content")
         if sweep is not None:
             st.button("New sweep", on_click=state.open_sweep, args=(state.NEW,), key="sweeps.new")
-    say(runs.refusals(), of="folder")
+    show_problems(runs.refusals(), of="folder")
     if listed:
-        listing.draw(listed, sweep.name if sweep else "")
+        draw(listed, sweep.name if sweep else "")
     if sweep is None:
         form.draw()
         return
-    opened.draw(sweep)
+    open_sweep.draw(sweep)
     if "takeaway" in st.session_state:
-        opened.take_away(sweep)
+        open_sweep.take_away(sweep)
 
 
 page()

@@ -1,21 +1,53 @@
-"""The state of Sweeps: which sweep is open and what of it is seen; and the form of the next one, by task."""
+"""The sweeps that a visitor may see."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
+from models.files import FileError
 from models.limits import in_force
-from models.sweeps import Sweep
-from pages.shared import widget
-from pages.shared.link import Param, Rule, characters, one_of, whole
+from models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
+from models.sweeps import find as find_any
+from pages.shared import visitors, widget
+from pages.shared.link import Param, Rule, characters, one_of, whole, written
 from pages.shared.state import State, arrive, refuse
 from pages.shared.training import settings, tasks_on_offer
-from pages.shared.training.labels import label_of
+from pages.shared.training.settings import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.sweeps import brushes, found
+from pages.sweeps import brushes
+
+MOST_SWEEPS = 200
+"""Sweeps that the page lists; older ones are on the disk and in the command line's list."""
+
+
+def all_sweeps() -> list[Sweep]:
+    """The sweeps that this visitor may see, newest first, and then those that ship."""
+    visitor = visitors.visitor()
+    own = [sweep for sweep in list_sweeps() if sweep.may_see(visitor)][:MOST_SWEEPS]
+    names = {sweep.name for sweep in own}
+    return [*own, *(sweep for sweep in list_shipped() if sweep.name not in names)]
+
+
+def first_sweep() -> Sweep | None:
+    """The sweep that a first visit opens."""
+    return next(iter(all_sweeps()), None)
+
+
+def find_sweep(name: str) -> Sweep | None:
+    """The sweep of a name, which anybody may send; None where this visitor may see none."""
+    try:
+        sweep = find_any(name)
+    except (FileError, ValueError):
+        return next((each for each in list_shipped() if each.name == name), None)
+    return sweep if sweep.may_see(visitors.visitor()) else None
+
+
+# The state of Sweeps: which sweep is open and what of it is seen; and the form of the next one, by task.
 
 PAGE = "sweeps"
 FIRST = "copy"
@@ -73,11 +105,11 @@ def fixed_of(info: TaskInfo) -> State:
 
 def form_of(info: TaskInfo) -> State:
     """What varies, one row for each setting, and how trials are chosen and judged."""
-    names = varied(info)
+    names = varied_settings(info)
     params: dict[str, Param] = {"rows": Param(1, whole(1, MOST_ROWS))}
     for row in range(1, MOST_ROWS + 1):
         name = names[(row - 1) % len(names)]
-        kind, values = usual(info, name)
+        kind, values = usual_variation(info, name)
         rule = one_of({each: label_of(each) for each in names})
         seen = {"label_visibility": "visible" if row == 1 else "collapsed"}
         params[f"vary{row}"] = Param(name, rule, widget.select("Setting", **seen))
@@ -108,13 +140,13 @@ def of_files(info: TaskInfo) -> list[str]:
     return [option.name for option in info.options if option.file or option.of]
 
 
-def varied(info: TaskInfo) -> list[str]:
+def varied_settings(info: TaskInfo) -> list[str]:
     """The settings of a task that may vary, those asked about first first."""
     names = [name for name in settings.declared(info) if name not in (*NOT_VARIED, *of_files(info))]
     return [*(name for name in EARLY if name in names), *(name for name in names if name not in EARLY)]
 
 
-def usual(info: TaskInfo, name: str) -> tuple[str, str]:
+def usual_variation(info: TaskInfo, name: str) -> tuple[str, str]:
     """What is tried of a setting at first: its kind, and the values as a person writes them."""
     spec = settings.declared(info)[name]
     default, rule = spec.default, spec.rule
@@ -139,7 +171,7 @@ def enter() -> None:
     shown, arrived = page(), arrive(PAGE)
     shown.follow(arrived)
     if arrived and not shown.kept["sweep"]:
-        first = found.first() if "task" not in st.query_params else None
+        first = first_sweep() if "task" not in st.query_params else None
         shown.put({"sweep": first.name if first else NEW})
     info = task()
     for given in (fixed_of(info), form_of(info)):
@@ -157,7 +189,7 @@ def opened() -> Sweep | None:
     name = page().kept["sweep"]
     if name in ("", NEW):
         return None
-    sweep = found.find(name)
+    sweep = find_sweep(name)
     if sweep is None:
         refuse(f"There is no sweep {name[:60]!r} here; choose one of the list, or start a new one.")
         open_sweep(NEW)
@@ -176,3 +208,92 @@ def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> Non
     for given, values in ((fixed_of(info), fixed), (form_of(info), form)):
         given.put(given.defaults() | values)
     open_sweep(NEW)
+
+
+# What a person wrote into the form, as the sweep that it asks for.
+
+_PARTS = re.compile(r"\s*,\s*")
+_ENDS = re.compile(r"\s*(?:,|\bto\b|…|\.\.+)\s*")
+
+
+def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -> Spec:
+    """The sweep of the form. Raises ValueError, with value, rule and remedy, for what is none."""
+    declared = settings.declared(info)
+    space: dict[str, Choices | Range] = {}
+    for row in range(1, form["rows"] + 1):
+        name = form[f"vary{row}"]
+        if name in space:
+            raise ValueError(f"{label_of(name)} stands in two rows; write all its values in one")
+        space[name] = variation(name, form[f"how{row}"], form[f"values{row}"], declared[name].rule)
+    changed = {name: fixed[name] for name, spec in declared.items() if fixed[name] != spec.default}
+    given = settings.with_paths(info, dict(fixed))
+    return Spec(
+        task=info.name,
+        space=space,
+        fixed={name: _set(name, given[name]) for name in changed if name not in space},
+        **{name: form[name] for name in SHARED if name != "name"},
+        name=form["name"].strip(),
+    )
+
+
+def _set(name: str, value: Any) -> Any:
+    return None if name == "d_ff" and value == 0 else value
+
+
+def variation(name: str, how: str, text: str, rule: Rule) -> Choices | Range:
+    """The values or the range of a row, each checked by the setting's own rule.
+
+    Raises ValueError with value, rule and remedy.
+    """
+    label = label_of(name)
+    if how != LIST:
+        ends = [part for part in _ENDS.split(text.strip()) if part]
+        if len(ends) != 2:
+            raise ValueError(f"{label}: {text[:40]!r} is no range; write two numbers, such as 0.001 to 0.1")
+        low, high = (_number(label, end, rule, whole=how == INT) for end in ends)
+        return Range(how, low, high)  # type: ignore[arg-type]
+    parts = [part for part in _PARTS.split(text.strip()) if part]
+    if not parts:
+        raise ValueError(f"{label}: no value is given; write some with commas between them, such as 1, 2, 4")
+    return Choices(tuple(_set(name, _read(label, part, rule)) for part in parts))
+
+
+def _read(label: str, text: str, rule: Rule) -> Any:
+    try:
+        return rule.taken(text)
+    except ValueError:
+        raise ValueError(f"{label}: {rule.refusal(text)}; change it, or leave it out") from None
+
+
+def _number(label: str, text: str, rule: Rule, *, whole: bool) -> float:
+    value = _read(label, text, rule)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{label} has no range: {text[:40]!r} is no number; list its values instead")
+    if whole and not float(value).is_integer():
+        raise ValueError(f"{label}: {text[:40]!r} is no whole number; choose a range of another kind")
+    return value
+
+
+def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings and the form that ask for such a sweep, as far as the widgets can hold them."""
+    declared = settings.declared(info)
+    files = [option.name for option in info.options if option.file]
+    known = {name: _shown(name, value) for name, value in spec.fixed.items() if name not in files}
+    fixed = {
+        name: value for name, value in known.items() if name in declared and declared[name].rule.fits(value)
+    }
+    form: dict[str, Any] = {}
+    rows = [name for name in spec.space if name in varied_settings(info)][:MOST_ROWS]
+    for row, name in enumerate(rows, start=1):
+        varied = spec.space[name]
+        if isinstance(varied, Range):
+            how, values = str(varied.kind), f"{varied.low:g} to {varied.high:g}"
+        else:
+            how, values = LIST, ", ".join(written(_shown(name, value)) for value in varied.values)
+        form |= {f"vary{row}": name, f"how{row}": how, f"values{row}": values}
+    form |= {"rows": max(1, len(rows)), "seeds": spec.seeds, "sampler": spec.sampler, "prune": spec.prune}
+    return fixed, form | {"score": spec.score, "trials": 0 if spec.sampler == "grid" else spec.trials}
+
+
+def _shown(name: str, value: Any) -> Any:
+    return 0 if name == "d_ff" and value is None else value

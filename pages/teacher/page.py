@@ -4,8 +4,8 @@ import streamlit as st
 
 from models.limits import in_force
 from pages.shared import teachers, visitors
-from pages.shared.browser.document import RENEW
-from pages.shared.problems import say
+from pages.shared.browser.requests import RENEW
+from pages.shared.page_parts import show_problems
 from pages.shared.state import arrive, problems, refuse
 
 KEY, CODE = "teacher.secret", "teacher.code"
@@ -19,7 +19,7 @@ def page() -> None:
     arrive("teacher")
     with st.container(key="teacher_heading"):
         st.html("<h1>Teacher</h1>")
-    say(problems())
+    show_problems(problems())
     visitor = visitors.visitor()
     if visitor.all_rights:
         st.text("You may see, stop, rename, share, delete and export every run of this class: see Runs.")

@@ -6,14 +6,14 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from models.data.looked import Cell, Look, Shown, sentences
+from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
 from viz_core.boards import Bars, Board, Matrix, Panel, board_figure
 
 _MOST_CLASSES = 20
 _SIDES = {"encoder": "read", "decoder": "read and written"}
 
 
-def draw(look: Look | None) -> None:
+def draw(look: DataSummary | None) -> None:
     """The panel under the settings, which moves nothing when it comes or goes."""
     if look is None:
         return
@@ -36,7 +36,7 @@ def draw(look: Look | None) -> None:
             st.html(examples(look.examples))
 
 
-def facts_of(look: Look) -> list[tuple[str, str]]:
+def facts_of(look: DataSummary) -> list[tuple[str, str]]:
     """What is known of the data as single numbers: a name and a text for each."""
     found = [
         (split, "made at random" if size is None else f"{size:,} {look.unit}")
@@ -55,7 +55,7 @@ def facts_of(look: Look) -> list[tuple[str, str]]:
     return found
 
 
-def boards_of(look: Look) -> list[Board]:
+def boards_of(look: DataSummary) -> list[Board]:
     """How many examples each class has, how long they are, and the first pictures."""
     rows: list[list[Panel]] = []
     if look.classes:
@@ -95,12 +95,12 @@ def boards_of(look: Look) -> list[Board]:
     return [Board(rows=rows, notice="")] if rows else []
 
 
-def examples(shown: Sequence[Shown]) -> str:
+def examples(shown: Sequence[ShownExample]) -> str:
     """Examples as HTML: each token a cell, with its target under it. Everything of a file is escaped."""
     return f'<div class="read_examples">{"".join(map(_example, shown))}</div>'
 
 
-def _example(shown: Shown) -> str:
+def _example(shown: ShownExample) -> str:
     text = f"<p>{escape(shown.text)}</p>" if shown.text else ""
     sides = "".join(
         f'<div class="side" title="{_SIDES.get(side, side)}">{"".join(map(_cell, cells))}</div>'
@@ -111,7 +111,7 @@ def _example(shown: Shown) -> str:
     return f"<section>{text}{sides}{more}{answer}</section>"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: ShownToken) -> str:
     kinds = " ".join(kind for kind in ("special", "unknown") if getattr(cell, kind))
     token = escape(cell.token).replace("\n", "↵").replace(" ", "·") or "∅"
     target = escape(cell.target).replace("\n", "↵").replace(" ", "·")
@@ -119,7 +119,7 @@ def _cell(cell: Cell) -> str:
     return f'<span class="cell {kinds}">{token}{under}</span>'
 
 
-def _facts(look: Look) -> str:
+def _facts(look: DataSummary) -> str:
     cells = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(look)
     )

@@ -9,8 +9,8 @@ from models.byte_units import readable
 from models.data import downloads
 from models.data.downloads import SOURCES
 from models.limits import in_force
-from pages.shared.places import without_places
 from pages.shared.state import refuse
+from pages.shared.visitors import without_places
 
 
 @dataclass

@@ -6,11 +6,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import MB, readable
-from models.data.encodings import AUTO, TITLES
+from models.data.text_files import AUTO, TITLES
 from pages.shared.browser import uploading
 from pages.shared.state import State, refuse
-from pages.shared.training import own_columns, uploads
-from pages.shared.training.labels import label_of
+from pages.shared.training import uploads
+from pages.shared.training.settings import label_of
 from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
 _ANOTHER = "nothing starts until you choose another file, or press Without a file"
@@ -84,7 +84,7 @@ def _about_it(given: State, option: Option, file: str, place: DeltaGenerator) ->
     """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
     now = given.kept[option.name]
     if option.column:
-        given.draw(option.name, place, **own_columns.menu(own_columns.of(file, given.kept), now))
+        given.draw(option.name, place, **uploads.column_menu(uploads.columns_on_offer(file, given.kept), now))
     elif option.name == "encoding":
         given.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
     else:

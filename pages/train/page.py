@@ -6,7 +6,7 @@ from pages.shared.board.component import board
 from pages.shared.state import refuse
 from pages.shared.training import runs
 from pages.train import data, form, start, state, watch
-from pages.train.presets import PRESETS
+from pages.train.form import PRESETS
 
 
 def page() -> None:

@@ -16,16 +16,15 @@ import streamlit as st
 from models.runs.owners import Visitor
 from pages.shared import visitors
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.places import without_places
+from pages.shared.browser.component import Act
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.message import message
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.shared.waiting import progress, sentence, this_page
-from pages.shared.wishes import Wish, Wishes
+from pages.shared.visitors import without_places
+from pages.shared.work import Job, Jobs, progress, sentence, this_page
 from viz_core.boards import Board
-from viz_core.sweeps import finder_panel
+from viz_core.training import finder_panel
 
 if TYPE_CHECKING:
     from models.training.rates import RateTest
@@ -50,7 +49,7 @@ class Asked:
 
 
 @dataclass(kw_only=True)
-class Work(Wish):
+class Work(Job):
     """One test on its way."""
 
     doing: str = "trains while the rate rises"
@@ -151,4 +150,4 @@ def _do(work: Work) -> None:
         work.tell(len(test.rates) / STEPS)
 
 
-wishes = Wishes("rate tests", _do, "smaller batches")
+wishes = Jobs("rate tests", _do, "smaller batches")

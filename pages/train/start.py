@@ -10,8 +10,8 @@ from models.byte_units import readable
 from models.runs import jobs
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import problems, refuse
 from pages.shared.training import probes as probing
 from pages.shared.training import runs, settings, uploads
@@ -46,7 +46,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     if held:
         ready = None
     why = why or _refusal(ready)
-    say(dict.fromkeys([*said, why] if why else said))
+    show_problems(dict.fromkeys([*said, why] if why else said))
     if missing:
         download.offer(missing)
     heading.button(

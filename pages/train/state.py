@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from models.runs.notes import MAX_NAME
+from models.runs.folder import MAX_NAME
 from pages.shared import widget
 from pages.shared.link import Param, characters, one_of
 from pages.shared.state import State, arrive
-from pages.shared.training import settings, tasks_on_offer, view
+from pages.shared.training import curves, settings, tasks_on_offer
 from pages.shared.training.tasks_on_offer import TaskInfo
 
 PAGE = "train"
@@ -43,7 +43,7 @@ def enter() -> None:
     page().follow(arrived)
     given = settings_of(task())
     given.follow(arrived, drawn_anew=st.session_state.get("train_drawn") != given.name)
-    view.state(PAGE).follow(arrived)
+    curves.view_state(PAGE).follow(arrived)
     st.session_state.train_drawn = given.name
 
 

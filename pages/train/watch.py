@@ -1,24 +1,114 @@
-"""A run as it trains: read from its folder once a second, drawn by one component that stays where it is."""
+"""What is watched while a run trains: numbers, curves, all heads on the probe, pictures."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from models.byte_units import readable
 from models.runs import jobs
-from models.runs.outcome import growing
+from models.runs.results import growing, tracked
 from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
-from pages.shared.browser.acts import Act
-from pages.shared.places import without_places
-from pages.shared.problems import say
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
 from pages.shared.state import State, problems, refuse
-from pages.shared.training import curves, figures, further, runs, settings, tasks_on_offer, view
-from pages.shared.training.history import history_of
+from pages.shared.training import curves, further, heads, runs, settings, tasks_on_offer
+from pages.shared.training.curves import STEPS, View
+from pages.shared.training.heads import USUAL, head_curves
 from pages.shared.training.message import message
-from pages.shared.training.runs import Run
+from pages.shared.training.runs import Run, history_of
+from pages.shared.visitors import without_places
 from pages.train import state
-from pages.train.board import board_of
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel
+
+
+def board_of(
+    run: Run,
+    entries: Sequence[dict[str, Any]],
+    *,
+    steps: int,
+    notice: str,
+    live: bool = False,
+    view: View = STEPS,
+) -> Board:
+    """The board of a run after these records. Its shape stays the same while the run goes on: a `live` board
+    has empty heads until the first snapshot.
+    """
+    view = view.known_in(entries)
+    x = curves.axis(entries, steps, view)
+    steps_kept = run.folder.snapshots()
+    rows, shown = heads.head_rows(run, steps_kept[-1:])
+    if live and not rows:
+        rows = heads.awaited_rows(run)
+    described = runs.described(run)
+    how, marks = described["training"], curves.marks_of(described, entries, view)
+    top: list[Panel] = [
+        curves.loss_curves(entries, x, view, marks=marks),
+        curves.score_curves(entries, x, view, marks=marks),
+        curves.gradient_curve(entries, x, how.get("clip"), view, marks=marks),
+    ]
+    large = heads.large(rows, "")
+    if large is not None:
+        top.append(large)
+    pictured = run.folder.picture_steps()
+    made = heads.pictures_panel(run, pictured[-1]) if pictured else []
+    more = [
+        curves.rate_curve(entries, x, how.get("learning_rate"), view),
+        *([curves.part_curves(entries, x, view)] if live or curves.has_norms(entries) else []),
+        _heads(run, entries, x, view),
+        curves.speed_curve(entries, x, view),
+    ]
+    return Board(rows=[[numbers(entries, shown)], top, *rows, more, *made], notice=notice)
+
+
+def _heads(run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View) -> Curves:
+    """The measure of every head, which is empty until there are two snapshots."""
+    induced = runs.described(run)["task"].get("name") == "induction"
+    found = head_curves(run, entries, x, view, "induction" if induced else USUAL)
+    blank = Line(y=np.full(len(x), np.nan), name="head")
+    return found or curves.chart("a measure of every head", [blank], x, view)
+
+
+def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
+    """The latest numbers as texts; each keeps its place."""
+    read = {
+        "step": curves.of("step"),
+        "loss": curves.of("loss"),
+        "loss, held out": curves.validated("loss"),
+        "gradient norm": curves.of("gradient_norm"),
+        "learning rate": curves.of("learning_rate"),
+        "tokens / s": curves.of("tokens_per_second"),
+    }
+    forms = {"step": ",.0f", "tokens / s": ",.0f", "learning rate": ".2e", "gradient norm": ".2f"}
+    facts = []
+    for label, reader in read.items():
+        value = curves.last(entries, reader)
+        said = "–" if value is None else _said(value, forms.get(label, ".4f"))
+        facts.append(Fact(label=label, values=said))
+    for name in curves.scores_of(entries)[:1] or ["score"]:
+        value = curves.last(entries, curves.validated(name))
+        said = "–" if value is None else runs.worded(name, value)
+        facts.append(Fact(label="score, held out", values=said))
+    best = tracked(entries, {}, {}).best
+    said = f"{runs.worded(best.score, best.value)} at step {best.step:,}" if best else "–"
+    facts.append(Fact(label="best, held out", values=said))
+    memory = curves.last(entries, curves.of("memory"))
+    facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
+    facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))
+    return Facts(facts=facts)
+
+
+def _said(value: float, form: str) -> str:
+    """A number in a form, none of which writes a small one as nothing, nor nothing as a power of ten."""
+    if value == 0:
+        return "0"
+    return format(value, ".2e" if form == ".4f" and abs(value) < 1e-3 else form)
+
+
+# A run as it trains: read from its folder once a second, drawn by one component that stays where it is.
 
 SECONDS = 1.0
 KEY = "train.live"
@@ -46,15 +136,15 @@ def _live(run_id: str, was_live: bool) -> None:
         st.rerun()
     status = runs.status_of(run)
     _heading(run, status)
-    say(problems())
+    show_problems(problems())
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described, status, entries)
     seen = view_state()
-    view.draw(seen, parts=status.live or curves.has_norms(entries))
-    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=view.of(seen))
+    curves.draw_view(seen, parts=status.live or curves.has_norms(entries))
+    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(seen))
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     link = {
         **(settings.link_of_run(info, described) if info else {}),
@@ -78,7 +168,7 @@ def take_away(run: Run) -> None:
     described = runs.described(run)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     steps = _whole(described["training"].get("steps"))
-    shown = board_of(run, entries, steps=steps, notice=run.folder.name, view=view.of(view_state()))
+    shown = board_of(run, entries, steps=steps, notice=run.folder.name, view=curves.view_of(view_state()))
     code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
     takeaway.dialog(run.folder.name, run.id, shown, 0, code)
 
@@ -147,7 +237,7 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
 
 def view_state() -> State:
     """How the curves are drawn."""
-    return view.state(state.PAGE)
+    return curves.view_state(state.PAGE)
 
 
 def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, Any]]) -> str:
@@ -167,7 +257,7 @@ def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, A
 def _samples(run: Run) -> None:
     """What the model makes of held-out examples: text as text."""
     found = history_of(run.folder.path / "samples.jsonl").entries()
-    text = figures.sample_text(found[-1].get("samples")) if found else ""
+    text = heads.sample_text(found[-1].get("samples")) if found else ""
     if text:
         st.caption(f"What it makes at step {found[-1]['step']:,}")
         st.code(text, language=None, wrap_lines=True)

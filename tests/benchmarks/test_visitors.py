@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import visitors
 from benchmarks.visitors import Report, measure
-from tools.background import free_port, serving
+from tools.background_servers import free_port, serving
 
 PAGE = """
 import streamlit as st

@@ -2,8 +2,7 @@
 
 import torch
 
-from models.engine.masks.core import Square
-from models.engine.masks.kind import numbers, register
+from models.engine.masks.core import Square, numbers, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

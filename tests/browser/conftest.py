@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expec
 
 from tests.browser.explore_page import SECONDS, ExplorePage, NewExplore
 from tools import chromium
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 expect.set_options(timeout=SECONDS)
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import visit_first
-from tools.background import ROOT, free_port, serving
+from tools.background_servers import ROOT, free_port, serving
 
 PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.path import STOPS
+from pages.shared.lab_stops import STOPS
 from tests.browser.board import BoardPage
 from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, STICKING_OUT
 

@@ -14,7 +14,7 @@ from tests.browser.conftest import usual_options, visit_first, watch
 from tests.browser.explore_page import ExplorePage, settle
 from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage
 from tests.limits import write_limits
-from tools.background import Server, serving_the_app
+from tools.background_servers import Server, serving_the_app
 
 SECRET = "correct horse"
 NewVisitor = Callable[[], Page]

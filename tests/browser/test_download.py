@@ -21,7 +21,7 @@ from tests.limits import write_limits
 from tests.models.zoo.hub import families, small_hub
 from tests.models.zoo.hub.families import TEXT
 from tests.models.zoo.hub.small_hub import SmallHub
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 LARGE = {"n_embd": 128, "n_layer": 4}  # 3 MB of weights
 

@@ -11,9 +11,9 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from models import load_model
-from models.zoo.hub.drawn import drawn
+from models.zoo.engine_model import TrainedModel
+from models.zoo.hub.photos import drawn_picture
 from models.zoo.offers import offer_of, offers
-from models.zoo.trained import TrainedModel
 from tests.browser.explore_page import ExplorePage, NewExplore, agrees
 from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
@@ -253,7 +253,7 @@ def test_a_picture_is_asked_from_where_it_is_pressed_and_one_of_one_s_own_is_rea
     expected = share[..., None] * accent + (1 - share[..., None]) * grey[..., None]
     np.testing.assert_allclose(colours_of_parts(explore, 4, 4)[..., :3], expected, atol=6)
     photo = io.BytesIO()
-    Image.fromarray(drawn(3)).save(photo, "JPEG", quality=95)
+    Image.fromarray(drawn_picture(3)).save(photo, "JPEG", quality=95)
     explore.page.get_by_role("button", name="A picture of your own…").click()
     file = {"name": "me.jpg", "mimeType": "image/jpeg", "buffer": photo.getvalue()}
     with explore.redrawn():

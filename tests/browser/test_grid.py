@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import load_model
-from models.zoo.untrained import UntrainedModel
+from models.zoo.engine_model import UntrainedModel
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
 from viz_core.measures import MEASURES, head_scores, map_of_heads

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from models import Trace
-from pages.explore.further import made, matrix
+from pages.explore.quantities import head_matrix, head_quantity
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
 from tests.browser.explore_page import ARRAYS, TEXT, ExplorePage, agrees, read_number, untrained
@@ -203,7 +203,7 @@ def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: Exp
     side = explore.stage.locator(".head-view .side")
     for show in ("length", "rollout", "flow"):
         explore.choose("show", show)
-        value = matrix(subject, subject.stacks[0], 1, 3, show)[9, 2]
+        value = head_matrix(subject, subject.stacks[0], 1, 3, show)[9, 2]
         expect(side.locator(".readout > div").last).to_have_text(re.compile(rf"^{show}.*\d"))
         assert agrees(explore.terms()[show], value)
         expect(side).to_contain_text("(Kobayashi et al. 2020)" if show == "length" else "Zuidema 2020")
@@ -212,7 +212,7 @@ def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: Exp
     points = explore.stage.locator(".head-view .point")
     expect(points).to_have_count(2 * len(subject.tokens["encoder"]))
     found = matrix_of_points(points)
-    expected = made(Inputs(), "plane", "encoder.self", 1, 3, 0, 0)
+    expected = head_quantity(Inputs(), "plane", "encoder.self", 1, 3, 0, 0)
     np.testing.assert_allclose(found, shape_of([*expected["queries"], *expected["keys"]]), atol=2e-3)
     expect(side).to_contain_text("principal components")
     explore.choose("show", "flow")

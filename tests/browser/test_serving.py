@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explore_page import ExplorePage, settle
-from tools.serving.background import Served, served, until
+from tools.background_servers import Served, served, until
 
 
 @pytest.fixture(scope="module")

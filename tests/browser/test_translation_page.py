@@ -10,7 +10,7 @@ from models import load_model
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
-from viz_core.numbers import short
+from viz_core.labels import short
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
 LOGITS = "linear: the logits of the 8 likeliest of 1,564 words"

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import limits
-from models.data.parallel import read_parallel
-from models.data.pictures.idx import read_idx
-from models.data.sentiment.table import read_table
+from models.data.pictures import read_idx
+from models.data.tasks.sentence_pairs import read_parallel
+from models.data.tasks.sentiment import read_table
 from models.data.text_files import read_text
 from models.files import FileError
 from models.runs.checkpoints import read_checkpoint
 from models.runs.folder import list_runs
 from models.runs.status import read_request, read_status
-from models.zoo.own.arrays import read_own
-from models.zoo.run_folders import read_description
-from models.zoo.trained import read_run
+from models.zoo.engine_model import read_run
+from models.zoo.folders import read_description
+from models.zoo.own_attention import read_own
 from tests.fuzz.odd import FILES, TEXTS, VALUES
 from tests.pages.shared.runs import write_run
 

@@ -109,7 +109,7 @@ def test_explore_shows_any_text_or_says_why_not(data: st.DataObject) -> None:
         given_ = {}
     text = data.draw(TEXTS.filter(state.COMMON["text"].rule.fits))
     try:
-        body = payload.made(Inputs(name, text, **given_), Opened())
+        body = payload.body_of_inputs(Inputs(name, text, **given_), Opened())
     except ValueError as error:
         assert 0 < len(str(error)) < 700
     else:

@@ -24,11 +24,11 @@ from benchmarks.wanderer import VALUES, Wanderer
 from pages.documents.map.component import ACTS as MAP
 from pages.explore.stage.component import ACTS as STAGE
 from pages.shared.board.component import ACTS as BOARD
-from pages.shared.browser.acts import Kind
+from pages.shared.browser.component import Kind
 from pages.shared.table.component import ACTS as TABLE
 from tests.fuzz.odd import TEXTS
 from tests.fuzz.odd import VALUES as ODD
-from tools.background import Server, serving_the_app
+from tools.background_servers import Server, serving_the_app
 
 PLACES = (
     *(("", f"model={name}") for name in ("translator", "untrained", "shakespeare", "digits-classifier")),

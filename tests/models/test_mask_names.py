@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.engine import masks
-from models.engine.masks.kind import KINDS
+from models.engine.masks.core import KINDS
 from models.mask_names import MASK_TITLES, MASKS, MaskName, about_argument, about_in
 
 

@@ -11,22 +11,21 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from models import load_model
-from pages.beside import computing, state, working
+from pages.beside import comparison, state
 from pages.beside.code import code_of
 from pages.documents import reading
-from pages.documents.document import Asked, Place
-from pages.explore import further, mapped, summed, swept, written
+from pages.documents.reading import DocumentRequest, Place
+from pages.explore import effect, head_measures, quantities, sums, sweep
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
-from pages.explore.taken import Shown
-from pages.explore.taken_table import csv_of
+from pages.explore.takeaway import Shown, csv_of
 from pages.lab.block import any_flow, lens
 from pages.lab.block.inputs import Inputs as Block
 from pages.shared import visitors
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
-from tests.pages.explore.test_current import PAGE, said
+from tests.pages.explore.test_figure import PAGE, said
 from tests.pages.explore.test_payload import exact_arrays, unpack
 
 
@@ -82,22 +81,22 @@ def test_a_part_is_of_the_nearest_layer_that_attends(hybrid: str) -> None:
 
 def test_what_is_computed_later_is_of_these_layers_or_refused(hybrid: str) -> None:
     inputs = Inputs(hybrid, TEXT)
-    assert len(mapped.made(inputs, "decoder.self")["points"]) == 8
+    assert len(head_measures.made(inputs, "decoder.self")["points"]) == 8
     trace = load_model(hybrid).trace(TEXT)
     means = [trace[f"decoder.{at}.self.pattern"][:, :, 0].mean(-1) for at in (3, 7)]
-    values = summed.made(inputs, "decoder.self", "", "0")["values"]
+    values = sums.made(inputs, "decoder.self", "", "0")["values"]
     np.testing.assert_allclose(values, torch.cat(means), atol=1e-6)
     for show in ("rollout", "flow"):
         with pytest.raises(
             ValueError, match=rf"attention {show} follows attention .* \(0-2,4-6\) mix tokens"
         ):
-            further.made(inputs, show, "decoder.self", 7, 0, 0, 0)
-    found = written.smallest(inputs, "decoder.self")
+            quantities.head_quantity(inputs, show, "decoder.self", 7, 0, 0, 0)
+    found = effect.smallest(inputs, "decoder.self")
     assert found["heads"] == 8 and all(line.startswith(("decoder.3", "decoder.7")) for line in found["lines"])
 
 
 def test_a_sweep_is_taken_away_with_its_layers(small: str) -> None:
-    made = swept.made(Inputs(small, TEXT), "heads", "kl", 3)
+    made = sweep.made(Inputs(small, TEXT), "heads", "kl", 3)
     assert made["layers"] == {"decoder.self": [1, 3]}
     shown = Shown(Inputs(small, TEXT), view(view="sweep", goal="kl", step=3)).sweep
     assert sorted(set(shown.table()["layer"])) == [1, 3]
@@ -127,8 +126,8 @@ def test_long_texts_are_read_at_the_nearest_layer_that_attends(
     small: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading._documents.clear()
-    reading.wishes.works.clear()
-    work = reading.ask(Asked(small, TEXT, "decoder.self", 0, 2), "someone")
+    reading.jobs.works.clear()
+    work = reading.ask(DocumentRequest(small, TEXT, "decoder.self", 0, 2), "someone")
     assert work.done.wait(60) and work.seen is not None, work.problem
     assert work.seen.place == Place("decoder.self", 1, 2)
     pattern = load_model(small).trace(TEXT)["decoder.1.self.pattern"][2]
@@ -137,12 +136,12 @@ def test_long_texts_are_read_at_the_nearest_layer_that_attends(
 
 
 def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None:
-    asked = working.Asked(hybrid, TEXT, (), "text", TEXT.replace("tired", "wide"), (0, 0))
-    seen = computing.seen_of(asked, lambda share: None)
+    asked = comparison.ComparisonRequest(hybrid, TEXT, (), "text", TEXT.replace("tired", "wide"), (0, 0))
+    seen = comparison.seen_of(asked, lambda share: None)
     (frame,) = seen.frames
     assert frame.counts(0) == {"decoder.self": (8, 4)} and frame.layers(0, "decoder.self") == [3, 7]
     kept = {name: param.default for name, param in state.page().params.items()} | {"layer": 0, "head": 1}
-    chosen = state.chosen(kept | {"differs": "text", "stack": "decoder.self"}, seen)
+    chosen = state.selection(kept | {"differs": "text", "stack": "decoder.self"}, seen)
     assert chosen.heads[0] == ("decoder.self", 3, 1)
     trace = load_model(hybrid).trace(TEXT)
     np.testing.assert_array_equal(frame.patterns[0]["decoder.3.self"], trace["decoder.3.self.pattern"])
@@ -150,8 +149,8 @@ def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None
         at not in (3, 7) for at in range(8)
     ]
     assert "c.laid('decoder.3.self', 1)" in code_of(asked, chosen, seen)
-    both = working.Asked(hybrid, TEXT, (), "model", hybrid, (0, 0), True)
-    matches = computing.seen_of(both, lambda share: None).matches
+    both = comparison.ComparisonRequest(hybrid, TEXT, (), "model", hybrid, (0, 0), True)
+    matches = comparison.seen_of(both, lambda share: None).matches
     assert {head[1] for head in matches} == {3, 7} and all(one == other for one, other in matches.items())
 
 

@@ -25,7 +25,7 @@ from models.training.config import run_config
 from pages.shared import teachers, visitors
 from tests.limits import write_limits
 from tests.processes.visitor import Visitor, visiting
-from tools.background import ROOT, Server, serving_the_app
+from tools.background_servers import ROOT, Server, serving_the_app
 
 TOKENS = {name: name[0] * 43 for name in ("anna", "ben", "teacher")}
 IDS = {name: hashlib.sha256(token.encode()).hexdigest()[:32] for name, token in TOKENS.items()}

@@ -12,7 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/no/such/page")
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from models.data.tasks import make_task
-from models.runs import jobs, local, slots
+from models.runs import backends, jobs, queue
 from models.runs.folder import create_run, list_runs
 from models.runs.owners import MACHINE
 from models.runs.processes import SERVING, this_process
@@ -45,11 +45,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def busy(root: Path) -> Iterator[slots.Slot]:
+def busy(root: Path) -> Iterator[queue.Slot]:
     """The CPU's only slot is taken, so that everybody waits and nobody imports torch."""
     (root / "held").mkdir()
-    slot = slots.take(root, "held", "cpu")
-    assert isinstance(slot, slots.Slot)
+    slot = queue.take(root, "held", "cpu")
+    assert isinstance(slot, queue.Slot)
     yield slot
     slot.release()
 
@@ -103,7 +103,7 @@ def test_two_jobs_train_one_after_the_other(root: Path) -> None:
         until(lambda: not process.alive, STOP_SECONDS)  # noqa: B023 (called at once)
 
 
-def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: slots.Slot) -> None:
+def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: queue.Slot) -> None:
     first, second, third = (jobs.submit(make(steps=1), by=MACHINE) for _ in range(3))
     until(lambda: jobs.status(first).sentence.endswith("next in turn"), START_SECONDS)
     until(lambda: jobs.status(second).sentence.endswith("1 before it"), START_SECONDS)
@@ -113,7 +113,7 @@ def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: slots
     until(in_state(first, "paused"), STOP_SECONDS)
     until(in_state(second, "stopped"), STOP_SECONDS)
     until(lambda: jobs.status(third).sentence.endswith("next in turn"), START_SECONDS)
-    assert [ticket.run_id for ticket in slots.waiting(root)] == [third]
+    assert [ticket.run_id for ticket in queue.waiting(root)] == [third]
     busy.release()
     until(in_state(third, "finished"), START_SECONDS)
 
@@ -122,14 +122,14 @@ def test_a_step_that_does_not_end_is_cut_short(
     root: Path, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(cpu_jobs=2)
-    monkeypatch.setenv("PYTHONPATH", str(local.ROOT))
-    monkeypatch.setattr(local, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
+    monkeypatch.setenv("PYTHONPATH", str(backends.ROOT))
+    monkeypatch.setattr(backends, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
     run_ids = []
     for task in ("sleeping", "stuck"):
         run = create_run(make(), name=task)
         description = run.path / "config.json"
         description.write_text(description.read_text().replace('"name": "reverse"', f'"name": "{task}"'))
-        with slots.submitting(root):
+        with queue.submitting(root):
             jobs.backend().submit(run.id)
         run_ids.append(run.id)
     sleeping, stuck = run_ids
@@ -153,7 +153,7 @@ def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
     root: Path, set_limits: SetLimits
 ) -> None:
     set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(local.ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(backends.ROOT)}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
     )
@@ -200,7 +200,7 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
     assert losses[0] == losses[1]
 
 
-def test_a_terminated_process_pauses(root: Path, busy: slots.Slot) -> None:
+def test_a_terminated_process_pauses(root: Path, busy: queue.Slot) -> None:
     run_id = jobs.submit(make(), by=MACHINE)
     until(lambda: jobs.status(run_id).process is not None, START_SECONDS)
     process = jobs.status(run_id).process
@@ -209,7 +209,7 @@ def test_a_terminated_process_pauses(root: Path, busy: slots.Slot) -> None:
     until(in_state(run_id, "paused"), STOP_SECONDS)
 
 
-def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: slots.Slot) -> None:
+def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: queue.Slot) -> None:
     run_id = jobs.submit(make(), by=MACHINE)
     (root / run_id / "metrics.jsonl").mkdir()
     busy.release()
@@ -221,7 +221,7 @@ def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: slots.Sl
 def test_the_end_of_one_of_several_servers_pauses_no_run(root: Path, set_limits: SetLimits) -> None:
     """Whoever looks after them, here this test, goes on, and so do the runs."""
     set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(local.ROOT), SERVING: str(this_process())}
+    environment = {**os.environ, "PYTHONPATH": str(backends.ROOT), SERVING: str(this_process())}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.background import free_port, serving
+from tools.background_servers import free_port, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,12 +14,12 @@ import torch
 
 from models.data.tasks import make_task
 from models.runs import jobs
+from models.runs.backends import RayBackend
 from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
-from models.runs.ray.backend import RayBackend
 from models.sweeps import Choices, Spec, create, find, start
 from models.training.config import run_config
-from models.zoo.run_folders import runs_root
+from models.zoo.folders import runs_root
 from tests.processes.clusters import (
     NODE,
     STOP_SECONDS,

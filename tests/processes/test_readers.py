@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from models.zoo.hub import apart, offer
-from pages.shared import cache, readers
+from pages.shared import cache, work_process
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.test_hostile import tokenizer_says
 
@@ -23,7 +23,7 @@ LOOP_ON_A_WORD = "{% if 'street' in messages[0].content %}" + LOOP + "{% endif %
 @pytest.fixture
 def serving() -> Iterator[None]:
     """The readers of a server, until the test is over."""
-    readers.serve()
+    work_process.serve_readers()
     yield
     apart.hand_in(None)
     cache.transformers.drop()
@@ -33,14 +33,14 @@ def serving() -> Iterator[None]:
 def _ended() -> Iterator[None]:
     """Ends the processes after the last test: each takes seconds to start."""
     yield
-    for reader in readers._readers:
+    for reader in work_process._readers:
         reader._end()
 
 
 @pytest.fixture
 def two_seconds(serving: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline of two seconds for a text, once the processes have started."""
-    for reader in readers._readers:
+    for reader in work_process._readers:
         reader.run(os.getpid, visitor="", is_wanted=lambda: None)
         monkeypatch.setattr(reader, "seconds", 2.0)
 
@@ -98,7 +98,7 @@ def test_a_template_that_loops_on_every_text_is_found_when_the_folder_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.model(model_of(tmp_path / "first"))  # what it imports is there then
-    monkeypatch.setattr(readers, "OPENING_SECONDS", 5.0)
+    monkeypatch.setattr(work_process, "OPENING_SECONDS", 5.0)
     name = model_of(tmp_path / "a", LOOP)
     assert "the most that the reading of a model's folder may take here" in refusal_of(
         lambda: cache.model(name)
@@ -137,10 +137,10 @@ def test_more_text_than_a_server_should_hold_does_not_come_back(tmp_path: Path) 
 @pytest.mark.usefixtures("serving")
 def test_a_panic_in_a_server_is_a_sentence_and_its_process_goes_on(tmp_path: Path) -> None:
     model = cache.model(model_of(tmp_path / "a", pre_tokenizer={"type": "FixedLength", "length": 0}))
-    before = readers._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None)
+    before = work_process._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None)
     said = refusal_of(lambda: cache.on_worker(lambda: model.read("the animal")))
     assert said.startswith("the tokenizer or chat template of a failed: chunk size must be non-zero; give")
-    assert readers._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None) == before
+    assert work_process._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None) == before
 
 
 @pytest.mark.usefixtures("serving")
@@ -148,13 +148,13 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, tried = model_of(tmp_path / "a"), []
-    run = readers._run
+    run = work_process._run
 
     def count(function: Any, *given: Any, **more: Any) -> Any:
         tried.extend([given[0]] if function is offer._try else [])
         return run(function, *given, **more)
 
-    monkeypatch.setattr(readers, "_run", count)
+    monkeypatch.setattr(work_process, "_run", count)
     first = cache.model(name)
     cache.transformers.drop()
     assert cache.model(name) is not first and tried == [name]

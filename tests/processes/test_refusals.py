@@ -11,7 +11,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.processes.visitor import visiting
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 NAN = float("nan")
 LONG = "x" * 5_000_000

@@ -15,9 +15,8 @@ import pytest
 from benchmarks import servers
 from benchmarks.visitors import measure
 from pages.shared import visitors
-from tools.background import free_port
+from tools.background_servers import Served, answers, free_port, served, until
 from tools.serving.__main__ import Serving
-from tools.serving.background import Served, answers, served, until
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from models.runs.folder import RunFolder, list_runs
 from models.runs.status import read_status
 from tests.processes.visitor import visiting
-from tools.background import Server, serving_the_app
+from tools.background_servers import Server, serving_the_app
 
 SECONDS = (
     0.4  # for each file that is begun, each that takes its place, and each that is to survive a power cut

@@ -17,7 +17,7 @@ from models.runs.status import read_status
 from models.sweeps import Choices, Spec, Sweep
 from models.sweeps.plan import Configs
 from tests.processes.crowd import crowd
-from tools.background import ROOT
+from tools.background_servers import ROOT
 
 SPEC = Spec(
     task="reverse",

@@ -9,7 +9,7 @@ from models.limits import FILE
 from pages.shared import visitors
 from tests.limits import write_limits
 from tests.processes.visitor import visiting
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 
 @pytest.mark.parametrize("page", ["", "start", "masks", "train", "runs", "softmax"])

@@ -13,7 +13,7 @@ import pytest
 from pages.shared import visitors
 from pages.shared.browser import uploading
 from tests.processes.visitor import Visitor, visiting
-from tools.background import serving_the_app
+from tools.background_servers import serving_the_app
 
 
 @pytest.fixture(scope="module")

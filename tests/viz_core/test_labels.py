@@ -1,10 +1,25 @@
+"""Numbers as texts: numbers.json holds what the browser's tests expect of the same numbers, too."""
+
 import html
+import json
+import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.labels import escape, invisible_number, tick_labels, visible
+from viz_core.labels import (
+    brief,
+    decimal,
+    escape,
+    invisible_number,
+    scientific,
+    short,
+    tick,
+    tick_labels,
+    visible,
+)
 
 
 def test_repeats_are_numbered_from_the_second_on():
@@ -74,3 +89,36 @@ def test_invisible_numbers_differ_and_stay_invisible():
     numbers = [invisible_number(n) for n in range(200)]
     assert len(set(numbers)) == 200
     assert set("".join(numbers)) == {"\u200b", "\u2060"}
+
+
+CASES = json.loads(Path(__file__).with_suffix("").with_name("numbers.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("value", "digits", "text"), CASES["written"])
+def test_numbers_with_digits(value, digits, text):
+    assert decimal(value, digits) == text
+
+
+@pytest.mark.parametrize(("value", "digits", "text"), CASES["brief"])
+def test_numbers_in_little_room(value, digits, text):
+    assert brief(value, digits) == text
+
+
+@pytest.mark.parametrize(("value", "_", "text"), CASES["tick"])
+def test_numbers_beside_ticks(value, _, text):
+    assert tick(value) == text
+
+
+@pytest.mark.parametrize(("value", "_", "text"), CASES["short"])
+def test_numbers_of_any_size(value, _, text):
+    assert short(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(math.inf, "∞"), (-math.inf, "−∞"), (math.nan, "NaN")])
+def test_what_is_no_number_has_a_name(value, text):
+    assert decimal(value) == short(value) == text
+
+
+def test_a_power_of_ten_is_written_in_one_way():
+    """2.4e−7, 2e-07 and 2.4 × 10⁻⁷ stood on the same screens."""
+    assert decimal(2.4e-7) == short(2.4e-7) == scientific(2.4e-7) == "2.4 × 10⁻⁷"

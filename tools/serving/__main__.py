@@ -25,9 +25,8 @@ from models.byte_units import MB
 from models.limits import in_force
 from models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
-from tools.serving.metrics import serve_metrics
 from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted
-from tools.serving.workers import START_SECONDS, Place
+from tools.serving.servers import START_SECONDS, Place, serve_metrics
 
 MOST_WORKERS = 64
 LOOK_SECONDS = 1.0

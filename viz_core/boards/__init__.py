@@ -5,22 +5,19 @@ plotly. Arrays may begin with a frame axis: one entry for each value of the boar
 needs no computation, only another frame.
 """
 
-from viz_core.boards.board import Board, Scrub
-from viz_core.boards.figure import board_figure
-from viz_core.boards.panel import Panel
+from viz_core.boards.board import Board, Scrub, board_figure
+from viz_core.boards.panel import Colour, Panel, Role
 from viz_core.boards.panels.bars import Bars
 from viz_core.boards.panels.curves import Curves, Line
 from viz_core.boards.panels.diagram import Diagram, Node
 from viz_core.boards.panels.facts import Fact, Facts
 from viz_core.boards.panels.layers import Layers
 from viz_core.boards.panels.matrix import Matrix
-from viz_core.boards.panels.parallel import Parallel
+from viz_core.boards.panels.parallel import Axis, Parallel
 from viz_core.boards.panels.plane import Plane
 from viz_core.boards.panels.points import Dots, Points
 from viz_core.boards.panels.sign import Sign
 from viz_core.boards.panels.table import Table
-from viz_core.boards.sheet import Colour, Role
-from viz_core.boards.upright import Axis
 
 __all__ = [
     "Axis",

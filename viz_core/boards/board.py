@@ -1,12 +1,19 @@
-"""A board: rows of panels, a sentence to notice in them, and the control that chooses their frame."""
+"""A board: rows of panels, a sentence to notice in them, and the control that chooses their frame. As a
+plotly figure it is kept, printed and shown in notebooks; the browser draws it live.
+"""
 
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
-from viz_core._checks import check_axes, check_length
-from viz_core.boards.panel import Panel
+from viz_core import labels, theme
+from viz_core._checks import check_axes, check_index, check_length
+from viz_core.boards.panel import WIDTH, Drawing, Panel, Place, Room, Trace, word
+from viz_core.labels import escape, tick
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,3 +53,215 @@ class Board:
                 raise ValueError(
                     f"{name} has {len(array)} frames, the scrub {n_frames}; give one for each of its values"
                 )
+
+
+NOTICE_LINE, NOTICE_SIZE = 22, 16
+
+
+def notice_lines(notice: str, width: int | float) -> list[str]:
+    """The sentence to notice, bold between **stars**, in lines of about `width` pixels."""
+    lines, bold = [], False
+    for line in textwrap.wrap(notice, int(width / (0.52 * NOTICE_SIZE))):
+        parts = line.split("**")
+        marked = [
+            f"<b>{escape(part)}</b>" if bold != bool(at % 2) else escape(part)
+            for at, part in enumerate(parts)
+        ]
+        lines.append("".join(marked))
+        bold ^= len(parts) % 2 == 0
+    return lines
+
+
+def scrub_words(scrub: Scrub, frame: int) -> str:
+    """What is written beside the scrub at a frame."""
+    if scrub.words:
+        return word(scrub.words[frame], 80)
+    return tick(float(f"{float(scrub.values[frame]):.3g}"))
+
+
+FRAME_BYTES = 4 * 10**6
+_GAP, _ROW_GAP = 30, 26
+_MARGIN, _TITLE, _SLIDER = 24, 40, 90
+_SCRUB_LINE = 26
+_WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
+_MOVING = (
+    "x",
+    "y",
+    "z",
+    "text",
+    "customdata",
+    "marker",
+    "cells",
+)  # what differs from frame to frame in a trace
+
+
+def board_figure(
+    board: Board, *, frame: int = 0, frames: bool = False, dark: bool = False, title: str | None = None
+) -> go.Figure:
+    """All panels of one frame of a board as one figure.
+
+    frame: the place of the scrub's value. frames: add the other frames, too, with a slider; where all of them
+    would be more than 4 MB, as many as fit, evenly spread and always with `frame`.
+    Raises ValueError for a frame that the board does not have.
+    """
+    check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
+    sheet = _Sheet(board, dark, title)
+    first = sheet.drawing(frame)
+    fig = go.Figure(first.traces, layout={**sheet.layout(), **first.axes})
+    fig.update_layout(annotations=first.notes, shapes=first.shapes)
+    if board.scrub and frames:
+        _add_frames(fig, sheet, board.scrub, frame)
+    return theme.apply(fig, dark)
+
+
+class _Sheet:
+    """A board with all its panels placed, the same in every frame."""
+
+    def __init__(self, board: Board, dark: bool, title: str | None) -> None:
+        self.board, self.dark, self.title = board, dark, title
+        self._still: dict[int, Drawing] = {}  # by the number of the place
+        lines = [line for row in board.rows for line in _lines(row)]
+        self.width = max([640.0, *(_across([room for _, room in line]) for line in lines)])
+        if any(room.stretch for line in lines for _, room in line):
+            self.width = max(self.width, WIDTH)
+        notices = [board.notice] if isinstance(board.notice, str) else board.notice
+        self.n_notice = max(len(notice_lines(notice, self.width)) for notice in notices)
+        self.head = self.n_notice * NOTICE_LINE + _SCRUB_LINE * bool(board.scrub) + 14
+        self.height, self.places = self._place([_stretched(line, self.width) for line in lines])
+
+    def _place(self, lines: list[list[tuple[Panel, Room]]]) -> tuple[float, list[tuple[Panel, Place]]]:
+        found: list[tuple[Panel, dict[str, int | float]]] = []
+        top = float(self.head)
+        for line in lines:
+            top += max(room.above for _, room in line)
+            tallest = max(room.height for _, room in line)
+            left = 0.0
+            for panel, room in line:
+                # Bodies begin at one height; a sign stands in their middle.
+                down = (tallest - room.height) / 2 if panel.in_the_middle else 0.0
+                corner = {"left": left + room.left, "top": top + down}
+                found.append((panel, {**corner, "width": room.width, "height": room.height}))
+                left += room.across + _GAP
+            top += max(room.height + room.below for _, room in line) + _ROW_GAP
+        size = (self.width, top)
+        return top, [
+            (panel, Place(number=number, **body, sheet=size, dark=self.dark))
+            for number, (panel, body) in enumerate(found, start=1)
+        ]
+
+    def drawing(self, frame: int) -> Drawing:
+        whole = Drawing(notes=self._words(frame))
+        for panel, place in self.places:
+            part = self._part(panel, place, frame)
+            whole.traces += part.traces
+            whole.axes |= part.axes
+            whole.notes += part.notes
+            whole.shapes += part.shapes
+        return whole
+
+    def _part(self, panel: Panel, place: Place, frame: int) -> Drawing:
+        """The panel's drawing; a panel that no frame changes is drawn once."""
+        if panel.has_frames:
+            return panel.draw(place, frame)
+        if place.number not in self._still:
+            self._still[place.number] = panel.draw(place, frame)
+        return self._still[place.number]
+
+    def layout(self) -> dict[str, Any]:
+        top = _MARGIN + _TITLE * bool(self.title)
+        return {
+            "title": labels.heading(self.title),
+            "width": self.width + 2 * _MARGIN,
+            "height": self.height + top + _MARGIN,
+            "margin": {"l": _MARGIN, "r": _MARGIN, "t": top, "b": _MARGIN},
+        }
+
+    def _words(self, frame: int) -> list[dict[str, Any]]:
+        """The notice, and where the scrub stands."""
+        notice = self.board.notice if isinstance(self.board.notice, str) else self.board.notice[frame]
+        lines = notice_lines(notice, self.width)
+        lines += [""] * (self.n_notice - len(lines))
+        font, scrub = {"size": NOTICE_SIZE}, self.board.scrub
+        notes = [self._head(line, at * NOTICE_LINE, font=font) for at, line in enumerate(lines)]
+        if scrub:
+            said = f"{escape(scrub.label)} <b>{scrub_words(scrub, frame)}</b>"
+            notes.append(self._head(said, self.n_notice * NOTICE_LINE + 4))
+        return notes
+
+    def _head(self, text: str, down: int | float, **style: Any) -> dict[str, Any]:
+        size = (self.width, self.height)
+        page = Place(
+            number=1, left=0, top=0, width=self.width, height=self.height, sheet=size, dark=self.dark
+        )
+        return page.note(text, 0, down, yanchor="top", **style)
+
+
+def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
+    """A row's panels with the room they need, in as many lines as it takes."""
+    others = [panel.room(0).across for panel in row]
+    taken = sum(others) + _GAP * (len(row) - 1)
+    n_cells = sum(panel.n_cells for panel in row)
+    cell = int(max(_NARROWEST, min(_WIDEST, (WIDTH - taken) / max(1, n_cells))))
+    lines: list[list[tuple[Panel, Room]]] = [[]]
+    for panel in row:
+        room = panel.room(cell)
+        if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > WIDTH:
+            lines.append([])
+        lines[-1].append((panel, room))
+    return lines
+
+
+def _across(rooms: Sequence[Room]) -> int | float:
+    return sum(room.across for room in rooms) + _GAP * (len(rooms) - 1)
+
+
+def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple[Panel, Room]]:
+    """The line, with its charts widened into the free width."""
+    rooms = [room for _, room in line]
+    free = (width - _across(rooms)) / max(1, sum(room.stretch > 0 for room in rooms))
+    return [
+        (panel, replace(room, width=min(room.stretch, room.width + free)) if room.stretch else room)
+        for panel, room in line
+    ]
+
+
+def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None:
+    """Adds the scrub's frames and slider. Each frame holds all that moves in any, since it may follow any."""
+    pairs = zip(sheet.drawing(frame).traces, sheet.drawing(frame).traces, strict=True)
+    moving = [number for number, (one, again) in enumerate(pairs) if one is not again]
+
+    def made(at: int) -> go.Frame:
+        drawing = sheet.drawing(at)
+        data = [_moved(drawing.traces[number]) for number in moving]
+        notes = [_only(note, "text", "opacity") for note in drawing.notes]
+        shapes = [_only(shape, "fillcolor", "line", "opacity") for shape in drawing.shapes]
+        layout = {"annotations": notes, "shapes": shapes}
+        return go.Frame(name=str(at), data=data, traces=moving, layout=layout)
+
+    most = FRAME_BYTES // len(made(frame).to_json())
+    kept = _spread(len(scrub.values), max(2, most), frame)
+    fig.frames = [made(at) for at in kept]
+    fig.update_layout(sliders=[_slider(scrub, kept, frame)], height=fig.layout.height + _SLIDER)
+    fig.layout.margin.b += _SLIDER
+
+
+def _moved(trace: Trace) -> Trace:
+    return _only(trace, "type", *_MOVING)
+
+
+def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}
+
+
+def _slider(scrub: Scrub, kept: list[int], frame: int) -> dict[str, Any]:
+    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    steps = [
+        {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in kept
+    ]
+    return {"active": kept.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}, "steps": steps}
+
+
+def _spread(count: int, most: int, frame: int) -> list[int]:
+    """At most `most` frames from first to last, evenly spread, and `frame`."""
+    even = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    return sorted({*even.tolist(), frame})

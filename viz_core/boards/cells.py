@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viz_core import _axes, theme
+from viz_core import labels as labels_module
+from viz_core import theme
 from viz_core.boards.chart import filled
-from viz_core.boards.picture import MASKED
-from viz_core.boards.sheet import (
+from viz_core.boards.panel import (
     CAPTION,
     SMALL,
     Drawing,
@@ -21,7 +21,8 @@ from viz_core.boards.sheet import (
     room_for,
     word,
 )
-from viz_core.numbers import brief, written
+from viz_core.boards.picture import MASKED
+from viz_core.labels import brief, decimal
 
 if TYPE_CHECKING:
     from viz_core.boards.panels.matrix import Matrix
@@ -87,7 +88,7 @@ def _font(panel: Matrix, cell: int | float) -> int | float:
     if panel.texts:
         return SMALL
     low, high = extent(panel.values)
-    letters = max(2, *(len(written(number, panel.digits)) for number in (low, high)))
+    letters = max(2, *(len(decimal(number, panel.digits)) for number in (low, high)))
     return min(16, (cell - 6) / (0.58 * letters))
 
 
@@ -177,9 +178,9 @@ def _axes_of(panel: Matrix, place: Place) -> dict[str, Any]:
 def _with_names(axis: dict[str, Any], pixels: int | float, bare: bool) -> dict[str, Any]:
     """The axis with as many of its names as fit; a thumbnail's has neither names nor title."""
     names = [] if bare else axis["names"]
-    step = 1 if len(names) * _axes.SPACING <= pixels else _axes.every(len(names), pixels)
+    step = 1 if len(names) * labels_module.SPACING <= pixels else labels_module.label_step(len(names), pixels)
     ticks = list(range(0, len(names), step))
     rest = {key: value for key, value in axis.items() if key != "names" and not (bare and key == "title")}
     if rest.get("title", {}).get("text"):
-        rest["title"] = {**rest["title"], "text": rest["title"]["text"] + _axes.skipping(names, step)}
+        rest["title"] = {**rest["title"], "text": rest["title"]["text"] + labels_module.skipping(names, step)}
     return rest | {"tickvals": ticks, "ticktext": [word(names[at]) for at in ticks]}

@@ -14,10 +14,59 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core import theme
-from viz_core._axes import SPACING, skipping
-from viz_core.boards.panel import Panel
-from viz_core.boards.sheet import Colour, Drawing, Place, room_for, word
-from viz_core.numbers import brief, short
+from viz_core.boards.panel import (
+    CAPTION,
+    CHART,
+    SMALL,
+    Colour,
+    Drawing,
+    Pair,
+    Panel,
+    Place,
+    Room,
+    extent,
+    room_for,
+    word,
+)
+from viz_core.labels import SPACING, brief, power_of_ten, short, skipping, text_width
+
+
+def span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:
+    """The lowest and highest number that can be drawn, with a share of their distance added at both ends."""
+    low, high = extent(values[values > 0] if log else values)
+    if low == high:
+        return (low / 2, high * 2) if log else (low - 1, high + 1)
+    if log:
+        more = (high / low) ** room
+        return low / more, high * more
+    more = (high - low) * room
+    return low - more, high + more
+
+
+def scale(ends: Pair, log: bool) -> dict[str, Any]:
+    """An axis between two numbers, as Plotly takes it; a logarithmic one names a few powers of ten."""
+    if not log:
+        return {"range": list(ends)}
+    low, high = (float(end) for end in np.log10(ends))
+    powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
+    if len(powers) < 2:
+        return {"type": "log", "range": [low, high]}
+    shown = powers[:: max(1, -(-len(powers) // 5))]
+    texts = _powers_of_ten(shown)
+    return {
+        "type": "log",
+        "range": [low, high],
+        "tickvals": [10.0**power for power in shown],
+        "ticktext": texts,
+    }
+
+
+def _powers_of_ten(powers: Sequence[int]) -> list[str]:
+    """The powers as labels: all in full, or all with an exponent where one would be long."""
+    if all(-4 < power < 5 for power in powers):
+        return [f"{10.0**power:,g}" for power in powers]
+    return [power_of_ten(power) for power in powers]
+
 
 WRITTEN_ROOM = 34  # pixels from one number over a bar to the next
 
@@ -156,3 +205,47 @@ def _has_arrays(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(_has_arrays(entry) for entry in value)
     return isinstance(value, np.ndarray) or is_dataclass(value)
+
+
+_LINE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegendPanel(ChartPanel):
+    """A wide chart whose traces a legend names, unless it would name one alone and the title does so."""
+
+    @property
+    @abstractmethod
+    def listed(self) -> Sequence[str]:
+        """The names in the legend."""
+
+    @property
+    def has_legend(self) -> bool:
+        """Whether the legend is drawn."""
+        return len(self.listed) != 1 or not self.title
+
+    def room(self, cell: int) -> Room:
+        above = 8 + CAPTION * bool(self.title) + _LINE * self._lines(CHART["width"])
+        return Room(above=above, **CHART)
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        drawing = super().draw(place, frame)
+        drawing.notes = place.caption(self.title, 8 + _LINE * self._lines(place.width))
+        (left, _), (_, top) = place.domain["x"], place.domain["y"]
+        drawing.axes[f"legend{place.number}"] = {
+            "x": left, "y": top, "xanchor": "left", "yanchor": "bottom", "orientation": "h",
+            "font": {"size": SMALL}, "bgcolor": "rgba(0, 0, 0, 0)",
+        }  # fmt: skip
+        for trace in drawing.traces:
+            trace["legend"] = f"legend{place.number}"
+        return drawing
+
+    def _lines(self, width: int | float) -> int:
+        """How many lines the legend takes in a chart of this width."""
+        if not self.has_legend:
+            return 0
+        rows, taken = 1, 0.0
+        for name in self.listed:
+            needed = text_width(name, SMALL) + 60
+            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
+        return rows

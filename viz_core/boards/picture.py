@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viz_core.boards.chart import Chart, Moving, Paint
-from viz_core.boards.sheet import SMALL, reach_of, word
+from viz_core.boards.panel import SMALL, reach_of, word
 
 if TYPE_CHECKING:
     from viz_core.boards.panels.matrix import Matrix

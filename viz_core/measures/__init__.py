@@ -5,14 +5,27 @@ The rest looks further than one pattern: rollout and flow through layers, norms 
 of heads, queries and keys in one plane, sums and means over what one chooses.
 """
 
-from viz_core.measures.choosing import between, over_heads, over_keys, over_queries
-from viz_core.measures.declared import HEAD_NAMES, MEASURES, Measure, head_scores, induction_score, name_head
-from viz_core.measures.flowing import attention_flow
-from viz_core.measures.likeness import head_distances, map_of_heads
-from viz_core.measures.planes import plane_of_queries_and_keys
-from viz_core.measures.rolling import rollout
-from viz_core.measures.rows import entropy
-from viz_core.measures.weighing import value_weighted
+from viz_core.measures.one_head import (
+    HEAD_NAMES,
+    MEASURES,
+    Measure,
+    entropy,
+    head_scores,
+    induction_score,
+    name_head,
+)
+from viz_core.measures.several_heads import (
+    attention_flow,
+    between,
+    head_distances,
+    map_of_heads,
+    over_heads,
+    over_keys,
+    over_queries,
+    plane_of_queries_and_keys,
+    rollout,
+    value_weighted,
+)
 
 __all__ = [
     "HEAD_NAMES",

@@ -1,25 +1,280 @@
-"""Clauses in both languages at once: who does what, who is how, and how clauses join into a sentence."""
+"""From lexemes to clauses as written, in both languages: agreement, conjugation, noun phrases, and who does
+what or is how.
+"""
 
+from __future__ import annotations
+
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from models.data.grammar.lexemes import Adjective, Noun, Verb
-from models.data.grammar.morphology import (
-    Polarity,
-    Tense,
-    Word,
-    articles_of_english,
-    elide,
-    english_be,
-    english_do,
-    english_verb,
-    french_adjective,
-    french_be,
-    french_verb,
-    negated,
-    words,
-)
-from models.data.grammar.phrases import NounPhrase, Pronoun
+from models.data.grammar.lexicon import Adjective, Noun, Verb
+
+# Agreement, conjugation and elision: from lexemes to the words as written.
+
+Tense = Literal["past", "present"]
+Polarity = Literal["yes", "not", "never"]
+
+H_ASPIRE = ("hibou", "hérisson", "hutte", "hangar", "haut")
+"""Beginnings of French words whose h forbids elision: le hibou, la hutte; all others elide: l'homme."""
+
+_AVOIR = ("ai", "a", "avons", "avez", "ont")
+_ETRE = ("suis", "est", "sommes", "êtes", "sont")
+
+
+class Word(NamedTuple):
+    """One written word; `tag` marks the words whose positions matter ("subject", "object", "pronoun")."""
+
+    text: str
+    tag: str | None = None
+
+
+def words(text: str) -> list[Word]:
+    return [Word(word) for word in text.split()]
+
+
+def starts_with_vowel_sound(word: str) -> bool:
+    """True where French elides before the word: a vowel, or a mute h."""
+    if word.startswith(H_ASPIRE):
+        return False
+    return unicodedata.normalize("NFD", word)[0] in "aeiouyhœ"
+
+
+def noun(lexeme: Noun, plural: bool, language: str) -> str:
+    if language == "en":
+        return lexeme.english_plural if plural else lexeme.english
+    return lexeme.french_plural if plural else lexeme.french
+
+
+def french_adjective(adjective: Adjective, gender: str, plural: bool, before_vowel: bool = False) -> str:
+    """`before_vowel`: right before a noun that starts with a vowel: le vieil homme, but il est vieux."""
+    if gender == "f":
+        return adjective.feminine + "s" * plural
+    if plural:
+        return adjective.masculine + (
+            "x" if adjective.masculine.endswith("eau") else _plural_s(adjective.masculine)
+        )
+    return adjective.euphonic if before_vowel and adjective.euphonic else adjective.masculine
+
+
+def _plural_s(word: str) -> str:
+    return "" if word.endswith(("s", "x")) else "s"
+
+
+def participle(verb: Verb, gender: str, plural: bool) -> str:
+    feminine = verb.participle + "e" * (gender == "f")
+    return feminine + _plural_s(feminine) * plural
+
+
+def third_person(base: str) -> str:
+    """he crosses, he carries, he goes."""
+    if base.endswith(("s", "x", "ch", "sh")):
+        return base + "es"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + "s"
+
+
+def english_do(tense: Tense, third_singular: bool) -> str:
+    return "did" if tense == "past" else "does" if third_singular else "do"
+
+
+def english_be(tense: Tense, person: int) -> str:
+    """`person`: index into (i, it, we, you, they)."""
+    if tense == "past":
+        return ("was", "was", "were", "were", "were")[person]
+    return ("am", "is", "are", "are", "are")[person]
+
+
+def french_be(tense: Tense, person: int) -> str:
+    if tense == "past":
+        return ("étais", "était", "étions", "étiez", "étaient")[person]
+    return _ETRE[person]
+
+
+def english_verb(verb: Verb, tense: Tense, polarity: Polarity, person: int) -> list[str]:
+    third = person == 1
+    if polarity == "not":
+        return [english_do(tense, third), "not", verb.english]
+    finite = verb.english_past if tense == "past" else third_person(verb.english) if third else verb.english
+    return ["never", finite] if polarity == "never" else [finite]
+
+
+def french_verb(verb: Verb, tense: Tense, polarity: Polarity, person: int, gender: str) -> list[str]:
+    """Passé composé or present, negation around the finite verb; the participle agrees after être."""
+    plural = person in (2, 4)
+    rest: list[str] = []
+    if tense == "present":
+        finite = verb.present[person]
+    elif verb.imperfect:
+        finite = verb.imperfect[person == 4]
+    elif verb.auxiliary == "être":
+        finite, rest = _ETRE[person], [participle(verb, gender, plural)]
+    else:
+        finite, rest = _AVOIR[person], [verb.participle]
+    return negated(finite, polarity) + rest
+
+
+def negated(finite: str, polarity: Polarity) -> list[str]:
+    if polarity == "yes":
+        return [finite]
+    return ["ne", finite, "pas" if polarity == "not" else "jamais"]
+
+
+def articles_of_english(sentence: list[Word]) -> list[Word]:
+    """a -> an before a vowel."""
+    following = [*sentence[1:], Word(".")]
+    return [
+        Word("an", word.tag) if word.text == "a" and next_word.text[0] in "aeiou" else word
+        for word, next_word in zip(sentence, following, strict=True)
+    ]
+
+
+_ELIDING = {"le", "la", "de", "que", "ne", "je"}
+_CONTRACTED = {("de", "le"): "du", ("de", "les"): "des"}
+
+
+def elide(sentence: list[Word]) -> list[Word]:
+    """French words as they meet: l'animal, qu'il, n'a, j'ai, d'enfants, s'il, but le hibou; de + le = du."""
+    result: list[Word] = []
+    for word in reversed(sentence):
+        next_text = result[0].text if result else ""
+        text = word.text
+        if (text in _ELIDING and next_text and starts_with_vowel_sound(next_text)) or (
+            text == "si" and next_text in ("il", "ils")
+        ):
+            text = text[:-1] + "'"
+        elif (text, next_text) in _CONTRACTED:
+            result.pop(0)
+            text = _CONTRACTED[text, next_text]
+        result.insert(0, Word(text, word.tag))
+    return result
+
+
+# Noun phrases and pronouns, written out in both languages.
+
+DETERMINERS: dict[str, tuple[str, str, str]] = {
+    "the": ("le", "la", "les"),
+    "a": ("un", "une", ""),
+    "this": ("ce", "cette", ""),
+    "these": ("", "", "ces"),
+    "my": ("mon", "ma", "mes"),
+    "our": ("notre", "notre", "nos"),
+    "every": ("chaque", "chaque", ""),
+    "some": ("", "", "des"),
+    "two": ("", "", "deux"),
+    "three": ("", "", "trois"),
+    "many": ("", "", "beaucoup de"),
+}
+"""English determiner -> French masculine, feminine, plural ("" where the number does not exist)."""
+
+_BEFORE_VOWEL = {"ce": "cet", "ma": "mon"}
+
+
+@dataclass(frozen=True)
+class Relative:
+    """ "which was near the house" (no verb, other = the house) or "which the girl saw" (other = the girl)."""
+
+    other: NounPhrase
+    verb: Verb | None
+    tense: Tense
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    noun: Noun
+    plural: bool = False
+    determiner: str = "the"
+    adjective: Adjective | None = None
+    relative: Relative | None = None
+
+    @property
+    def person(self) -> int:
+        return 4 if self.plural else 1
+
+    @property
+    def gender(self) -> str:
+        return self.noun.gender
+
+    def pronoun(self) -> Pronoun:
+        """The pronoun that stands for it: English tells persons from things, French only genders."""
+        if self.plural:
+            return Pronoun("they", "elles" if self.gender == "f" else "ils", 4, self.gender)
+        french = "elle" if self.gender == "f" else "il"
+        person = "she" if self.gender == "f" else "he"
+        return Pronoun(person if self.noun.is_person else "it", french, 1, self.gender)
+
+    def english(self, tag: str | None = None) -> list[Word]:
+        adjective = [Word(self.adjective.english)] if self.adjective else []
+        head = Word(noun(self.noun, self.plural, "en"), tag)
+        return [Word(self.determiner), *adjective, head, *self._english_relative()]
+
+    def french(self, tag: str | None = None, *, under_negation: bool = False) -> list[Word]:
+        """`under_negation`: un, une become de after ne ... pas."""
+        head = Word(noun(self.noun, self.plural, "fr"), tag)
+        before, after = self._french_adjective(head.text)
+        core = [*before, head, *after]
+        determiner = DETERMINERS[self.determiner][2 if self.plural else self.gender == "f"]
+        if starts_with_vowel_sound(core[0].text):
+            determiner = _BEFORE_VOWEL.get(determiner, determiner)
+        if (under_negation and self.determiner == "a") or (determiner == "des" and before):
+            determiner = "de"
+        return [*words(determiner), *core, *self._french_relative()]
+
+    def _french_adjective(self, head: str) -> tuple[list[Word], list[Word]]:
+        if self.adjective is None:
+            return [], []
+        vowel = self.adjective.before and starts_with_vowel_sound(head)
+        written = [Word(french_adjective(self.adjective, self.gender, self.plural, vowel))]
+        return (written, []) if self.adjective.before else ([], written)
+
+    def _english_relative(self) -> list[Word]:
+        if self.relative is None:
+            return []
+        who = "who" if self.noun.is_person else "which"
+        if self.relative.verb:
+            return [Word(who), *self.relative.other.english(), Word(self.relative.verb.english_past)]
+        be = {"past": ("was", "were"), "present": ("is", "are")}[self.relative.tense][self.plural]
+        return [Word(who), Word(be), Word("near"), *self.relative.other.english()]
+
+    def _french_relative(self) -> list[Word]:
+        """The participle agrees with the object before it: la voiture que la fille a vue."""
+        if self.relative is None:
+            return []
+        verb, other = self.relative.verb, self.relative.other
+        if verb:
+            have = "ont" if other.plural else "a"
+            return [
+                Word("que"),
+                *other.french(),
+                Word(have),
+                Word(participle(verb, self.gender, self.plural)),
+            ]
+        be = {"past": ("était", "étaient"), "present": ("est", "sont")}[self.relative.tense][self.plural]
+        return [Word("qui"), Word(be), Word("près"), Word("de"), *other.french()]
+
+
+@dataclass(frozen=True)
+class Pronoun:
+    """A subject pronoun; `person` indexes (je, il, nous, vous, ils)."""
+
+    english_word: str
+    french_word: str
+    person: int
+    gender: str = "m"
+
+    @property
+    def plural(self) -> bool:
+        return self.person in (2, 4)
+
+    def english(self, tag: str | None = None) -> list[Word]:
+        return [Word(self.english_word, tag)]
+
+    def french(self, tag: str | None = None) -> list[Word]:
+        return [Word(self.french_word, tag)]
+
+
+# Clauses in both languages at once: who does what, who is how, and how clauses join into a sentence.
 
 Modality = Literal["do", "can", "want"]
 Degree = Literal["", "too", "very"]

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from models.data.grammar.adjectives import ADJECTIVES
-from models.data.grammar.clauses import Both, join, phrase, sentence
-from models.data.grammar.frames import REFUSALS
-from models.data.grammar.morphology import Word
-from models.data.grammar.nouns import NOUNS
-from models.data.grammar.phrases import NounPhrase
-from models.data.grammar.reasons import Reason, Role, sample_reason
-from models.data.grammar.simple import BOTH_WAYS, Direction, Simple, sample_simple
-from models.data.grammar.verbs import VERBS
+from models.data.grammar.clauses import Both, NounPhrase, Word, join, phrase, sentence
+from models.data.grammar.lexicon import ADJECTIVES, NOUNS, REFUSALS, VERBS
+from models.data.grammar.sentences import (
+    BOTH_WAYS,
+    Direction,
+    Reason,
+    Role,
+    Simple,
+    sample_reason,
+    sample_simple,
+)
 
 Split = Literal["training", "held out"]
 

@@ -7,8 +7,11 @@ from models.data.tasks.batch import (
     IGNORED,
     Advice,
     Aligned,
+    At,
     Batch,
+    Each,
     Example,
+    Judged,
     Named,
     Rarity,
     Reading,
@@ -16,9 +19,7 @@ from models.data.tasks.batch import (
     Split,
     Writing,
 )
-from models.data.tasks.judged import At, Each, Judged
-from models.data.tasks.options import option
-from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
+from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, option, quotients
 
 __all__ = [
     "IGNORED",

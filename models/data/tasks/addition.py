@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from models.data.tasks.algorithmic import SIZES, Algorithmic
-from models.data.tasks.options import option
+from models.data.tasks.task import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Split, Writing
+from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Split, Writing
 from models.data.tasks.task import Task
 from models.engine.decoding import greedy
 from models.engine.transformer import Transformer

@@ -11,11 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.algorithmic import is_held_out
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading
-from models.data.tasks.judged import At, Each
-from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading
+from models.data.tasks.task import Task, generator_of, option
 
 BEGINNING = "<bos>"
 LETTERS = string.ascii_lowercase

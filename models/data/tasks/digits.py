@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from models.data.pictures import PictureSet, digits
-from models.data.tasks.options import option
 from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
+from models.data.tasks.task import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,52 @@
-"""What tasks of finite data share: three parts without a common example, of which two are read but once."""
+"""What tasks with labelled examples share: which of them a batch has, and the names of their classes."""
 
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
+from models.data.tables import HEADERS, SEPARATORS, Source, TableFormat
 from models.data.tasks.batch import Batch, Split
-from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.task import Task, generator_of, option
+from models.data.text_files import AUTO, CHOICES, read_file
+
+MOST_CLASSES = 256
+
+
+def draw(
+    n: int, size: int, generator: torch.Generator, *, once: bool, again: bool = False
+) -> Int[Tensor, "drawn"]:
+    """`size` numbers below `n`: any, or each `once`, which may be fewer; `again`: each once before one comes
+    again.
+    """
+    if not once:
+        return torch.randint(n, (size,), generator=generator)
+    if not again:
+        return torch.randperm(n, generator=generator)[:size]
+    rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
+    return torch.cat(rounds)[:size]
+
+
+def classes_of(learnt: dict[str, Any]) -> tuple[str, ...]:
+    """The names under "classes". Raises ValueError for what is no list of names."""
+    names = learnt.get("classes")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"classes={names!r:.40} are no names; give what learnt returned")
+    if not 1 <= len(names) <= MOST_CLASSES:
+        raise ValueError(
+            f"there are {len(names):,} classes, not 1 to {MOST_CLASSES}; give what learnt returned"
+        )
+    return tuple(names)
+
+
+# What tasks of finite data share: three parts without a common example, of which two are read but once.
 
 THREE, TWO, OLD = "three", "two", "old"
 TEST_SHARE = 10  # one example in ten
@@ -151,3 +186,92 @@ def cut_pieces(ids: Tensor, numbers: Sequence[int], length: int) -> Tensor:
     """Pieces [piece, length + 1] of a text, which touch but do not overlap in what they ask."""
     first = torch.tensor(numbers, dtype=torch.int64)[:, None] * length
     return ids[first + torch.arange(length + 1)].long()
+
+
+# What tasks share that read a file of a person's own: its encoding, its marks, its columns.
+
+READING = "reading"
+"""The entry of what a run keeps of its task that says how its file was read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnFile(Task):
+    """A task that reads `file`, a path, or where that is empty something else.
+
+    What was found out about the file is kept with a run, so that a later version reads it alike.
+    """
+
+    file: str = option("", "a text file", file=(".txt",))
+    encoding: str = option(
+        AUTO, "how the file's letters were saved; auto: as its bytes show", choices=CHOICES, of="file"
+    )
+
+    @cached_property
+    def how(self) -> TableFormat:
+        """How the file is read: as a person says, or as a run kept it."""
+        return TableFormat(encoding=self.encoding)
+
+    @property
+    def own_source(self) -> Source | None:
+        """What was read of the file; None without one. Raises ValueError as `read_file` does."""
+        return self._read if self.file else None
+
+    @cached_property
+    def _read(self) -> Source:
+        read = read_file(Path(self.file).expanduser(), self.how.encoding)
+        n_lines = read.text.count("\n") + (not read.text.endswith("\n"))
+        how = TableFormat(encoding=read.encoding.codec)
+        return Source(read.name, read.n_bytes, read.encoding, how, rows=n_lines)
+
+    def kept_reading(self) -> dict[str, Any]:
+        """How the file was read, for what the task has `learnt`; {} without one."""
+        if not self.file or "_unsaid" in self.__dict__:
+            return {}
+        how = self.how if "_kept" in self.__dict__ else self._read.how
+        return {READING: {**how.to_json(), "asked": self._asked()}}
+
+    def take_reading(self, learnt: dict[str, Any]) -> None:
+        """Takes over what `kept_reading` returned. Runs from before it was kept read by the rules of then.
+
+        Raises ValueError for anything else.
+        """
+        if READING in learnt:
+            how = TableFormat.from_json(learnt[READING])
+            if learnt[READING].get("asked") == self._asked():
+                self.__dict__.update(how=how, _kept=True)
+        elif self.file:
+            self.__dict__["_unsaid"] = True
+
+    def _asked(self) -> list[str]:
+        """The file's name and the options about it: where they change, what was found out counts no more."""
+        about = [spec.name for spec in fields(self) if spec.metadata.get("of") == "file"]
+        return [Path(self.file).name, *(str(getattr(self, name)) for name in about)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTable(OwnFile):
+    """A task that reads two columns of a table; `columns` are the options that name them."""
+
+    columns: ClassVar[tuple[str, str]]
+    separator: str = option(AUTO, "what parts the columns", choices=(AUTO, *SEPARATORS), of="file")
+    header: str = option(AUTO, "whether the first row holds the columns' names", choices=HEADERS, of="file")
+
+    @cached_property
+    def how(self) -> TableFormat:
+        if "_unsaid" in self.__dict__:
+            return self._before(Path(self.file).expanduser())
+        columns = tuple(getattr(self, name) for name in self.columns)
+        return TableFormat(self.encoding, self.separator, self.header, columns)
+
+    @abstractmethod
+    def _before(self, path: Path) -> TableFormat:
+        """How runs read this file before they kept how they read it."""
+
+    @property
+    @abstractmethod
+    def _read(self) -> Source: ...
+
+
+def column(about: str) -> Any:
+    """An option that names a column of the file, by its name or as "column 2"."""
+    return option("", f"the column of {about}, by its name; empty: as names or places say", column_of="file")

@@ -10,11 +10,8 @@ import torch
 from torch import Tensor
 
 from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
-from models.data.tasks.judged import At, Each
-from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.batch import IGNORED, Alphabet, At, Batch, Each, Reading, Sample
+from models.data.tasks.task import Task, option
 from models.engine.transformer import Transformer
 
 SHORTEST = 4

@@ -11,14 +11,9 @@ import torch
 from torch import Tensor
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, cut_pieces
-from models.data.tasks.judged import At, Each
-from models.data.tasks.labelled import draw
-from models.data.tasks.options import option
-from models.data.tasks.own_files import OwnFile
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading, Sample, Split, check_room
+from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, cut_pieces, draw
+from models.data.tasks.task import Task, generator_of, option
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.word_tokenizer import Unknown
 from models.engine.decoding import sample

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from models.data.tasks.batch import Batch
 from models.data.tasks.language_model import TextModel
-from models.data.tasks.options import option
+from models.data.tasks.task import option
 from models.engine import masks
-from models.engine.segments import in_segments
+from models.engine.layers import in_segments
 from models.engine.transformer import Transformer
 
 _XL = "transformer-xl"

@@ -3,10 +3,12 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,19 +16,95 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar_text import COUNTED_SENTENCES, kept_counts
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.masked_sentences import Passages, passages_of, test_passages_of
 from models.data.tasks.algorithmic import padded, random_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, Parts
-from models.data.tasks.judged import Judged, answers_at, of_examples
-from models.data.tasks.labelled import draw
-from models.data.tasks.options import option
-from models.data.tasks.own_files import OwnFile
-from models.data.tasks.task import generator_of
-from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
+from models.data.tasks.batch import (
+    IGNORED,
+    Alphabet,
+    Batch,
+    Judged,
+    Rarity,
+    Reading,
+    Sample,
+    Split,
+    answers_at,
+    check_room,
+    of_examples,
+)
+from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, Parts, draw
+from models.data.tasks.task import generator_of, option
+from models.data.text_files import AUTO, own_name
+from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, sentences, test_sentences, texts_of
 from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
+from models.limits import in_force
+
+# Pairs of sentences for masked language models: the second follows the first, or comes from elsewhere.
+
+_LINKS = ("because", "so that", "even though", "although")  # words that begin a second clause
+_MAX_CHARACTERS = 20_000  # of a sentence: more than any model here reads
+_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Passages(NamedTuple):
+    """Texts of one sentence each, and pairs (first, second) of which the second follows the first."""
+
+    singles: list[str]
+    pairs: list[tuple[str, str]]
+
+
+def passages_of(
+    source: str, file: str, held_out: bool, *, tested: bool = False, encoding: str = AUTO
+) -> Passages:
+    """Sentences of a part of the text; `tested`: of a text that has a part for a test. The grammar's stand
+    alone, so their pairs are two clauses of one.
+
+    Raises ValueError for a source that is not here, a file that is no text, and fewer than 2 sentences.
+    """
+    if source == GRAMMAR and not file:
+        singles = sentences(held_out)
+        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+    text = texts_of(source, file, tested=tested, encoding=encoding)[held_out]
+    singles = list(islice(_sentences(text), in_force().sentences))
+    if len(singles) < 2:
+        called = own_name(Path(file)) if file else source
+        raise ValueError(
+            f"{called!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "
+            "take a longer text, with full stops or line ends"
+        )
+    return Passages(singles, list(pairwise(singles)))
+
+
+def test_passages_of(source: str, file: str, *, encoding: str = AUTO) -> Passages:
+    """Those of the test part: sentences that are neither trained on nor held out, which may be none."""
+    if source == GRAMMAR and not file:
+        singles = test_sentences()
+        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+    most = in_force().sentences
+    texts = texts_of(source, file, tested=True, encoding=encoding)
+    training, held_out, test = (list(islice(_sentences(text), most)) for text in texts)
+    known = {*training, *held_out}
+    pairs = [pair for pair in pairwise(test) if pair[0] not in known]
+    return Passages([sentence for sentence in test if sentence not in known], pairs)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """One after another: a file of full stops alone has millions."""
+    start = 0
+    for end in chain((found.span() for found in _END.finditer(text)), [(len(text), len(text))]):
+        part = text[start : min(end[0], start + _MAX_CHARACTERS)].strip()
+        if part:
+            yield part
+        start = end[1]
+
+
+def _clauses(sentence: str) -> tuple[str, str] | None:
+    """A sentence cut where its second clause begins; None where it has one only."""
+    for link in _LINKS:
+        first, found, second = sentence.partition(f" {link} ")
+        if found and first and second:
+            return first, f"{link} {second}"
+    return None
+
 
 PAD, UNK, CLS, SEP, MASK, NEXT, OTHER = range(7)
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[NEXT]", "[OTHER]")

@@ -9,10 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Split
+from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Split
 from models.data.tasks.finite import OLD, THREE, Finite
-from models.data.tasks.options import option
+from models.data.tasks.task import option
 from models.engine.transformer import Transformer
 
 EQUALS = "="

@@ -9,10 +9,8 @@ from typing import Any
 import torch
 
 from models.data.tasks.algorithmic import is_held_out, padded, random_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Writing, check_room
-from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Writing, check_room
+from models.data.tasks.task import Task, option
 from models.engine.decoding import greedy
 from models.engine.transformer import Transformer
 

@@ -12,11 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar_text import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Rarity, Reading
-from models.data.tasks.judged import At, Each
-from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.batch import Alphabet, At, Batch, Each, Rarity, Reading
+from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 

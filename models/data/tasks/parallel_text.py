@@ -12,17 +12,20 @@ import torch
 from models.data.grammar import sample_pairs
 from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.parallel import NOTHING_NAMED, Row, Table, as_before, read_pairs
-from models.data.tables import How, Source
+from models.data.tables import Source, TableFormat
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, without_test
-from models.data.tasks.judged import At, Each
-from models.data.tasks.labelled import draw
-from models.data.tasks.options import option
-from models.data.tasks.own_files import OwnTable, column
-from models.data.tasks.pairs import Pairs, make_batch
+from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading, Sample, Split, check_room
+from models.data.tasks.finite import OLD, THREE, Finite, OwnTable, column, draw, without_test
+from models.data.tasks.sentence_pairs import (
+    NOTHING_NAMED,
+    Pairs,
+    Row,
+    Table,
+    as_before,
+    make_batch,
+    read_pairs,
+)
+from models.data.tasks.task import option
 from models.data.word_tokenizer import BOS, EOS, SPECIALS
 from models.engine.transformer import Transformer
 
@@ -164,7 +167,7 @@ class ParallelText(OwnTable, Finite, Pairs):
     def _table(self) -> tuple[Table, Source]:
         return read_pairs(Path(self.file).expanduser(), self.how)
 
-    def _before(self, path: Path) -> How:
+    def _before(self, path: Path) -> TableFormat:
         return as_before(path)
 
     @property

@@ -10,15 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from models.data.pictures import Parts, PictureSet
-from models.data.pictures.changes import BLANK, hidden, moved
-from models.data.pictures.parts import Cut
-from models.data.tasks.batch import Batch, Reading, Sample, Split
-from models.data.tasks.finite import OLD, THREE, Finite
-from models.data.tasks.judged import At, Each, Judged, of_examples
-from models.data.tasks.labelled import classes_of, draw
-from models.data.tasks.options import option
-from models.data.tasks.task import generator_of
+from models.data.pictures import BLANK, Cut, Parts, PictureSet, hidden, moved
+from models.data.tasks.batch import At, Batch, Each, Judged, Reading, Sample, Split, of_examples
+from models.data.tasks.finite import OLD, THREE, Finite, classes_of, draw
+from models.data.tasks.task import generator_of, option
 from models.engine.transformer import Transformer
 
 _SHOWN = 10  # pictures at a time

@@ -1,10 +1,10 @@
-"""A task: what a model learns, where its examples come from, what to look at while it does."""
+"""The options of a task: fields that a page can offer and a command line can set."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from itertools import count
 from typing import Any, ClassVar
 
@@ -13,22 +13,66 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
-from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import (
     IGNORED,
     Aligned,
+    Alphabet,
+    At,
     Batch,
+    Each,
+    Judged,
     Named,
     Rarity,
     Reading,
     Sample,
     Split,
     Writing,
+    answers_at,
 )
-from models.data.tasks.judged import At, Each, Judged, answers_at
-from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+from models.names import shortened
+
+
+def option(
+    default: Any,
+    about: str,
+    *,
+    low: int | float | None = None,
+    high: int | float | None = None,
+    choices: Sequence[Any] = (),
+    file: Sequence[str] = (),
+    of: str = "",
+    column_of: str = "",
+) -> Any:
+    """A field: its default, what it is, and what it may be.
+
+    low, high: the least and the greatest number. choices: all that it may be. file: the endings of a file
+    that it names (a path; "" for none). of: the option that names a file, where this one is about that file.
+    column_of: the same, where this one names a column of it.
+    """
+    rule = {"about": about, "low": low, "high": high, "choices": tuple(choices), "file": tuple(file)}
+    return field(default=default, metadata=rule | {"of": of or column_of, "column": bool(column_of)})
+
+
+def check(name: str, value: Any, spec: Field[Any]) -> None:
+    """Raises ValueError, with value, rule and remedy, where an option may not be `value`."""
+    kind, rule = type(spec.default), spec.metadata
+    numeric = kind is float and isinstance(value, int) and not isinstance(value, bool)
+    if (not isinstance(value, kind) and not numeric) or (kind is int and isinstance(value, bool)):
+        names = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
+        raise ValueError(f"{name}={value!r:.60} is not {names[kind]}; try {spec.default!r}")
+    if rule["choices"] and value not in rule["choices"]:
+        known = ", ".join(map(str, rule["choices"]))
+        raise ValueError(f"{name}={value!r:.60} is unknown; choose one of {known}")
+    low, high = rule["low"], rule["high"]
+    if (low is not None and not value >= low) or (high is not None and not value <= high):
+        raise ValueError(
+            f"{name}={shortened(repr(value))} is not within {low:g} to {high:g}; try {spec.default!r}"
+        )
+
+
+# A task: what a model learns, where its examples come from, what to look at while it does.
 
 Tally = dict[str, tuple[float, float]]
 """For each score, a sum and what that sum is to be divided by."""

@@ -11,12 +11,9 @@ import torch
 
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import padded
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Rarity, Reading, Sample, Split
-from models.data.tasks.judged import At, Each, of_examples
-from models.data.tasks.labelled import classes_of
-from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.batch import Alphabet, At, Batch, Each, Rarity, Reading, Sample, Split, of_examples
+from models.data.tasks.finite import classes_of
+from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
 

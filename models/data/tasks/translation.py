@@ -1,4 +1,4 @@
-"""Translation of the shipped grammar, whose models are also asked what each pronoun means."""
+"""Which of two languages the words of a text are of, by the words that only one of them has."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,24 +12,70 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar import sample_pairs, showcase
-from models.data.grammar.alignments import aligned
-from models.data.grammar.simple import Direction
+from models.data.grammar.annotations import aligned
+from models.data.grammar.sentences import Direction
 from models.data.grammar_text import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
-from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
-from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Rarity, Reading, Sample, check_room
-from models.data.tasks.judged import Judged, answers_at
-from models.data.tasks.languages import advice, direction_of, words_of
-from models.data.tasks.options import option
-from models.data.tasks.pairs import Pairs, make_batch
+from models.data.tasks.batch import (
+    IGNORED,
+    Advice,
+    Aligned,
+    Alphabet,
+    Batch,
+    Judged,
+    Named,
+    Rarity,
+    Reading,
+    Sample,
+    answers_at,
+    check_room,
+)
 from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.task import Task
-from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
-from models.engine.beam import BeamTree
+from models.data.tasks.sentence_pairs import (
+    NOTHING_NAMED,
+    Pairs,
+    first_token,
+    grammar_batches,
+    grammar_row,
+    make_batch,
+)
+from models.data.tasks.task import Task, option
+from models.data.word_tokenizer import BOS, EOS, PAD, PRONOUNS, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
+from models.engine.decoding import BeamTree
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+
+NAMES = {"en": "English", "fr": "French"}
+
+
+def words_of(vocabulary: Vocabulary, language: str) -> Sequence[str]:
+    """All known words of a language, "en" or "fr"."""
+    return {"en": vocabulary.english, "fr": vocabulary.french}[language]
+
+
+def direction_of(vocabulary: Vocabulary, words: Sequence[str]) -> Direction:
+    """The direction is from French if more of the words are only French than only English."""
+    return "fr-en" if _only(vocabulary, words, "fr") > _only(vocabulary, words, "en") else "en-fr"
+
+
+def advice(vocabulary: Vocabulary, words: Sequence[str], direction: str) -> Advice | None:
+    """The other direction, where more of the words are of its language alone than of the one that is read."""
+    read, written = direction.split("-")
+    there, here = _only(vocabulary, words, written), _only(vocabulary, words, read)
+    if there <= here:
+        return None
+    because = f"{there} of these words are known in {NAMES[written]} only, {here} in {NAMES[read]} only."
+    return Advice("direction", f"{written}-{read}", because)
+
+
+def _only(vocabulary: Vocabulary, words: Sequence[str], language: str) -> int:
+    """How many words are known in this language and not in the other one."""
+    other = "fr" if language == "en" else "en"
+    known = set(words_of(vocabulary, language)) - set(words_of(vocabulary, other))
+    return sum(word.lower() in known for word in words)
+
+
+# Translation of the shipped grammar, whose models are also asked what each pronoun means.
 
 _SAMPLES = 4
 _CROSSING = "In cross-attention, each word looks at the one it translates"

@@ -1,17 +1,124 @@
-"""Say whether the verb that comes next is singular or plural, whatever nouns stand before it."""
+"""Sentences up to the verb: "the keys to the cabinet near the doors", with other nouns in its way."""
 
+import hashlib
 import random
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import torch
 
-from models.data.agreement import sample_beginning, vocabulary
+from models.data.grammar.lexicon import NOUNS, english_plural
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Rarity
-from models.data.tasks.options import option
+from models.data.tasks.task import option
 from models.data.tasks.text_classes import STRANGE, Labelled, TextClasses, of_words
+
+_words = str.split
+_SALT = "agreement"
+_HELD_OUT_SHARE = 10  # one pair of subject and attractor in ten
+_MOST_NOUNS = 3  # that may stand between subject and verb
+NOUN_FORMS = (
+    *((noun.english, noun.english_plural) for noun in NOUNS.values()),
+    *((word, english_plural(word)) for word in ("key", "cabinet")),
+)
+"""Singular and plural."""
+_DETERMINERS = _words("the the the the my our her his their")  # none tells a number
+_ADJECTIVES = _words("old new small big red blue green dirty clean famous strange good beautiful")
+_PLACES = _words("near behind beside in from by with to under of")
+_VERBS = _words("saw found watched liked washed painted lost described followed admired")  # past: no number
+_BEFORE_VERB = _words("often never always really certainly probably")
+_FIRST = _words("yesterday today sometimes")
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Words between spaces, up to the verb. plural: of the subject. others: of the other nouns, in order."""
+
+    text: str
+    subject: str
+    plural: bool
+    others: tuple[bool, ...]
+
+    @property
+    def attracted(self) -> bool:
+        """Whether the noun nearest to the verb has the other number than the subject."""
+        return bool(self.others) and self.others[-1] != self.plural
+
+    @property
+    def opposed(self) -> bool:
+        """Whether there are other nouns, and all of them have the other number than the subject."""
+        return bool(self.others) and all(other != self.plural for other in self.others)
+
+
+def is_held_out(subject: str, other: str) -> bool:
+    """True for one pair of nouns in ten, the same ones everywhere: in training, no subject stands before
+    the verb with such a noun nearest to it.
+    """
+    digest = hashlib.sha256("|".join((_SALT, subject, other)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+
+
+def sample_beginning(rng: random.Random, *, held_out: bool = False) -> Beginning:
+    """A beginning, as often singular as plural; each other noun is of either number, whatever the subject's.
+
+    In a held-out one the pair of the subject and the noun nearest to the verb is a held-out one; one that
+    has no other noun is of training.
+    """
+    while True:
+        found, nearest = _drawn(rng)
+        if is_held_out(found.subject, nearest) == held_out if nearest else not held_out:
+            return found
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Every word that a beginning can have, sorted."""
+    nouns = {form for forms in NOUN_FORMS for form in forms}
+    others = (_DETERMINERS, _ADJECTIVES, _PLACES, _VERBS, _BEFORE_VERB, _FIRST, ("that", ","))
+    return tuple(sorted(nouns.union(*others)))
+
+
+def _drawn(rng: random.Random) -> tuple[Beginning, str]:
+    """Any beginning, and the noun of it that is nearest to the verb and not its subject, or ""."""
+    words, others, nearest = _first(rng)
+    subject, plural = rng.choice(NOUN_FORMS), rng.random() < 0.5
+    words += _phrase(rng, subject[plural])
+    for _ in range(rng.choices(range(_MOST_NOUNS + 1), (2, 4, 3, 1))[0]):
+        noun, many = rng.choice(NOUN_FORMS), rng.random() < 0.5
+        words += _attached(rng, _phrase(rng, noun[many]))
+        others, nearest = [*others, many], noun[0]
+    if rng.random() < 0.25:
+        words.append(rng.choice(_BEFORE_VERB))
+    return Beginning(" ".join(words), subject[0], plural, tuple(others)), nearest
+
+
+def _first(rng: random.Random) -> tuple[list[str], list[bool], str]:
+    """What may stand before the subject: nothing, a time, or a place with a noun of its own."""
+    drawn = rng.random()
+    if drawn < 0.7:
+        return [], [], ""
+    if drawn < 0.8:
+        return [rng.choice(_FIRST), ","], [], ""
+    noun, many = rng.choice(NOUN_FORMS), rng.random() < 0.5
+    return [rng.choice(_PLACES), *_phrase(rng, noun[many]), ","], [many], noun[0]
+
+
+def _attached(rng: random.Random, phrase: list[str]) -> list[str]:
+    """A noun that hangs on what stands before it: by a place, or by a clause in the past, of no number."""
+    drawn = rng.random()
+    if drawn < 0.7:
+        return [rng.choice(_PLACES), *phrase]
+    verb = rng.choice(_VERBS)
+    return ["that", verb, *phrase] if drawn < 0.85 else ["that", *phrase, verb]
+
+
+def _phrase(rng: random.Random, noun: str) -> list[str]:
+    described = [rng.choice(_ADJECTIVES)] if rng.random() < 0.2 else []
+    return [rng.choice(_DETERMINERS), *described, noun]
+
+
+# Say whether the verb that comes next is singular or plural, whatever nouns stand before it.
 
 _COUNTED = 2_000
 _CLASSES = ("singular", "plural")

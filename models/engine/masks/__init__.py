@@ -9,9 +9,19 @@ from models.engine.masks.kinds.painted import painted
 from models.engine.masks.kinds.prefix import prefix
 from models.engine.masks.kinds.strided import strided
 from models.engine.masks.kinds.window import sliding_window
-from models.engine.masks.named import argument_of, kind_of, named, usual
-from models.engine.masks.parts import Allowed, both, check_fits, in_parts, of_tensor
-from models.engine.masks.reach import layers_needed, reach
+from models.engine.masks.named import (
+    Allowed,
+    argument_of,
+    both,
+    check_fits,
+    in_parts,
+    kind_of,
+    layers_needed,
+    named,
+    of_tensor,
+    reach,
+    usual,
+)
 
 __all__ = [
     "Allowed",

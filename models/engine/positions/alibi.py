@@ -7,9 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.long_bias import ByDistance
-from models.engine.long_bias import distances as key_minus_query
-from models.engine.position_scheme import Bias, Keys, OneText, PositionScheme, Queries, register
+from models.engine.position_scheme import Bias, ByDistance, Keys, OneText, PositionScheme, Queries, register
+from models.engine.position_scheme import key_minus_query as key_minus_query
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

@@ -7,10 +7,9 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.engine.long_bias import ByDistance
-from models.engine.long_bias import distances as key_minus_query
 from models.engine.position_scheme import (
     Bias,
+    ByDistance,
     Keys,
     OneText,
     PositionScheme,
@@ -19,6 +18,7 @@ from models.engine.position_scheme import (
     distances,
     register,
 )
+from models.engine.position_scheme import key_minus_query as key_minus_query
 
 
 def relative_buckets(

@@ -4,9 +4,8 @@ import torch
 from torch import nn
 
 from models.config import ModelConfig
-from models.engine.long_bias import AskedDistance
-from models.engine.long_bias import distances as key_minus_query
 from models.engine.position_scheme import (
+    AskedDistance,
     Bias,
     Keys,
     OneText,
@@ -16,6 +15,7 @@ from models.engine.position_scheme import (
     distances,
     register,
 )
+from models.engine.position_scheme import key_minus_query as key_minus_query
 from models.engine.positions.sinusoidal import waves
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.change import REFERENCE, Change, Seen, register
-from models.interventions.texts import check_texts, read_texts, write_texts
+from models.interventions.edit import REFERENCE, Change, Seen, check_texts, read_texts, register, write_texts
 from models.names import shortened
 
 

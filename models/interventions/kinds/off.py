@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, nothing_more, register
+from models.interventions.edit import Change, Seen, nothing_more, register
 
 
 @register

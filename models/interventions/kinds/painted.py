@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, register
-from models.interventions.open_keys import only_where_open, open_keys
+from models.interventions.edit import Change, Seen, only_where_open, open_keys, register
 from models.names import shortened
 
 EXAMPLE = "set 4=0.8 renormalised"

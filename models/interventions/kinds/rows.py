@@ -5,9 +5,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, nothing_more, register
-from models.interventions.numbers import read_numbers, write_numbers
-from models.interventions.open_keys import only_where_open, open_keys
+from models.interventions.edit import (
+    Change,
+    Seen,
+    nothing_more,
+    only_where_open,
+    open_keys,
+    read_numbers,
+    register,
+    write_numbers,
+)
 
 
 @register

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, register
+from models.interventions.edit import Change, Seen, register
 from models.names import shortened
 
 MOST = 1e6

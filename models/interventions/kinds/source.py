@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, register
-from models.interventions.texts import check_texts, read_texts, write_texts
+from models.interventions.edit import Change, Seen, check_texts, read_texts, register, write_texts
 
 EXAMPLE = 'from "another text"'
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.change import Change, Seen, nothing_more, register
+from models.interventions.edit import Change, Seen, nothing_more, register
 
 
 @register

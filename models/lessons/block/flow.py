@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from models.engine.layers import Layer
 from models.engine.trace import Trace, within
 from models.lessons.known_words import check_known
-from models.zoo.trained import Translator
-from models.zoo.untrained import UntrainedModel
+from models.zoo.engine_model import Translator, UntrainedModel
 
 Vectors = Float[Tensor, "token d_model"]
 

@@ -12,8 +12,7 @@ from models.engine.layers import Layer
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.known_words import check_known
-from models.zoo.trained import Translator
-from models.zoo.untrained import UntrainedModel
+from models.zoo.engine_model import Translator, UntrainedModel
 
 
 class Reading(NamedTuple):

@@ -10,7 +10,7 @@ from models.data.tasks.next_word import NextWord
 from models.engine import masks
 from models.engine.positions import alibi_bias, alibi_slopes, relative_buckets
 from models.engine.positions.t5 import RelativeBias
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 
 
 def alibi_scores(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:

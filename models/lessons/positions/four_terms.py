@@ -7,7 +7,7 @@ from torch import Tensor
 from models.data.tasks.next_word import NextWord
 from models.engine.positions import TransformerXL, waves
 from models.engine.trace import Trace
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 
 TERMS = ("content, content", "content, distance", "key alone", "distance alone")
 

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.next_word import NextWord
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 
 
 class Asked(NamedTuple):

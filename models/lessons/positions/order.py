@@ -9,7 +9,7 @@ from torch import Tensor
 from models.data.tasks.next_word import NextWord
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 
 
 def shuffled(n_words: int, seed: int) -> Int[Tensor, " word"]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.data.tasks.next_word import NextWord
 from models.engine.positions import sinusoids, waves
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 
 
 class ByDistance(NamedTuple):

@@ -7,14 +7,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.data.pronouns import PRONOUNS
-from models.data.word_tokenizer import BOS, EOS, TO_FRENCH
+from models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
 from models.engine.attention import MultiHeadAttention
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.softmax.weights import Softmax, softmax
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 
 TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
 """They run from 1 / 50 to 50; 1, the trained model, is in the middle, and 1 / 4 is among them."""

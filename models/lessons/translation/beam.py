@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from models.data.word_tokenizer import BOS, EOS
-from models.engine.beam import BeamNode, BeamTree, LengthPenalty, beam_search
+from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search
 from models.engine.transformer import Transformer
 
 

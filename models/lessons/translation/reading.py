@@ -14,7 +14,7 @@ from models.data.word_tokenizer import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.known_words import check_known, check_length
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 
 MOST_STEPS = 20
 _KEPT = (".self.pattern", ".cross.pattern", ".q", ".k", ".v", "logits")

@@ -1,35 +1,310 @@
-"""The process beside the runs that gives them to a Ray cluster, watches them there, and ends when idle.
-
-python -m models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
-
-It lives apart from the server, since Ray ends every process of a cluster that goes away. What is asked of a
-run stands in its folder, as on this machine; this process looks there, too. Its parent, the keeper, starts
-it, starts it again where it was killed, and says what became of the runs where the cluster went away.
-"""
+"""Gives runs to a Ray cluster and watches them there: the dispatcher's work."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
+import secrets
+import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.runs.ray import cluster
-from models.runs.ray.dispatching import Dispatcher
+from models.runs.folder import LOCK, REQUEST, STATUS, RunFolder
+from models.runs.processes import Identity
+from models.runs.ray import cluster, work
+from models.runs.ray.cluster import Ticket, any_in, tickets
 from models.runs.ray.keeper import RESUME
-from models.runs.ray.tickets import any_in, tickets
-from models.runs.status import read_status, refused, write_status
-from models.zoo.run_folders import runs_url
+from models.runs.ray.mirror import FROM_SERVER, Mirror, uploads_of
+from models.runs.status import (
+    CLUSTER,
+    CUT_SHORT,
+    Status,
+    ended_by,
+    read_request,
+    read_status,
+    refused,
+    write_request,
+    write_status,
+)
+from models.runs.worker import SERVER_GONE
+from models.zoo.folders import runs_url
+
+IDLE_SECONDS = 60.0
+LOOK_SECONDS = 0.25
+BEAT_SECONDS = 1.0
+END_SECONDS = 4.5
+"""A run that has not ended so long after a request is killed."""
+GOES_ON = "goes on from the last checkpoint as soon as the cluster has room"
+LEFT = "it left the queue before its turn; resume puts it into the queue again"
+_FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
+
+
+@dataclass
+class Job:
+    """A run that was given to the cluster. parent: whose end pauses it. lost: whether it ever had a worker
+    and lost it. Its ticket counts the tries after lost workers, which Ray Train does not count.
+    """
+
+    ticket: Ticket
+    parent: Identity | None
+    task: Any = None
+    lost: bool = False
+    asked_at: float | None = None
+    parted: bool = False
+
+    @property
+    def run_id(self) -> str:
+        return self.ticket.run_id
+
+    @property
+    def attempt(self) -> int:
+        return self.ticket.attempt
+
+
+class Dispatcher:
+    """Gives tickets to Ray and beats for the runs that wait, until there are none for a while."""
+
+    def __init__(self, root: Path, found: str, ray: Any, keeper: int) -> None:
+        self.root, self.found, self.ray, self.keeper = root, found, ray, keeper
+        self.office = cluster.office(root, found)
+        self.jobs: list[Job] = []
+        self.token = f"seen-{secrets.token_hex(8)}"
+        self._beat = 0.0
+        self.mirror = Mirror(root, runs_url()) if runs_url() else None
+        (root / ".ray" / self.token).touch()
+        if self.mirror:
+            self.mirror.put(f".ray/{self.token}", b"")
+
+    def serve(self) -> None:
+        """Returns when nothing was to be done for `IDLE_SECONDS`. Without its keeper this process ends, and
+        with it the workers that the cluster gave it; whoever looks at a run then starts both again.
+        """
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < IDLE_SECONDS:
+            self._take_tickets()
+            self._collect()
+            for job in self.jobs:
+                self._attend(job)
+            if time.monotonic() - self._beat >= BEAT_SECONDS:
+                self._beat = time.monotonic()
+                if os.getppid() != self.keeper:
+                    os._exit(1)
+            if self.jobs:
+                idle_since = time.monotonic()
+
+    def _take_tickets(self) -> None:
+        """Starts what is new; a run of a dispatcher that was killed goes on as if its worker was lost."""
+        known = {job.ticket.path for job in self.jobs}
+        for ticket in tickets(self.office):
+            if ticket.path in known:
+                continue
+            try:
+                job = Job(ticket, Identity.parse(ticket.parent) if ticket.parent else None)
+            except ValueError:
+                ticket.drop()
+                continue
+            self.jobs.append(job)
+            if ticket.attempt:
+                self._lost(job, ConnectionError("the process that had given the run to it was ended"))
+            else:
+                ticket.attempt = read_status(self.root / ticket.run_id).attempt
+                self._start(job)
+
+    def _start(self, job: Job) -> None:
+        """Hands a run to Ray, which starts it where the resources that it asks for are free."""
+        try:
+            training = RunFolder(self.root / job.run_id).config().training
+            cpus, gpu = self._resources(training.threads or 1, training.device)
+            if not job.ticket.tries:
+                self._check_workers(training.workers, cpus, gpu)
+            self._send(job)
+            job.ticket.write()
+        except (ValueError, OSError) as error:
+            self._end(job, refused(read_status(self.root / job.run_id), str(error)))
+            return
+        root = runs_url() or str(self.root)
+        given = work.Given(root, str(self.root), self.token, job.run_id, job.attempt, cpus)
+        if training.workers > 1:
+            task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
+            job.task = task.remote(given, training.workers, bool(gpu))
+        else:
+            task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
+            job.task = task.remote(given)
+
+    def _send(self, job: Job) -> None:
+        """Brings a run, and the files that it reads, to the URL of the runs."""
+        if self.mirror:
+            self.mirror.drop(f"{job.run_id}/{REQUEST}")
+            self.mirror.send(job.run_id)
+            for name in uploads_of(self.root / job.run_id):
+                self.mirror.put(name, (self.root / name).read_bytes())
+
+    def _fetch(self, job: Job) -> None:
+        """Brings what the run's node has written to the folder that the server reads."""
+        if self.mirror and (self.root / job.run_id).is_dir():
+            with contextlib.suppress(Exception):  # a store that stutters: the next second fetches it
+                self.mirror.fetch(job.run_id, lambda name: name not in FROM_SERVER)
+
+    def _write(self, run_id: str, status: Status) -> None:
+        write_status(self.root / run_id, status)
+        if self.mirror:
+            self.mirror.put(f"{run_id}/{STATUS}", (self.root / run_id / STATUS).read_bytes())
+
+    def _resources(self, cpus: int, device: str) -> tuple[int, int]:
+        """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
+        nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+        gpu = int(device in ("auto", "cuda") and any(node.get("GPU", 0) for node in nodes))
+        if device == "cuda" and not gpu:
+            raise ValueError("device='cuda', but no machine of the cluster has a GPU; choose 'auto' or 'cpu'")
+        most = max((int(node.get("CPU", 0)) for node in nodes), default=0)
+        if cpus > most:
+            raise ValueError(
+                f"threads={cpus}, but no machine of the cluster gives more than {most} CPUs; "
+                f"try {max(1, most)}"
+            )
+        return cpus, gpu
+
+    def _check_workers(self, workers: int, cpus: int, gpu: int) -> None:
+        """Raises ValueError where the whole cluster has no room for so many processes."""
+        everything = self.ray.cluster_resources()
+        for kind, each in (("CPU", cpus), ("GPU", gpu)):
+            most = int(everything.get(kind, 0)) // each if each else workers
+            if workers > most:
+                raise ValueError(
+                    f"workers={workers} with {each} {kind}{'s' * (each > 1)} each, but the cluster has "
+                    f"{everything.get(kind, 0):g} {kind}s in all; try workers={max(1, most)}"
+                )
+
+    def _collect(self) -> None:
+        """Waits a little for runs to end, and sees to those that did."""
+        tasks = {job.task: job for job in self.jobs if job.task is not None}
+        if not tasks:
+            time.sleep(LOOK_SECONDS)
+            return
+        for task in self.ray.wait(list(tasks), num_returns=1, timeout=LOOK_SECONDS)[0]:
+            job = tasks[task]
+            self._fetch(job)
+            try:
+                said = self.ray.get(task)
+            except self.ray.exceptions.RayError as error:
+                self._lost(job, error)
+                continue
+            now = read_status(self.root / job.run_id)
+            self._end(job, refused(now, said) if said else None)
+
+    def _lost(self, job: Job, error: Exception) -> None:
+        """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
+        now, asked = read_status(self.root / job.run_id), read_request(self.root / job.run_id)
+        if not (self.root / job.run_id).is_dir() or not _belongs(now, job):
+            self._end(job, None)
+        elif asked or now.asked:
+            ended, sentence = ended_by(asked or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
+            self._end(job, replace(now, state=ended, sentence=sentence, resumed=False))
+        elif job.ticket.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
+            said = str(error).strip().splitlines()[-1][:300]
+            tries = f"after {job.ticket.tries + 1} tries" if job.ticket.tries else "at once"
+            sentence = f"the cluster gave it up {tries}, at step {now.step:,} ({said}); {RESUME}"
+            self._end(job, replace(now, state="failed", sentence=sentence))
+        else:
+            job.ticket.tries += 1
+            job.ticket.attempt += 1  # a worker that was only cut off sees that the run is another's
+            self._write(job.run_id, self._waits(job, now))
+            self._start(job)
+
+    def _end(self, job: Job, status: Status | None) -> None:
+        """Writes a run's last status, where it has not done so itself, and forgets the run."""
+        self.jobs = [each for each in self.jobs if each is not job]
+        shutil.rmtree(self.root / ".ray" / "train" / f"{job.run_id}-{job.attempt}", ignore_errors=True)
+        folder = self.root / job.run_id
+        with contextlib.suppress(OSError):
+            now = read_status(folder)
+            if status is not None and now.attempt <= job.attempt:
+                said = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
+                self._write(job.run_id, replace(said, asked="", attempt=job.attempt))
+            elif job.parted and now.state == "paused":
+                self._write(job.run_id, replace(now, sentence=SERVER_GONE))
+        job.ticket.drop()
+
+    def _attend(self, job: Job) -> None:
+        """Beats for a run that no worker has, and kills one that does not end when asked."""
+        folder = self.root / job.run_id
+        if job.parent is not None and not job.parent.alive and not job.parted:
+            job.parted = True
+            with contextlib.suppress(OSError):
+                write_request(folder, "pause")
+        asked = read_request(folder)
+        if asked is None:
+            job.asked_at = None
+        elif job.asked_at is None:
+            job.asked_at = time.monotonic()
+            if self.mirror:
+                self.mirror.put(f"{job.run_id}/{REQUEST}", (folder / REQUEST).read_bytes())
+        elif (
+            time.monotonic() - job.asked_at > END_SECONDS * (2 if self.mirror else 1) and job.task is not None
+        ):
+            self.ray.cancel(job.task, force=True)
+            job.asked_at = time.monotonic()
+        if self._beat + BEAT_SECONDS < time.monotonic() or asked:
+            self._fetch(job)
+            self._speak_for(job, bool(asked))
+
+    def _speak_for(self, job: Job, asked: bool) -> None:
+        """Writes the sign of life of a run that waits: only while no worker has its lock."""
+        folder = self.root / job.run_id
+        with contextlib.suppress(Timeout, OSError), FileLock(folder / LOCK, timeout=0):
+            now = read_status(folder)
+            trains = now.node != CLUSTER and time.time() - now.heartbeat < _FRESH_SECONDS
+            if trains or not _belongs(now, job):
+                return
+            if asked and job.task is not None:
+                self.ray.cancel(job.task, force=True)
+                return
+            self._write(job.run_id, self._waits(job, now))
+
+    def _waits(self, job: Job, now: Status) -> Status:
+        """The status of a run that no worker has, yet or again."""
+        sentence = now.sentence if job.lost else self._waits_for_room()
+        if now.node != CLUSTER:
+            job.lost = True
+            n = job.ticket.tries
+            tries = f" (try {n + 1} of {work.RETRIES + 1})" if n else ""
+            sentence = f"its worker on {now.node} was lost at step {now.step:,}; another{tries} {GOES_ON}"
+        return replace(
+            now, state="queued", sentence=sentence, node=CLUSTER, attempt=job.attempt,
+            heartbeat=time.time(), up=0.0, pid=None, started_at=None, born="",
+        )  # fmt: skip
+
+    def _waits_for_room(self) -> str:
+        room, everything = self.ray.available_resources(), self.ray.cluster_resources()
+        kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
+        free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
+        return f"waits until the cluster at {self.found} has room for it ({free})"
+
+
+def _belongs(now: Status, job: Job) -> bool:
+    """Whether the run is live and nobody else's by now."""
+    return now.live and now.attempt <= job.attempt
+
+
+# The process beside the runs that gives them to a Ray cluster, watches them there, and ends when idle.
+# python -m models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
+# It lives apart from the server, since Ray ends every process of a cluster that goes away. What is asked
+# of a run stands in its folder, as on this machine; this process looks there, too. Its parent, the keeper,
+# starts it, starts it again where it was killed, and says what became of the runs where the cluster went
+# away.
 
 ROOT = Path(__file__).parents[3]
-LOCK = "dispatcher.lock"
+DISPATCHER_LOCK = "dispatcher.lock"
 CONNECT_SECONDS = 25.0
 """What does not talk as Ray does for so long is no cluster; a run waits longer for its first sign of life."""
 NAMED = "give the address that `ray start` printed; " + RESUME
@@ -102,7 +377,7 @@ def main(arguments: list[str] | None = None) -> int:
     office = cluster.office(options.root, options.address)
     if not runs_url():
         os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
-    lock, ray = FileLock(office / LOCK, timeout=LAST_ONE_SECONDS), None
+    lock, ray = FileLock(office / DISPATCHER_LOCK, timeout=LAST_ONE_SECONDS), None
     while any_in(office):  # those that came after the last look, too
         try:
             with lock:

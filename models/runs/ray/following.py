@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from models.runs.backends import RayBackend
 from models.runs.folder import RunFolder
 from models.runs.limits import JobRefused
-from models.runs.ray.backend import RayBackend
 from models.runs.status import Status
 from models.runs.worker import heeding_signals
 from models.training.loop import Record
-from models.zoo.run_folders import runs_root
+from models.zoo.folders import runs_root
 
 LOOK_SECONDS = 0.5
 

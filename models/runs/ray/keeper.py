@@ -19,10 +19,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from models.runs.backends import KEEPER_LOCK
 from models.runs.folder import LOG, STATUS
 from models.runs.ray import cluster
-from models.runs.ray.backend import LOCK
-from models.runs.ray.tickets import Ticket, any_in, tickets
+from models.runs.ray.cluster import Ticket, any_in, tickets
 from models.runs.status import (
     Status,
     ended_by,
@@ -32,7 +32,7 @@ from models.runs.status import (
     refused,
     write_status,
 )
-from models.zoo.run_folders import runs_url
+from models.zoo.folders import runs_url
 
 DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
 ROOT = Path(__file__).parents[3]
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     keeper = Keeper(options.root, options.address)
     while any_in(keeper.office):  # those that came after the last look, too
         try:
-            with FileLock(keeper.office / LOCK, timeout=1.0):
+            with FileLock(keeper.office / KEEPER_LOCK, timeout=1.0):
                 keeper.keep()
         except Timeout:
             return 0  # another serves

@@ -24,7 +24,7 @@ import fsspec
 from models.files import parsed, write_whole
 from models.runs.folder import LOCK, PICTURES, REQUEST, SNAPSHOTS, STATUS
 from models.runs.owners import OWNER
-from models.zoo.run_folders import CONFIG, TASK, runs_root, runs_url
+from models.zoo.folders import CONFIG, TASK, runs_root, runs_url
 
 SEND_SECONDS = 1.0
 FROM_SERVER = (CONFIG, TASK, OWNER, REQUEST)

@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 from models.runs.folder import LOCK, LOG, RunFolder
 from models.runs.owners import owned
 from models.runs.status import ended_by, read_request, read_status
-from models.runs.watch import Watch
-from models.training.peers import PeerLost
+from models.runs.worker import Watch
+from models.training import PeerLost
 
 LAST_ONE_SECONDS = 10.0
 """To wait for a process that had the run before and has not seen yet that it is another's."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -19,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from models.engine.capture import ROUNDING
 from models.zoo.hub.long_reading import READING, keep, mask_of
 
 NAME = "attention-lab"
@@ -227,3 +229,430 @@ def _mask(*given: Any, **named: Any) -> Tensor | None:
 AttentionInterface.register(NAME, attend)
 # Without a mask function under the same name, transformers makes no mask for it, and Llama looks ahead.
 AttentionMaskInterface.register(NAME, _mask)
+
+
+# Attention that a module computes by itself: heard at the products and the softmax that it calls.
+# Many architectures do not dispatch their attention. A first pass finds, for every softmax over keys, the
+# product that made its scores and the product of its pattern with values, and in which module they are
+# called (`find`). Later passes count the same calls in that module, and hear what goes into them and out
+# (`hearing`).
+
+_MATMUL = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
+_ADDED = {torch.baddbmm, Tensor.baddbmm}
+_PRODUCTS = {*_MATMUL, *_ADDED, torch.einsum}
+_TIMES = {torch.mul, Tensor.mul, Tensor.mul_, Tensor.__mul__, Tensor.__rmul__, Tensor.__imul__}
+_OVER = {torch.div, Tensor.div, Tensor.div_, Tensor.__truediv__, Tensor.__itruediv__}
+FACTORS = _TIMES | _OVER
+_BENDING = {torch.tanh, Tensor.tanh, nn.functional.tanh, Tensor.clamp, torch.clamp}
+BIAS = 1e-4
+"""What scores have beside their products is a bias from this share of their size on, else rounding; or from
+the rounding of the coarser format on.
+"""
+
+
+class Place(NamedTuple):
+    """An attention of a module. The numbers count the products and softmaxes of one call of the module: that
+    of queries and keys, the softmax, and that of pattern and values. scale: None where the scores are made of
+    the products in another way than by a factor and a sum.
+    """
+
+    module: nn.Module
+    scores: int
+    softmax: int
+    values: int
+    scale: float | None
+    has_bias: bool
+
+
+class _View(NamedTuple):
+    """How a tensor is seen as [1, head, row, column]."""
+
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def of(self, tensor: Tensor) -> Tensor:
+        return tensor.permute(self.order).reshape(1, -1, *self.shape[-2:])
+
+    def back(self, seen: Tensor) -> Tensor:
+        inverse = [self.order.index(at) for at in range(len(self.order))]
+        return seen.reshape(self.shape).permute(inverse)
+
+
+def _view(tensor: Tensor, order: tuple[int, ...] | None = None) -> _View | None:
+    """The view of a tensor whose last axes, in this order, are rows and columns; None for a batch of many."""
+    order = tuple(range(tensor.ndim)) if order is None else order
+    shape = tuple(tensor.shape[at] for at in order)
+    return _View(order, shape) if len(shape) == 3 or (len(shape) == 4 and shape[0] == 1) else None
+
+
+@dataclass
+class _Product:
+    """A product of two tensors, each seen as [1, head, row, column]."""
+
+    function: Callable[..., Tensor]
+    before: tuple[Any, ...]
+    named: dict[str, Any]
+    operands: tuple[Tensor, Tensor]
+    views: tuple[_View, _View]
+    order: tuple[int, ...] | None = None
+    scale: float = 1.0
+
+    @property
+    def seen(self) -> tuple[Tensor, Tensor]:
+        return self.views[0].of(self.operands[0]), self.views[1].of(self.operands[1])
+
+    def run(self, left: Tensor, right: Tensor) -> Tensor:
+        """The product of these in place of its operands."""
+        return self.function(*self.before, left, right, **self.named)
+
+    def replaced(self, at: int, seen: Tensor, heard: Tensor) -> Tensor:
+        return self.operands[at] if heard is seen else self.views[at].back(heard)
+
+    def view_of(self, result: Tensor) -> _View | None:
+        return _view(result, self.order)
+
+
+def _product(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> _Product | None:
+    """A call as the product of two tensors; None where it is no such product, or of a batch of many."""
+    order: list[tuple[int, ...] | None] = [None, None, None]
+    scale, rest = 1.0, dict(named)
+    before: tuple[Any, ...] = ()
+    if function in _ADDED:
+        given = [*args, *(rest.pop(name) for name in ("input", "batch1", "batch2") if name in rest)]
+        if len(given) != 3:
+            return None
+        before, operands, scale = (given[0],), given[1:], float(rest.get("alpha", 1))
+    elif function is torch.einsum:
+        operands = list(args[1]) if len(args) == 2 else list(args[1:])
+        letters = _letters(args[0], operands)
+        if letters is None:
+            return None
+        before, order = (args[0],), list(letters)
+    else:
+        operands = [*args, *(rest.pop(name) for name in ("input", "other", "mat2") if name in rest)]
+    if len(operands) != 2 or not all(isinstance(each, Tensor) for each in operands):
+        return None
+    views = _view(operands[0], order[0]), _view(operands[1], order[1])
+    if views[0] is None or views[1] is None:
+        return None
+    return _Product(
+        function, before, rest, (operands[0], operands[1]), (views[0], views[1]), order[2], scale
+    )  # fmt: skip
+
+
+def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] | None:
+    """The axes of an einsum's left, right and result, as heads, rows and columns; None for another sum."""
+    if not isinstance(equation, str) or len(operands) != 2 or "." in equation or "->" not in equation:
+        return None
+    inputs, result = equation.replace(" ", "").split("->")
+    left, right = inputs.split(",")
+    shared = [x for x in result if x in left and x in right]
+    summed = [x for x in left if x in right and x not in result]
+    rows, columns = [x for x in result if x not in right], [x for x in result if x not in left]
+    if not len(summed) == len(rows) == len(columns) == 1:
+        return None
+    wanted = ((left, shared + rows + summed), (right, shared + summed + columns))
+    if any(len(of) != len(order) for of, order in wanted):
+        return None
+    return tuple(
+        tuple(of.index(x) for x in order) for of, order in (*wanted, (result, shared + rows + columns))
+    )
+
+
+class _Event(NamedTuple):
+    """A watched call. calls: the calls of modules that it happens in, outermost first, by their numbers."""
+
+    calls: tuple[int, ...]
+    product: _Product | None
+    result: Tensor
+    scores: Tensor | None = None
+    made_by: tuple[int, float | None] | None = None
+
+
+class _Calls:
+    """Which calls of modules are open, by hooks on all of them."""
+
+    def __init__(self) -> None:
+        self.open: list[int] = []
+        self.modules: list[nn.Module] = []
+
+    @contextmanager
+    def following(self, net: nn.Module) -> Iterator[None]:
+        with ExitStack() as opened:
+            for module in net.modules():
+                opened.callback(module.register_forward_pre_hook(self._enter).remove)
+                opened.callback(module.register_forward_hook(self._leave).remove)
+            yield
+
+    def _enter(self, module: nn.Module, given: Any) -> None:
+        self.open.append(len(self.modules))
+        self.modules.append(module)
+
+    def _leave(self, module: nn.Module, given: Any, made: Any) -> None:
+        while self.open and self.modules[self.open.pop()] is not module:
+            pass
+
+
+Key = tuple[int, int, int]
+
+
+def key_of(tensor: Tensor) -> Key:
+    """The same for every view of the same numbers, as long as these are kept and not written over."""
+    try:
+        return tensor.data_ptr(), tensor.numel(), tensor._version
+    except RuntimeError:  # of a tensor without numbers, as inside of vmap
+        return id(tensor), tensor.numel(), 0
+
+
+class _Scout(TorchFunctionMode):
+    """Writes down products and softmaxes, and which product each softmax's scores were made of."""
+
+    def __init__(self, calls: _Calls) -> None:
+        super().__init__()
+        self.calls = calls
+        self.events: list[_Event] = []
+        self.made_by: dict[Key, tuple[int, float | None, Tensor]] = {}
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        tensors = [each for each in (*args, *named.values()) if isinstance(each, Tensor)]
+        sources = [self.made_by[key] for each in tensors if (key := key_of(each)) in self.made_by]
+        result = function(*args, **named)
+        if function in _PRODUCTS:
+            product = _product(function, args, named)
+            if product is not None:
+                self.made_by[key_of(result)] = (len(self.events), product.scale, result)
+                self.events.append(_Event(tuple(self.calls.open), product, result))
+        elif function in SOFTMAX:
+            source = min(sources, default=None, key=lambda each: each[0])
+            made_by = None if source is None else source[:2]
+            scores = args[0].clone() if args else named["input"].clone()
+            self.events.append(_Event(tuple(self.calls.open), None, result, scores, made_by))
+        elif sources and isinstance(result, Tensor):
+            at, scale, product_result = min(sources, key=lambda each: each[0])
+            if result.numel() == product_result.numel():
+                scale = _scaled(function, args, scale)
+                self.made_by[key_of(result)] = (at, scale, result)
+        return result
+
+
+def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float | None:
+    """The scale of products after a function; None where it bends them, or scales each by another number."""
+    if scale is None or function in _BENDING:
+        return None
+    if function not in FACTORS or len(args) != 2:
+        return scale
+    by = args[1] if isinstance(args[0], Tensor) and args[0].numel() > 1 else args[0]
+    if isinstance(by, Tensor) and by.numel() > 1:
+        return scale if bool(((by == 0) | (by == 1)).all()) else None  # a mask leaves products, or hides them
+    return scale * float(by) if function in _TIMES else scale / float(by)
+
+
+class Found(NamedTuple):
+    """What a pass computes. places: its attentions, in the order of calls. n_others: softmaxes of [1, head,
+    query, column] that weigh more than values, as with sinks. is_causal: whether no query weighs a later key;
+    None without a square pattern.
+    """
+
+    places: list[Place]
+    n_others: int
+    is_causal: bool | None
+
+
+def find(net: nn.Module, read: Callable[[], object]) -> Found:
+    """The attentions of a network that compute a pattern of queries by keys.
+
+    read: lets it read a few tokens. Raises ValueError for one that attends in another way at each call.
+    """
+    calls = _Calls()
+    scout = _Scout(calls)
+    with calls.following(net), torch.no_grad(), scout:
+        read()
+    places: dict[tuple[int, int], Place] = {}
+    n_others, squares = 0, []
+    for at, event in enumerate(scout.events):
+        if event.scores is None:
+            continue
+        weighed = _weighed(scout.events, at)
+        if weighed is None:
+            n_others += event.result.ndim == 4 and len(event.result) == 1 and event.result.shape[-2] > 1
+            continue
+        if event.result.shape[-1] == event.result.shape[-2]:
+            squares.append(float(event.result.triu(1).abs().max()) == 0)
+        first, scale = event.made_by or (at, None)
+        owner = _owner(scout.events, (first, at, weighed))
+        module = calls.modules[owner]
+        scores, softmax, values = (_number(scout.events, owner, each) for each in (first, at, weighed))
+        biased = scale is not None and _is_biased(event.scores, scout.events[first].product, scale)
+        place = Place(module, scores, softmax, values, scale, biased)
+        known = places.setdefault((id(module), softmax), place)
+        if known[1:4] != place[1:4]:
+            raise ValueError(f"its {type(module).__name__} attends in another way at each call")
+        if biased and not known.has_bias:
+            places[id(module), softmax] = place
+    return Found(list(places.values()), n_others, all(squares) if squares else None)
+
+
+def _is_biased(given: Tensor, product: _Product | None, scale: float) -> bool:
+    """Whether something is added to the scaled products of queries and keys that hides none of them."""
+    assert product is not None
+    scores = _seen(given)
+    left, right = (each.to(scores) for each in product.seen)
+    unseen = hidden(scores) | scores.isinf()
+    rest = (scores - scale * left @ right).masked_fill(unseen, 0)
+    least = max(BIAS, ROUNDING[product.operands[0].dtype], ROUNDING[scores.dtype])
+    return bool(rest.abs().max() > least * scores.masked_fill(unseen, 0).abs().max())
+
+
+def _seen(tensor: Tensor) -> Tensor:
+    view = _view(tensor)
+    if view is None:
+        raise ValueError(
+            f"it attends in a batch of the shape {tuple(tensor.shape)}, where one text was given"
+        )
+    return view.of(tensor)
+
+
+def _weighed(events: list[_Event], at: int) -> int | None:
+    """The number of the product of a softmax's result with values; None where there is none."""
+    pattern = events[at].result
+    for later in range(at + 1, len(events)):
+        product = events[later].product
+        if product is None or product.operands[0].numel() != pattern.numel():
+            continue
+        left = product.operands[0]
+        if left.shape[-2:] == pattern.shape[-2:] or product.order is not None:
+            same = torch.equal(product.seen[0].flatten(), pattern.to(left.dtype).flatten())
+            if same:
+                return later
+    return None
+
+
+def _owner(events: list[_Event], numbers: tuple[int, ...]) -> int:
+    """The innermost call of a module in which all these events happen."""
+    first, *others = (events[each].calls for each in numbers)
+    return next(call for call in reversed(first) if all(call in calls for calls in others))
+
+
+def _number(events: list[_Event], owner: int, at: int) -> int:
+    """Which of its call's products and softmaxes an event is."""
+    return sum(owner in event.calls for event in events[:at])
+
+
+class _Hearing(TorchFunctionMode):
+    """Lets a listener hear, and change, what the places compute in one pass."""
+
+    def __init__(self, places: list[Place], listener: Listener) -> None:
+        super().__init__()
+        self.listener = listener
+        self.roles: dict[int, dict[int, tuple[str, Place]]] = {}
+        for place in places:
+            own = self.roles.setdefault(id(place.module), {})
+            own |= {place.scores: ("scores", place), place.softmax: ("softmax", place)}
+            own[place.values] = ("values", place)
+        self.open: list[tuple[nn.Module, int]] = []
+        self.dots: Tensor | None = None
+
+    def enter(self, module: nn.Module, given: Any) -> None:
+        if heard_by(self.listener):
+            self.open.append((module, 0))
+
+    def leave(self, module: nn.Module, given: Any, made: Any) -> None:
+        if heard_by(self.listener):
+            self.open.pop()
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        is_product = function in _PRODUCTS
+        if not self.open or not (is_product or function in SOFTMAX):
+            return function(*args, **named)
+        product = _product(function, args, named) if is_product else None
+        if is_product and product is None:
+            return function(*args, **named)
+        role, place = self._role()
+        if place is None:
+            return function(*args, **named)
+        if product is None and role == "softmax":
+            return self._softmax(place, function, args, named)
+        if product is None or role == "softmax":
+            raise ValueError(
+                f"{type(place.module).__name__} computed its attention in another order than when the model "
+                "was opened; give a text of another length"
+            )
+        return self._scores(place, product) if role == "scores" else self._values(product)
+
+    def _role(self) -> tuple[str, Place | None]:
+        """What the next call is to the innermost place that counts it; all open modules count it."""
+        found: tuple[str, Place | None] = ("", None)
+        for at, (module, number) in enumerate(self.open):
+            self.open[at] = (module, number + 1)
+            found = self.roles[id(module)].get(number, found)
+        return found
+
+    def _scores(self, place: Place, product: _Product) -> Tensor:
+        q, k = product.seen
+        n_heads = max(q.shape[1], k.shape[1])
+        self.listener.begin(
+            Call(
+                place.module, n_heads, k.shape[1], q.shape[-1], q.shape[2], k.shape[3], place.scale or 1.0,
+                None, place.has_bias, False,
+            )
+        )  # fmt: skip
+        keys = k.mT
+        new_q, new_keys = self.listener.heard("q", q), self.listener.heard("k", keys)
+        new_k = k if new_keys is keys else new_keys.mT
+        if place.has_bias:
+            self.dots = new_q @ new_k
+        return product.run(product.replaced(0, q, new_q), product.replaced(1, k, new_k))
+
+    def _softmax(self, place: Place, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+        given = args[0] if args else named["input"]
+        view = _view(given)
+        assert view is not None
+        scores = view.of(given)
+        if place.has_bias and self.dots is not None:
+            bias = (scores - (place.scale or 1.0) * self.dots.to(scores)).masked_fill(hidden(scores), 0)
+            heard = self.listener.heard("bias", bias)
+            scores = scores if heard is bias else scores + (heard - bias)
+        after = self.listener.heard("scores", scores)
+        changed = given if after is scores and scores.data_ptr() == given.data_ptr() else view.back(after)
+        made = function(changed, *args[1:], **{n: x for n, x in named.items() if n != "input"})
+        pattern = view.of(made)
+        weights = self.listener.heard("pattern", pattern)
+        return made if weights is pattern else view.back(weights)
+
+    def _values(self, product: _Product) -> Tensor:
+        v = product.seen[1]
+        result = product.run(product.operands[0], product.replaced(1, v, self.listener.heard("v", v)))
+        view = product.view_of(result)
+        assert view is not None
+        z = view.of(result)
+        after = self.listener.heard("z", z)
+        return result if after is z else view.back(after)
+
+
+@contextmanager
+def hearing_products(places: list[Place], listener: Listener) -> Iterator[None]:
+    """Within it, `listener` hears one pass of the places, in this thread; nothing is done without places.
+
+    Raises ValueError for a place whose scores cannot be told.
+    """
+    if not places:
+        yield
+        return
+    for place in places:
+        if place.scale is None:
+            raise ValueError(
+                f"the scores of its {type(place.module).__name__} are no scaled products of queries and keys"
+            )
+    mode = _Hearing(places, listener)
+    with ExitStack() as opened:
+        for module in {id(place.module): place.module for place in places}.values():
+            opened.callback(module.register_forward_pre_hook(mode.enter).remove)
+            opened.callback(module.register_forward_hook(mode.leave).remove)
+        opened.enter_context(mode)
+        yield

@@ -1,11 +1,16 @@
-"""Loading a model of transformers from its folder: safetensors alone, never a program, within the memory."""
+"""A model is asked, when it is opened, whether what is recorded of it is what it computes.
+
+Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of
+attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
+"""
 
 from __future__ import annotations
 
 import gc
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -18,17 +23,200 @@ from cachetools import LRUCache
 from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 from transformers.utils.generic import ContextManagers
 
 from models.byte_units import readable
+from models.engine.capture import ROUNDING
+from models.engine.trace import Trace
 from models.files import FileError
 from models.limits import in_force
-from models.zoo.hub import attention, layout, products
+from models.zoo.hub import attention, layout
 from models.zoo.hub.apart import check_ordinary
-from models.zoo.hub.checking import Proof, answer_of, check_pattern, prove, tolerance_of
 from models.zoo.hub.folder import CONFIG, PASSED, Folder, NoRoomError
-from models.zoo.hub.recorder import check_lengths, read_by
+from models.zoo.hub.layout import Layer, Layout
+from models.zoo.hub.recorder import Recorder, check_lengths, read_by
 from models.zoo.model import Attention
+
+
+def answer_of(made: Any) -> Tensor:
+    """The logits, or the last stream of a model without any."""
+    logits = getattr(made, "logits", None)
+    return made[0] if logits is None else logits
+
+
+def tolerance_of(dtype: torch.dtype) -> float:
+    """How far what was computed in a format may be from itself as a trace holds it, in float32."""
+    return max(ROUNDING[dtype], ROUNDING[torch.float32])
+
+
+def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, sinks: bool = False) -> None:
+    """Raises ValueError unless these are weights [head, query, key] of this shape: each in [0, 1], each row
+    summing to 1, or to less beside sinks.
+    """
+    if tuple(pattern.shape) != tuple(shape):
+        raise ValueError(
+            f"its weights have the shape {tuple(pattern.shape)}, not {tuple(shape)} [head, query, key]"
+        )
+    least, most = float(pattern.min()), float(pattern.max())
+    if not (least >= -tolerance and most <= 1 + tolerance):
+        raise ValueError(f"its weights go from {least:.3g} to {most:.3g}, not from 0 to 1")
+    sums = pattern.double().sum(-1)
+    wrong = sums > 1 + tolerance if sinks else (sums - 1).abs() > tolerance
+    if bool(wrong.any()):
+        raise ValueError(
+            f"rows of its weights sum to {float(sums.min()):.3g} to {float(sums.max()):.3g}, not to 1"
+        )
+
+
+class Proof(NamedTuple):
+    """What holds of a layout. linear: the attentions whose output projection is a matrix, such as
+    "decoder.0.self"; why_not_added: why what layers add cannot be shown, "" where it can; ends: whether what
+    a stack is taken to end with has a vector for each token; is_causal: whether no query of it weighs a later
+    key.
+    """
+
+    linear: frozenset[str]
+    why_not_added: str
+    ends: bool
+    is_causal: bool
+
+    @property
+    def note(self) -> str:
+        why = self.why_not_added
+        return f"What its layers add to their stream cannot be shown: {why}." if why else ""
+
+    def kept(self, found: Layout) -> Layout:
+        """The layout without what does not hold."""
+        layers = []
+        for layer in found.layers:
+            out = {kind: module for kind, module in layer.out.items() if f"{layer.at}.{kind}" in self.linear}
+            lost: dict[str, Any] = {"added": None, "ff": None} if self.why_not_added else {}
+            layers.append(replace(layer, out=out, **lost))
+        return found._replace(layers=layers, ends=self.ends)
+
+
+@torch.no_grad()
+def prove(
+    net: nn.Module, found: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
+) -> tuple[Proof, Tensor]:
+    """What holds of a layout, and what the model answers while it is recorded.
+
+    run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
+    scores are not what they are taken for.
+    """
+    tolerance = tolerance_of(next(p.dtype for p in net.parameters() if p.is_floating_point()))
+    trace, answer = _traced(found, run, None)
+    for layer in found.layers:
+        for kind in layer.calls:
+            _check_attention(trace, layer, kind, attentions[f"{layer.stack}.{kind}"], tolerance)
+    blank, other = _traced(found, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
+    if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
+        raise ValueError("its weights can be replaced without a change of what it computes")
+    linear = frozenset(address for layer in found.layers for address in _linear(layer, trace, tolerance))
+    why = _why_not_added(found, trace, run, answer, tolerance)
+    patterns = [trace[f"{layer.at}.self.pattern"] for layer in found.layers]
+    is_causal = all(float(pattern.triu(1).abs().max()) == 0 for pattern in patterns)
+    return Proof(linear, why, _ends(found, trace, answer, tolerance), is_causal), answer
+
+
+def _ends(found: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool:
+    """Whether the stacks end with a vector for each token, which is the answer where that is no logits."""
+    for stack in found.stacks:
+        end, last = trace[f"{stack}.norm"], found.of(stack)[-1]
+        if end.shape != trace[f"{last.at}.resid_post"].shape:
+            return False
+    shown = answer[0].float().cpu()
+    return shown.shape != end.shape or _near(end, shown, tolerance)
+
+
+def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
+    trace = Trace(edit=edit)
+    with Recorder(trace, found).hearing():
+        return trace, answer_of(run())
+
+
+def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, tolerance: float) -> None:
+    at, call = f"{layer.at}.{kind}", layer.calls[kind]
+    missing = [name for name in ("q", "k", "v", "scores", "pattern", "z") if f"{at}.{name}" not in trace]
+    if missing:
+        raise ValueError(f"{layer.path} computed no {missing[0]} that could be heard")
+    q, k, v, scores, pattern, z = (
+        trace[f"{at}.{name}"] for name in ("q", "k", "v", "scores", "pattern", "z")
+    )
+    check_pattern(pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.sinks)
+    for address in (f"{layer.at}.resid_pre", f"{layer.at}.resid_post"):
+        if trace[address].shape[0] != call.n_queries:
+            raise ValueError(f"{layer.path} reads or makes {trace[address].shape[0]} vectors of its tokens")
+    k, v = (each.repeat_interleave(len(q) // len(each), dim=0) for each in (k, v))
+    products = call.scale * q @ k.mT
+    products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)
+    products = products + trace[f"{at}.bias"] if f"{at}.bias" in trace else products
+    seen = scores > -torch.inf
+    same = {
+        "scores are not its scaled products of queries and keys": (products[seen], scores[seen]),
+        "weights are not the softmax of its scores": (scores.softmax(-1), pattern),
+        "z is not its weights times its values": (pattern @ v, z),
+    }
+    if about.sinks:
+        del same["weights are not the softmax of its scores"]
+    for wrong, (first, second) in same.items():
+        if not _near(first, second, tolerance):
+            raise ValueError(f"in {layer.path}, its {wrong}")
+
+
+def _linear(layer: Layer, trace: Trace, tolerance: float) -> Iterator[str]:
+    """The attentions of a layer with a matrix and a bias as output projection; others quantise."""
+    for kind, module in layer.out.items():
+        weight: Any = module.weight
+        z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
+        made = z @ weight if isinstance(module, Conv1D) else z @ weight.T
+        if _near(made if module.bias is None else made + module.bias, module(z[None])[0], tolerance):
+            yield f"{layer.at}.{kind}"
+
+
+def _near(first: Tensor, second: Tensor, tolerance: float) -> bool:
+    return float((first - second).abs().max()) <= tolerance * max(1.0, float(second.abs().max()))
+
+
+def _why_not_added(
+    found: Layout, trace: Trace, run: Callable[[], Any], answer: Tensor, tolerance: float
+) -> str:
+    """Why what the layers are recorded to add is not what they add; "" where it is."""
+    for layer in found.layers:
+        if layer.added is None:
+            return f"between what enters {layer.path} and what leaves it there is more than sums and norms"
+        parts = [trace[f"{layer.at}.{kind}.out"] for kind in layer.added.sites]
+        before, after = trace[f"{layer.at}.resid_pre"], trace[f"{layer.at}.resid_post"]
+        if layer.added.plain and not _near(before + sum(parts), after, tolerance):
+            return f"they do not sum to what leaves {layer.path}"
+    # Every second layer loses what it attends, the others their feed-forward: two passes tell of both.
+    zeroed: set[str] = set()
+    makers: list[nn.Module] = []
+    for at, layer in enumerate(found.layers):
+        assert layer.added is not None
+        for kind, modules in layer.added.makers.items():
+            if modules and (kind == "ff") == bool(at % 2):
+                zeroed.add(f"{layer.at}.{kind}.out")
+                makers.append(modules[-1])
+    if len({id(layer.module) for layer in found.layers}) < len(found.layers) or not zeroed:
+        return ""  # a hook cannot tell the calls of one module apart
+    edited = _traced(found, run, lambda address, x: x * 0 if address in zeroed else x)[1]
+    with ExitStack() as opened:
+        for module in makers:
+            opened.callback(module.register_forward_hook(_silence).remove)
+        silenced = answer_of(run())
+    if not _near(edited, silenced, tolerance) or torch.equal(edited, answer):
+        return "without these parts it answers another thing than without the modules that make them"
+    return ""
+
+
+def _silence(module: nn.Module, given: Any, made: Any) -> Any:
+    """A hook that makes a module's first output zeros."""
+    return made * 0 if isinstance(made, Tensor) else type(made)((made[0] * 0, *made[1:]))
+
+
+# Loading a model of transformers from its folder: safetensors alone, never a program, within the memory.
 
 transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()  # what it warns of, we refuse, or say on the page
@@ -279,7 +467,7 @@ def _renamed(found: layout.Layout) -> layout.Layout:
     return found._replace(stacks={"decoder": found.stacks["encoder"]}, layers=layers)
 
 
-def _kind(folder: Folder, computed: products.Found) -> str:
+def _kind(folder: Folder, computed: attention.Found) -> str:
     """The kind of its stacks: queries of a decoder weigh no later key, whatever its class is called."""
     if folder.kind == "encoder-decoder" or folder.reads_pictures or computed.is_causal is None:
         return folder.kind
@@ -299,7 +487,7 @@ def _check_lengths(found: layout.Layout, given: dict[str, Any]) -> None:
 
 
 def _layout(
-    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], computed: products.Found
+    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], computed: attention.Found
 ) -> tuple[layout.Layout, str]:
     """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
 
@@ -324,19 +512,19 @@ def _layout(
 
 def _found(
     model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], implementation: str,
-    places: list[products.Place],
+    places: list[attention.Place],
 ) -> tuple[layout.Layout | None, str]:  # fmt: skip
     """The layout under an implementation of attention; or None, and why."""
     try:
         model.set_attn_implementation(implementation)
-        return layout.find(model, stacks, read, places), ""
+        return layout.find_layout(model, stacks, read, places), ""
     except Exception as error:  # an architecture may fail in any way where it is heard
         return None, _first_line(error)
 
 
 def _untouched(
     model: PreTrainedModel, given: dict[str, Any], folder: Folder
-) -> tuple[Tensor, products.Found]:
+) -> tuple[Tensor, attention.Found]:
     """What the model answers of its own, and which attentions it computes.
 
     Raises FileError for one that reads neither texts nor pictures.
@@ -344,9 +532,9 @@ def _untouched(
     made: list[Any] = []
     try:
         try:
-            computed = products.find(model, lambda: made.append(model(**given)))
+            computed = attention.find(model, lambda: made.append(model(**given)))
         except ValueError:  # it attends in another way at each call
-            computed = products.Found([], 0, None)
+            computed = attention.Found([], 0, None)
         return answer_of(made[-1] if made else model(**given)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(

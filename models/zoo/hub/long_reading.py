@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 from transformers.masking_utils import sdpa_mask
 
-from models.engine.long_bias import Added, ByDistance, Whole
-from models.engine.long_text import LongHeads
-from models.engine.long_trace import LongTrace
+from models.engine.long_text import LongHeads, LongTrace
 from models.engine.masks import Allowed, of_tensor
+from models.engine.position_scheme import Added, ByDistance, Whole
 
 _RULE = "_rule_of_attention_lab"
 

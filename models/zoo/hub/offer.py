@@ -9,10 +9,9 @@ from models.byte_units import readable
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import apart
-from models.zoo.hub.drawn import NAMES
 from models.zoo.hub.folder import Folder, open_folder
-from models.zoo.offers import Offer
-from models.zoo.settings import Setting
+from models.zoo.hub.photos import NAMES
+from models.zoo.offers import Offer, Setting
 
 if TYPE_CHECKING:
     from models.zoo.model import Model

@@ -17,12 +17,12 @@ from transformers import AutoImageProcessor
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.files import FileError, read_json_if_any
+from models.zoo.folders import uploads_root
 from models.zoo.hub import photos
-from models.zoo.hub.drawn import NAMES, drawn
 from models.zoo.hub.folder import PROCESSOR, Folder
+from models.zoo.hub.model import TracedModel
+from models.zoo.hub.photos import NAMES, drawn_picture
 from models.zoo.hub.recorder import Recorder
-from models.zoo.hub.traced import TracedModel
-from models.zoo.run_folders import uploads_root
 
 HANDED_IN = re.compile(rf"[0-9a-f]{{64}}\.(?:{'|'.join(photos.ENDINGS)})")
 """The name of a picture that a visitor handed in: the hash of its content, and its ending."""
@@ -68,7 +68,7 @@ class PictureModel(TracedModel):
         """
         patch, title = self.folder.config["patch_size"], self.folder.title
         try:
-            pixels = self._pixels(drawn(1))
+            pixels = self._pixels(drawn_picture(1))
             if self.layout is None:
                 n_tokens = self.net(pixel_values=pixels, output_attentions=True).attentions[0].shape[-1]
             else:  # what comes out may be a map, and what attends be windows of it
@@ -96,13 +96,13 @@ class PictureModel(TracedModel):
     def read(self, text: str, **settings: Any) -> Reading:
         name = text.strip()
         if HANDED_IN.fullmatch(name):
-            return self._reading(photos.opened(_path(name), "the picture"), name)
+            return self._reading(photos.open_picture(_path(name), "the picture"), name)
         if not re.fullmatch("[0-9]{1,4}", name) or not 1 <= int(name) <= len(NAMES):
             raise ValueError(
                 f"no picture is named {name[:40]!r}; choose one of the {len(NAMES)} drawn ones, or "
                 "hand one in"
             )
-        return self._reading(drawn(int(name)), name)
+        return self._reading(drawn_picture(int(name)), name)
 
     def read_picture(self, picture: Any) -> Reading:
         """What `trace` takes, of a file's path, a Pillow image or an array [row, column, 3] of bytes.
@@ -113,7 +113,7 @@ class PictureModel(TracedModel):
             path = Path(picture).expanduser()
             if not path.is_file():
                 raise ValueError(f"{str(picture)[:200]!r} is no file; give the path of a picture")
-            picture = photos.opened(path, path.name)
+            picture = photos.open_picture(path, path.name)
         return self._reading(picture)
 
     def _reading(self, picture: Any, text: str = "") -> Reading:
@@ -128,7 +128,7 @@ class PictureModel(TracedModel):
 
     @cached_property
     def _shape(self) -> tuple[int, ...]:
-        return tuple(self._pixels(drawn(1)).shape[-2:])
+        return tuple(self._pixels(drawn_picture(1)).shape[-2:])
 
     def _pixels(self, picture: Any) -> Float[Tensor, "1 channel row column"]:
         """A picture as the network takes it: resized, cut and normalised by the model's own processor."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.zoo.offers import DEFAULT, Offer, register, shipped
-from models.zoo.settings import UNTRAINED
+from models.zoo.offers import DEFAULT, UNTRAINED, Offer, register, shipped
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
 
 
 def load(**sizes: Any) -> Model:
-    from models.zoo.untrained import UntrainedModel  # imports torch
+    from models.zoo.engine_model import UntrainedModel  # imports torch
 
     return UntrainedModel.of(**sizes)
 

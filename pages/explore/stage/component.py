@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pages.shared.browser.acts import Kind, Kinds
-from pages.shared.browser.component import Component
+from pages.shared.browser.component import Component, Kind, Kinds
 
 HERE = Path(__file__).parent
 PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}

@@ -14,7 +14,7 @@ from pages.lab.attention.row_names import names
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
-from viz_core.numbers import short
+from viz_core.labels import short
 
 _TASTES = tuple(examples.VIEWERS.values())
 TRIES = (

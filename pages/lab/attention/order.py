@@ -10,7 +10,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Matrix, Panel
-from viz_core.numbers import short
+from viz_core.labels import short
 
 TRIES = (
     Try("Read it backwards", {"sentence": examples.SENTENCE, "reordered": "man the bites dog the"}),

@@ -12,7 +12,7 @@ from pages.lab.attention.inputs import Inputs
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
-from viz_core.numbers import short
+from viz_core.labels import short
 
 DIVISORS = np.linspace(1, 32, 63)
 TRIES = (

@@ -13,7 +13,7 @@ from pages.lab.lesson import Lesson, Shape
 from pages.shared import on_offer
 from pages.shared.wording import plain
 from viz_core.boards import Board, Fact, Facts, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 MOST_TOKENS = 24
 MOST_READ = 128

@@ -14,7 +14,7 @@ from pages.lab.block.switches import SWITCHES
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from viz_core.boards import Board, Colour, Curves, Line, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 SEE = (
     "Stacks of 1 to 48 layers with **random weights**, as before training, run once forward and once "

@@ -9,7 +9,7 @@ from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
@@ -132,7 +132,7 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
         return (
             f"The others moved by {shift:.1f}, sentence 1 by **{batch:.2f}** under batch norm: remembered "
             "averages do not depend on the batch. Nor do they fit it: its mean comes out as "
-            f"**{written(mean)}**, not 0."
+            f"**{decimal(mean)}**, not 0."
         )
     return (
         f"The others moved by {shift:.1f}: sentence 1's result moves by **{batch:.2f}** under batch norm, by "

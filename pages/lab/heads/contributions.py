@@ -13,9 +13,9 @@ from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import distinct
-from viz_core import numbers
+from viz_core import labels
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 SEE = (
     "The layer's output is a **sum**: head $i$ is multiplied by its own rows of $W_O$ alone, and writes the "
@@ -130,7 +130,7 @@ def _notices(read: Output, written: Tensor) -> list[str]:
     loudest = lengths.argmax(dim=0).tolist()
     return [
         f"At “{name}”, head **{head}** writes the longest vector: "
-        f"**{lengths[head, at]:.2f}** of all lengths, and **{numbers.written(shares[head, at])}** of the sum."
+        f"**{lengths[head, at]:.2f}** of all lengths, and **{labels.decimal(shares[head, at])}** of the sum."
         for at, (name, head) in enumerate(zip(distinct(read.tokens), loudest, strict=True))
     ]
 
@@ -148,7 +148,7 @@ def questions() -> tuple[Question, ...]:
             tuple(names),
             shares.index(max(shares)),
             "Shares of the sum: "
-            + ", ".join(f"{n} {numbers.written(s)}" for n, s in zip(names, shares, strict=True))
+            + ", ".join(f"{n} {labels.decimal(s)}" for n, s in zip(names, shares, strict=True))
             + ".",
         ),
         Question(

@@ -4,7 +4,7 @@ from models import ModelConfig, UntrainedModel
 from models.lessons.heads.reading import Reading, of_translator, of_untrained
 from models.lessons.heads.sizes import Offered, Sizes, check
 from models.lessons.known_words import check_length
-from models.zoo.settings import MAX_UNTRAINED_WORDS
+from models.zoo.offers import MAX_UNTRAINED_WORDS
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.controls import Columns, Note, When

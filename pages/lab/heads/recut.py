@@ -13,8 +13,8 @@ from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
+from viz_core.labels import short
 from viz_core.measures import entropy
-from viz_core.numbers import short
 
 SEE = (
     "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads: their weights, and the dot products "

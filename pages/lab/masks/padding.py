@@ -15,7 +15,7 @@ from pages.lab.masks import choice
 from pages.lab.masks.inputs import Inputs
 from pages.shared.state import State
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
-from viz_core.numbers import short
+from viz_core.labels import short
 
 SOURCE = ("I", "am", "fine", "<eos>")
 TARGET = ("<bos>", "je", "vais", "bien")

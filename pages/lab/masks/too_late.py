@@ -13,7 +13,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import TALK, WORDS, Inputs
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
-from viz_core.numbers import short
+from viz_core.labels import short
 
 HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
 TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}

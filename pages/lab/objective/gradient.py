@@ -8,7 +8,7 @@ from models.lessons.objective.gradient import Walk
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.numbers import short, written
+from viz_core.labels import decimal, short
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
 SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
@@ -108,8 +108,8 @@ def _facts(cross: Walk, square: Walk) -> Panel:
 def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
     said = f"**{WORDS[word]}**"
     return [
-        f"p({said}) after {_steps(step)}: **{written(a, 3)}** by cross-entropy, **{written(b, 3)}** by "
-        f"squared error; their gradients are **{written(x, 3)}** and **{written(y, 3)}** long."
+        f"p({said}) after {_steps(step)}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** by "
+        f"squared error; their gradients are **{decimal(x, 3)}** and **{decimal(y, 3)}** long."
         for step, (a, b, x, y) in enumerate(
             zip(
                 cross.probabilities[:, word].tolist(), square.probabilities[:, word].tolist(),

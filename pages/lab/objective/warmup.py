@@ -12,7 +12,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective import warmup_board
 from pages.lab.objective.inputs import MODEL, NORMS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
@@ -131,7 +131,7 @@ def questions() -> tuple[Question, ...]:
             "The toy's norms go before its sub-layers (pre-norm). How much does a warm-up gain then?",
             ("More than with post-norm", "As much", "Nearly nothing"),
             2 if lost[1] < 0.02 < lost[0] else 1 if abs(lost[1] - lost[0]) < 0.02 else 0,
-            f"{written(lost[1], 3)} nats of the last loss, against {written(lost[0], 3)} with post-norm. "
+            f"{decimal(lost[1], 3)} nats of the last loss, against {decimal(lost[0], 3)} with post-norm. "
             "Xiong et al. 2020 and the page Block say why.",
         ),
     )

@@ -17,7 +17,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.suite import read, trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
-from viz_core.numbers import short, written
+from viz_core.labels import decimal, short
 
 NEAR = 3
 SEE = (
@@ -124,7 +124,7 @@ def _notices(likeness: Tensor, table: str) -> list[str]:
     where = "Training made" if table == "learned" else "The waves make"
     return [
         f"{where} position {place} most like position **{other}** (cosine "
-        f"{written(likeness[place, other])}) and least like **{least}** ({written(likeness[place, least])})."
+        f"{decimal(likeness[place, other])}) and least like **{least}** ({decimal(likeness[place, least])})."
         for place, (other, least) in enumerate(
             zip(most_alike(likeness), likeness.argmin(dim=-1), strict=True)
         )

@@ -6,7 +6,7 @@ from torch import Tensor
 from models.data.tasks.next_word import NextWord
 from models.lessons.positions import length
 from models.lessons.positions.length import Asked, ask, in_buckets
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TIMES, Inputs

@@ -10,7 +10,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from viz_core.boards import Bars, Board, Fact, Facts, Matrix
-from viz_core.numbers import short
+from viz_core.labels import short
 
 SEE = (
     "The words change places. The **bars** show how far their outputs move in untrained models with the "

@@ -11,7 +11,7 @@ from models.lessons.positions.waves import by_distance
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
-from viz_core.numbers import short, written
+from viz_core.labels import decimal, short
 
 D_HEAD = 8
 BASE = 10_000
@@ -122,7 +122,7 @@ def _facts(turned: Turned) -> Facts:
 def _notices(turned: Turned, distance: int) -> list[str]:
     moved = (turned.score - turned.score[0]).abs()
     return [
-        f"Query at {n + distance}, key at {n}: the score is **{written(turned.score[n], 4)}**. Since the "
+        f"Query at {n + distance}, key at {n}: the score is **{decimal(turned.score[n], 4)}**. Since the "
         f"key left position 0 it has changed by **{short(change)}**: only the distance, {distance}, counts."
         for n, change in enumerate(moved.tolist())
     ]

@@ -11,7 +11,7 @@ from pages.lab.positions.inputs import SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Matrix, Panel, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 SEE = (
     "Seven models read the same sentence. They differ only in how they know positions: all have the same "

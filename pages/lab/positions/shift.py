@@ -11,7 +11,7 @@ from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from viz_core.boards import Board, Matrix, Panel, Plane, Scrub, Sign
-from viz_core.numbers import short
+from viz_core.labels import short
 
 D_MODEL = 8
 BASE = 10_000

@@ -8,8 +8,8 @@ from models.byte_units import MB
 from models.data.tasks.next_word import NextWord
 from models.engine.transformer import Transformer
 from models.lessons.positions.side_by_side import alike
+from models.zoo.engine_model import TrainedModel
 from models.zoo.suite import load_scheme
-from models.zoo.trained import TrainedModel
 from pages.lab.positions.inputs import SENTENCE
 from pages.shared import cache
 from pages.shared.wording import distinct

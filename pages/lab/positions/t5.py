@@ -12,7 +12,7 @@ from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.per_head import N_DISTANCES, per_head
 from pages.lab.positions.suite import trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 N_WORDS = 48
 SEE = (
@@ -93,7 +93,7 @@ def _bucket_of_distance() -> Curves:
 def _notices(bias: Tensor, first: int) -> list[str]:
     strongest = bias[:, :first].argmax(dim=-1).tolist()
     return [
-        f"Head {head} learned to prefer words **{best} back** (bias {written(bias[head, best])}). No "
+        f"Head {head} learned to prefer words **{best} back** (bias {decimal(bias[head, best])}). No "
         f"training text reached the buckets from distance **{first}** on, so their numbers are still random."
         for head, best in enumerate(strongest)
     ]

@@ -10,7 +10,7 @@ from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.numbers import short, written
+from viz_core.labels import decimal, short
 
 BASES = np.logspace(1, 6, 61)  # 10,000 is among them
 APART = 5
@@ -145,7 +145,7 @@ def questions() -> tuple[Question, ...]:
             "With which base are two positions 20 apart more alike (larger dot product)?",
             ("base 10", "base 1,000,000"),
             0 if small > large else 1,
-            f"{written(small)} with base 10, {written(large)} with base 1,000,000: slow waves hardly "
+            f"{decimal(small)} with base 10, {decimal(large)} with base 1,000,000: slow waves hardly "
             "change in 20 steps.",
         ),
     )

@@ -8,7 +8,7 @@ from models.lessons.softmax.formats import STEPS, Computed, fails
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import Inputs
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 TRIES = (
     Try("logits at 12", {"height": 12}),

@@ -13,7 +13,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.colours import AS_IT_IS, SCALED
 from pages.lab.softmax.inputs import Inputs
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
-from viz_core.numbers import short
+from viz_core.labels import short
 
 TRIES = (
     Try("deviation 0.01", {"deviation": 0.01}),

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from models.engine.beam import BeamTree, LengthPenalty, length_divisor
+from models.engine.decoding import BeamTree, LengthPenalty, length_divisor
 from models.lessons.translation import beam, reading
 from models.lessons.translation.beam import Step, is_beyond_doubt
 from models.lessons.translation.reading import Reading
@@ -15,7 +15,7 @@ from pages.lab.translation.beam_tree import diagram
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from viz_core.boards import Board, Fact, Facts, Scrub, Table
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 MOST_SENTENCES = 5
 NAMES: dict[LengthPenalty, str] = {"gnmt": "((5 + length) / 6)", "length": "length"}
@@ -94,10 +94,10 @@ def _hypotheses(read: Reading, tree: BeamTree, alpha: float, penalty: LengthPena
     rows = [
         (
             sentence,
-            written(score),
-            written(exp(score), 3),
+            decimal(score),
+            decimal(exp(score), 3),
             str(length),
-            written(score / length_divisor(length, alpha, penalty)),
+            decimal(score / length_divisor(length, alpha, penalty)),
         )
         for sentence, score, length in found
     ]
@@ -124,7 +124,7 @@ def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> li
         told.append(
             f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
             f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
-            f"**{written(step.kept[0].score)}**."
+            f"**{decimal(step.kept[0].score)}**."
         )
     return [*told, _verdict(read, tree, width)]
 
@@ -134,14 +134,14 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     likeliest = max(tree.hypotheses(), key=lambda end: end.score)
     if best.score < likeliest.score:
         return (
-            f"Divided by the **length penalty**, {written(best.score)} for {best.step} tokens ranks above "
-            f"{written(likeliest.score)} for {likeliest.step}: the longer sentence is chosen, though it is "
+            f"Divided by the **length penalty**, {decimal(best.score)} for {best.step} tokens ranks above "
+            f"{decimal(likeliest.score)} for {likeliest.step}: the longer sentence is chosen, though it is "
             "less likely."
         )
     if best.score > greedy + 1e-4:
         times = exp(best.score - greedy)
         return (
-            f"Greedy ends with log-probability {written(greedy)}, the beam with **{written(best.score)}**: a "
+            f"Greedy ends with log-probability {decimal(greedy)}, the beam with **{decimal(best.score)}**: a "
             f"sentence **{times:.1f} times** as likely, reached by a word that was not the likeliest at its "
             "step."
         )
@@ -151,8 +151,8 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
             "sentences together have 1: no beam, however wide, can find a likelier one."
         )
     if width == 1:
-        return f"A beam of one **is** greedy: it ends with log p = **{written(greedy)}**."
-    return f"The beam ends with the greedy sentence, log p = **{written(greedy)}**: it found none better."
+        return f"A beam of one **is** greedy: it ends with log p = **{decimal(greedy)}**."
+    return f"The beam ends with the greedy sentence, log p = **{decimal(greedy)}**: it found none better."
 
 
 def questions() -> tuple[Question, ...]:
@@ -168,10 +168,10 @@ def questions() -> tuple[Question, ...]:
             "of two?",
             ("no, the same", "yes", "a less likely one"),
             0 if abs(gained) < 1e-4 else 1 if gained > 0 else 2,
-            f"Both end with log p = {written(eight.best.score)}, greedy with {written(_greedy_score(read))}: "
+            f"Both end with log p = {decimal(eight.best.score)}, greedy with {decimal(_greedy_score(read))}: "
             "more width is more work, and often finds nothing more."
             if abs(gained) < 1e-4
-            else f"log p = {written(eight.best.score)} against {written(two.best.score)}.",
+            else f"log p = {decimal(eight.best.score)} against {decimal(two.best.score)}.",
             told=False,
         ),
         Question(

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from models.engine.beam import BeamNode, BeamTree
+from models.engine.decoding import BeamNode, BeamTree
 from models.lessons.translation.beam import Step, survivors
 from viz_core.boards import Diagram, Node
-from viz_core.numbers import brief
+from viz_core.labels import brief
 
 HIDDEN, FAINT, PLAIN, LIT = range(4)
 

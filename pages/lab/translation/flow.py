@@ -13,7 +13,7 @@ from pages.lab.translation.inputs import AT_THE_PRONOUN, MOST_MOMENTS, SENTENCE,
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Scrub
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 SEE = (
     "The encoder reads the source **once** and leaves its **memory**, one vector per word. The decoder runs "
@@ -128,7 +128,7 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
     if moment.stage == "linear":
         return (
             f"{read.model.config.d_model} numbers become {len(logits):,} logits: “{word}” has "
-            f"**{written(best.values[0], 1)}**, the next, “{second}”, {written(best.values[1], 1)}."
+            f"**{decimal(best.values[0], 1)}**, the next, “{second}”, {decimal(best.values[1], 1)}."
         )
     if moment.stage == "softmax":
         p = logits.softmax(dim=-1)[best.indices]

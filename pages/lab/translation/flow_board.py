@@ -8,7 +8,7 @@ from models.lessons.translation.flow import Moment, crossed, likeliest, looks
 from models.lessons.translation.reading import Reading
 from pages.shared.wording import distinct
 from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
-from viz_core.numbers import written
+from viz_core.labels import decimal
 
 N_CANDIDATES = 8
 RANKS = ("likeliest", *(f"{rank}." for rank in range(2, N_CANDIDATES + 1)))
@@ -167,4 +167,4 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
 
 
 def _logit(read: Reading, step: int, id_: int) -> str:
-    return written(read.logits[step, id_], 1)
+    return decimal(read.logits[step, id_], 1)

@@ -1,5 +1,5 @@
 /* Where the arrows of a diagram begin and end, so that they pass behind as few boxes as can be;
-   viz_core/boards/arrows.py does alike. */
+   viz_core/boards/panels/diagram.py does alike. */
 
 /** @typedef {[x: number, y: number]} Point */
 /** @typedef {[from: Point, to: Point]} Line */

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pages.shared.browser.acts import Kinds
-from pages.shared.browser.component import Component
+from pages.shared.browser.component import Component, Kinds
 
 HERE = Path(__file__).parent
 PANELS = sorted((HERE / "panels").glob("*.js"))

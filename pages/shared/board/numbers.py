@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.takeaway import cells
+from pages.shared.takeaway_dialog import spreadsheet_cells
 from viz_core.boards import Board, Panel
 
 MOST_ROWS = 200_000
@@ -32,7 +32,7 @@ def table(board: Board, frame: int) -> str:
             raise ValueError(
                 f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
             )
-        named = [cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
+        named = [spreadsheet_cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
         writer.writerow(named + [None] * (len(_HEAD) - len(row)))
     return out.getvalue()
 

@@ -37,7 +37,7 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 }
 
 /**
- * What an axis says that names only some of its entries, as viz_core/_axes.py; numbers say it themselves.
+ * What an axis says that names only some of its entries, as viz_core/labels.py; numbers say it themselves.
  * @param {string[]} names
  * @param {number[]} shown
  */

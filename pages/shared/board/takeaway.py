@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.shared import takeaway
+from pages.shared import takeaway_dialog
 from pages.shared.board import numbers
-from pages.shared.takeaway import Download
+from pages.shared.takeaway_dialog import Download
 from viz_core import to_html
 from viz_core.boards import Board, board_figure
 
@@ -34,4 +34,4 @@ def dialog(title: str, file_name: str, board: Board, frame: int, code: str) -> N
         Download(name, lambda: numbers.archive(board), f"{file_name}.npz", "application/octet-stream")
     )
     figure = board_figure(board, frame=frame, dark=dark, title=title)
-    takeaway.show(figure, files, title=title, file_name=file_name, code=code, note=note)
+    takeaway_dialog.show(figure, files, title=title, file_name=file_name, code=code, note=note)

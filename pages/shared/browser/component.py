@@ -1,25 +1,119 @@
-"""Our own JavaScript as a Streamlit component: modules put together into one program, sent once a page.
+"""Our own JavaScript as a Streamlit component: modules put together into one program, sent once a page,
+and the acts that it may ask the server for, checked before a page's code sees them.
 
-Colours come from viz_core.theme, so that live views and Plotly figures look alike.
+Streamlit sends a component's code again with every rerun. So the code travels once, as a component of
+its own (`load`), and the one that reruns (`show`) is a line that waits for it. (One file for each
+module from an own address was 0.3 s slower at a first visit: a browser fetches a hundred files of
+Streamlit's before.)
 
-Streamlit sends a component's code again with every rerun. So the code travels once, as a component of its own
-(`load`), and the one that reruns (`show`) is a line that waits for it. (One file for each module from an own
-address was 0.3 s slower at a first visit: a browser fetches a hundred files of Streamlit's before.)
+A module may say `import { a, b } from "./other.js";` and put `export` before a function, a class or a
+const. Each keeps its own names: it becomes a function that returns what it exports. Colours come from
+viz_core.theme, so that live views and Plotly figures look alike.
+
+A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
 """
 
 import json
+import re
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from pages.shared import widget_internals
-from pages.shared.browser import acts, modules, plotly_js
-from pages.shared.browser.acts import Act, Kinds
+from models.files import parsed
+from models.limits import in_force
+from pages.shared import streamlit_internals
+from pages.shared.browser import requests
 from viz_core import theme
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
+
+
+def assembled_script(files: Iterable[Path]) -> str:
+    """One script of these modules and all that they import, each in a const of its own, imported ones first.
+
+    Raises ValueError where modules import each other in a circle, or in a way that is not understood.
+    """
+    done: dict[Path, str] = {}
+    for file in files:
+        _add(file.resolve(), done, ())
+    return "\n".join(done.values())
+
+
+def module_name(file: Path) -> str:
+    """The const that holds what a module exports. The browser refuses code in which two have one name."""
+    return "_".join(["module", file.parent.name, file.stem])
+
+
+def _add(file: Path, done: dict[Path, str], above: tuple[Path, ...]) -> None:
+    if file in above:
+        circle = " -> ".join(path.name for path in (*above[above.index(file) :], file))
+        raise ValueError(f"modules import each other in a circle: {circle}; move what both need to a third")
+    if file in done:
+        return
+    code = file.read_text()
+    for _, other in _IMPORT.findall(code):
+        _add((file.parent / other).resolve(), done, (*above, file))
+    exported = ", ".join(name for _, name in _EXPORT.findall(code))
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(lambda found: _taken(file, found), code))
+    left = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
+    if left:
+        raise ValueError(f"{file.name}: {left[0]!r} is not understood; see the docstring of {__name__}")
+    done[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
+
+
+def _taken(file: Path, found: re.Match[str]) -> str:
+    return f"const {{{found[1]}}} = {module_name((file.parent / found[2]).resolve())};\n"
+
+
+MOST_CHARACTERS = 4 * in_force().text_characters
+"""The length of a message: the longest text that may be sent, each character written as JSON writes it."""
+MOST_ACTS = 16
+"""The acts in one message: the browser sends together those that come at once."""
+Kind = type | tuple[type, ...]
+Kinds = Mapping[str, Mapping[str, Kind]]
+"""By what an act is called: all of its fields, and of which kind, or of one of which kinds, each is; `list`
+holds texts or numbers."""
+
+
+Act = dict[str, Any]
+"""Its "type", and all fields that are declared for this type."""
+
+
+def acts_of_message(raw: Any, known: Kinds) -> list[Act]:
+    """The acts of a message as Streamlit hands them on. Raises ValueError for anything else in it."""
+    if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
+        raise ValueError("no text, or too long a one")
+    said = parsed(raw.encode())
+    events = said if isinstance(said, list) else [said]
+    if len(events) > MOST_ACTS:
+        raise ValueError("too many acts")
+    return [_act(event, known) for event in events]
+
+
+def _act(event: Any, known: Kinds) -> Act:
+    act = event.get("value") if isinstance(event, dict) and event.get("event") == "act" else None
+    kind = act.get("type") if isinstance(act, dict) else None
+    if not isinstance(act, dict) or not isinstance(kind, str) or kind not in known:
+        raise ValueError("no act")
+    declared = known[kind]
+    if act.keys() != {"type", *declared}:
+        raise ValueError("too few fields, or too many")
+    for name, of in declared.items():
+        if not _is_of(act[name], of):
+            raise ValueError(f"{name} is of another kind")
+    return act
+
+
+def _is_of(value: Any, kind: Kind) -> bool:
+    if kind is list:
+        return isinstance(value, list) and all(_is_of(each, str) or _is_of(each, int) for each in value)
+    return isinstance(value, kind) and not isinstance(value, bool)
+
 
 SHELL = Path(__file__).with_name("shell.css")
 """The style of what all components have alike; each adds its own."""
@@ -39,10 +133,10 @@ def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
     given: dict[str, Any] = {"THEME": themes}
     given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
-    given |= {"PLOTLY": {"address": plotly_js.ADDRESS, "kinds": plotly_js.AT_ONCE}}
+    given |= {"PLOTLY": {"address": requests.PLOTLY_ADDRESS, "kinds": requests.AT_ONCE}}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
-    kinds = "".join(f"{file.stem}: {modules.name_of(file)}, " for file in panels)
-    return "\n".join([*constants, modules.assembled([*panels, main]), f"const PANELS = {{ {kinds}}};"])
+    kinds = "".join(f"{file.stem}: {module_name(file)}, " for file in panels)
+    return "\n".join([*constants, assembled_script([*panels, main]), f"const PANELS = {{ {kinds}}};"])
 
 
 # A server that died took its sessions with it; the new one knows what the page's first address said. The
@@ -63,7 +157,7 @@ class Component:
         self, name: str, main: Path, style: Path, panels: Sequence[Path] = (), *, acts: Kinds
     ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
-        mount = f"{modules.name_of(main)}.mount"
+        mount = f"{module_name(main)}.mount"
         code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\n{_SESSION}"
         self._name, self._acts = f"{name}_code", acts
         self._code = st.components.v2.component(self._name, js=code)
@@ -89,11 +183,11 @@ class Component:
 
         def accept(raw: Any) -> list[dict[str, Any]] | None:
             try:
-                heard.extend(acts.checked(raw, self._acts))
+                heard.extend(acts_of_message(raw, self._acts))
             except ValueError:
                 problems.append("The server was asked for what no page asks for; reload the page.")
                 return None
             return [{"event": "act"} for _ in heard]
 
         self._view(data=payload, key=key, on_act_change=lambda: on_act(heard.popleft()))
-        widget_internals.guard_component(key, accept)
+        streamlit_internals.guard_component(key, accept)

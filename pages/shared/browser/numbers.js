@@ -1,4 +1,4 @@
-/* Numbers as words, as viz_core/numbers.py writes them. */
+/* Numbers as words, as viz_core/labels.py writes them. */
 
 /** 10⁻⁷. @param {number} power */
 export function powerOfTen(power) {

@@ -21,7 +21,7 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 
 from models.byte_units import KB, MB, readable
 from models.limits import in_force
-from pages.shared import memory, visitors, widget_internals
+from pages.shared import server_load, streamlit_internals, visitors
 
 MOST_OF_A_VISITOR = 2 * in_force().upload_mb * MB
 """Bytes in memory: a page asks for two files at most, pictures and their labels."""
@@ -44,16 +44,16 @@ _since: LRUCache[tuple[str, str], float] = LRUCache(10_000)
 
 def expect() -> None:
     """Notes that this visitor's page asks for a file."""
-    session = widget_internals.session_id()
+    session = streamlit_internals.session_id()
     if session:
         _asking[session] = visitors.visitor().id
 
 
 def expect_none() -> None:
     """Notes that this visitor has come to a page that asks for none."""
-    session = widget_internals.session_id()
+    session = streamlit_internals.session_id()
     if _asking.pop(session, None) is not None:
-        widget_internals.forget_files(session)
+        streamlit_internals.forget_files(session)
 
 
 def handed_in(key: str) -> UploadedFile | None:
@@ -132,11 +132,11 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
     if session not in _asking:
         return 403, "This page asks for no file; hand it in on Train, or attention on Explore."
     try:
-        memory.check()
+        server_load.check_memory()
     except ValueError as error:
         return 503, str(error)
     held, visitor = _coming.copy(), _asking[session]
-    for other, n_bytes in widget_internals.uploaded_bytes(_is_new).items():
+    for other, n_bytes in streamlit_internals.uploaded_bytes(_is_new).items():
         held[_asking.get(other, "")] += n_bytes
     for said, now, most in (
         ("yours", held[visitor], MOST_OF_A_VISITOR),

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pages.shared.browser.acts import Kinds
-from pages.shared.browser.component import Component
+from pages.shared.browser.component import Component, Kinds
 
 HERE = Path(__file__).parent
 ACTS: Kinds = {"open": {"id": str}, "choose": {"ids": list}, "sort": {"column": str}}

@@ -1,15 +1,20 @@
-"""The curves of a run: its records on a fixed number of points, so that a chart keeps its shape."""
+"""The curves of runs on Train and Runs, and the controls above them, which a link keeps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from models.runs.results import changed_words, history_of, is_share
-from pages.shared.training.history import MOST_STEPS
+from pages.shared import widget
+from pages.shared.link import Param, number, one_of
+from pages.shared.state import State
+from pages.shared.training.runs import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
-from viz_core.smoothing import smoothed
+from viz_core.measures import MEASURES
+from viz_core.training import moving_average
 
 POINTS = 200
 MOST_PARTS = 12
@@ -94,7 +99,7 @@ def series(entries: Sequence[Entry], read: Read, x: np.ndarray, view: View = STE
         return np.full(len(x), np.nan)
     steps, values = np.array(found, dtype=np.float64).T
     if view.smoothing:
-        values = smoothed(values, view.smoothing)
+        values = moving_average(values, view.smoothing)
     bins = np.searchsorted((x[1:] + x[:-1]) / 2, steps)
     counts = np.bincount(bins, minlength=len(x))
     some = counts > 0
@@ -248,3 +253,71 @@ def _norm(part: str, which: int) -> Read:
         return both[which] if isinstance(both, list) and len(both) == 2 else None
 
     return read
+
+
+USUAL = "usual"
+CHOSEN = {measure.name: measure.title for measure in MEASURES if measure.needs in (None, "tokens")}
+"""The measures of a head that need no more than its pattern and the tokens."""
+SMOOTH = (
+    "Exponential moving average of what is recorded, corrected for its start: "
+    "s(i) = w s(i-1) + (1 - w) y(i), divided by 1 - w^i. "
+    "The curve as recorded stays behind it, pale. 0 smooths nothing."
+)
+_MEASURE = "A number for every head at every snapshot, from its weights on the example that is watched"
+
+
+def view_state(page: str, *, log_x: bool = False) -> State:
+    """The view of a page's curves; its fields are in the link."""
+    x = {"steps": "Steps", "tokens": "Tokens", "seconds": "Seconds"}
+    scales = {"linear": "Linear", "log": "Log"}
+    norms = {"gradient": "Gradient", "weights": "Weights"}
+    measures = {USUAL: "usual for the task", **CHOSEN}
+    return State(
+        f"{page}.view",
+        {
+            "curves_x": Param("steps", one_of(x), widget.segmented("x", show=x.__getitem__)),
+            "curves_x_scale": Param(
+                "log" if log_x else "linear",
+                one_of(scales),
+                widget.segmented("x axis", show=scales.__getitem__),
+            ),
+            "curves_y_scale": Param(
+                "linear", one_of(scales), widget.segmented("y axis", show=scales.__getitem__)
+            ),
+            "smoothing": Param(
+                0.0, number(0, 0.99), widget.slider("Smoothing", SMOOTH, step=0.01, width=140)
+            ),
+            "part_norms": Param("gradient", one_of(norms), widget.segmented("Parts", show=norms.__getitem__)),
+            "head_measure": Param(
+                USUAL,
+                one_of(measures),
+                widget.select("Heads", _MEASURE, show=measures.__getitem__, width=190),
+            ),
+        },
+    )
+
+
+def draw_view(shown: State, *, heads: bool = True, parts: bool = True) -> View:
+    """Draws the controls in a row and returns the view. heads: whether parts and heads are drawn, too.
+    parts: whether any norms of parts are known.
+    """
+    fields = [name for name in shown.params if parts or name != "part_norms"]
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", key=f"{shown.name.replace('.', '_')}_controls"
+    ):
+        for field in fields if heads else fields[:4]:
+            shown.draw(field)
+    return view_of(shown)
+
+
+def view_of(shown: State) -> View:
+    """The view that is set."""
+    kept = shown.kept
+    return View(
+        x=kept["curves_x"],
+        log_x=kept["curves_x_scale"] == "log",
+        log_y=kept["curves_y_scale"] == "log",
+        smoothing=kept["smoothing"],
+        norms=kept["part_norms"],
+        measure="" if kept["head_measure"] == USUAL else kept["head_measure"],
+    )

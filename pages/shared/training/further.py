@@ -9,13 +9,13 @@ from typing import Any
 import streamlit as st
 
 from models.runs import jobs
-from models.runs.further import Change
+from models.runs.continuation import Change
 from models.runs.status import Status
 from models.training.config import LIMITS
 from pages.shared import visitors, widget
 from pages.shared.link import Param, one_of, whole
 from pages.shared.state import State, guard_choice, refuse
-from pages.shared.training import own_columns, runs, settings, tasks_on_offer, uploads
+from pages.shared.training import runs, settings, tasks_on_offer, uploads
 from pages.shared.training.runs import Run
 from pages.shared.training.tasks_on_offer import TaskInfo
 
@@ -86,8 +86,8 @@ def _columns(run: Run) -> dict[str, dict[str, Any]]:
     for option in info.options if info else ():
         if option.column:
             chosen = st.session_state.get(f"further.{run.id}.{option.of}")
-            names = own_columns.of(chosen or now.get(option.of, ""), now)
-            found[option.name] = own_columns.menu(names, now.get(option.name, ""))
+            names = uploads.columns_on_offer(chosen or now.get(option.of, ""), now)
+            found[option.name] = uploads.column_menu(names, now.get(option.name, ""))
     return found
 
 

@@ -1,14 +1,20 @@
-"""The probe's attention as thumbnails of all heads, beside the one that is open."""
+"""A run's heads at its snapshots: their patterns and pictures as panels of a board, and their measures as curves."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from models.byte_units import MB
-from viz_core.boards import Matrix, Panel
+from pages.shared import cache
+from pages.shared.training import curves, runs
+from pages.shared.training.curves import View
+from pages.shared.training.runs import Run
+from viz_core.boards import Curves, Line, Matrix, Panel
 from viz_core.labels import tick_labels
+from viz_core.measures import MEASURES, head_scores
 
 ACROSS = 8
 FRAME_BYTES = 6 * MB
@@ -107,3 +113,200 @@ def _labels(tokens: Sequence[str] | None, count: int) -> list[str]:
     if tokens is None or len(tokens) != count:
         return []
     return tick_labels([str(token) for token in tokens], escaped=False)
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def patterns_at(run: Run, step: int) -> Arrays:
+    """The probe's patterns at a step, address -> [head, query, key]; {} where they cannot be read."""
+    return _kept(("patterns", run.id, step), lambda: run.folder.snapshot(step))
+
+
+def pictures_at(run: Run, step: int) -> Arrays:
+    """ "originals" and "pictures" of a step, [picture, row, column]; {} where they cannot be read."""
+    return _kept(("pictures", run.id, step), lambda: run.folder.pictures(step))
+
+
+def _kept(key: tuple[str, str, int], read: Callable[[], dict[str, Any]]) -> Arrays:
+    def make() -> tuple[Arrays, int]:
+        arrays = {name: tensor.numpy() for name, tensor in read().items()}
+        return arrays, 1_000 + sum(array.nbytes for array in arrays.values())
+
+    try:
+        return cast(Arrays, cache.cached(cache.payloads, key, make))
+    except (ValueError, OSError):
+        return {}
+
+
+PICTURES = 10
+MOST_LAYERS, MOST_HEADS = 48, 64
+AWAITED = 16
+"""Positions of a head that is not there yet, where the probe is not, either."""
+
+
+def probe_tokens(run: Run) -> dict[str, list[str]]:
+    """The labels of the probe's positions by side; {} before the run has begun."""
+    try:
+        tokens = run.folder.probe().get("tokens")
+    except ValueError:
+        return {}
+    if not isinstance(tokens, dict):
+        return {}
+    return {side: [str(t) for t in labels] for side, labels in tokens.items() if isinstance(labels, list)}
+
+
+def pictures_panel(run: Run, step: int) -> list[list[Panel]]:
+    """Ten originals above their reconstructions at a step; [] where there are none."""
+    arrays = pictures_at(run, step)
+    rows = [
+        _row(arrays.get(name), title) for name, title in (("originals", "original"), ("pictures", "made"))
+    ]
+    return [row for row in rows if row]
+
+
+def _row(pictures: np.ndarray | None, title: str) -> list[Panel]:
+    if pictures is None or pictures.ndim != 3:
+        return []
+    return [
+        Matrix(
+            title=f"{title} {at + 1}",
+            values=picture,
+            scale="weights",
+            quantity="brightness",
+            row_axis="row",
+            column_axis="column",
+            small=True,
+        )
+        for at, picture in enumerate(pictures[:PICTURES].astype(np.float16))
+    ]
+
+
+def sample_text(samples: object) -> str:
+    """A model's samples, one after another, as plain text; "" where it made pictures, or nothing."""
+    blocks = []
+    for sample in samples[:6] if isinstance(samples, list) else ():
+        if not isinstance(sample, dict):
+            continue
+        given, made, wanted = (str(sample.get(name) or "")[:2_000] for name in ("given", "made", "wanted"))
+        if not made:
+            continue
+        parts = [f"given   {given}"] if given else []
+        parts.append(f"made    {made}")
+        if wanted:
+            parts.append(f"wanted  {wanted}  {'✓' if made == wanted else '✗'}")
+        blocks.append("\n".join(parts))
+    return "\n\n".join(blocks)
+
+
+def head_rows(run: Run, steps: Sequence[int]) -> tuple[list[list[Panel]], list[int]]:
+    """Thumbnails of every head, and the steps of their frames: as many of `steps` as a message holds."""
+    first = patterns_at(run, steps[-1]) if steps else {}
+    if not first:
+        return [], []
+    shown = [steps[at] for at in kept(len(steps), size_of(first))]
+    frames = [(step, found) for step in shown if (found := patterns_at(run, step))]
+    rows = grid([found for _, found in frames], probe_tokens(run))
+    return rows, [step for step, _ in frames]
+
+
+def awaited_rows(run: Run) -> list[list[Panel]]:
+    """Empty thumbnails where the heads of a run will be, so that nothing moves when the first ones come."""
+    model, tokens = runs.described(run)["model"], probe_tokens(run)
+    n_layers, n_heads, kind = (model.get(name) for name in ("n_layers", "n_heads", "kind"))
+    if not (isinstance(n_layers, int) and isinstance(n_heads, int)):
+        return []
+    n_layers, n_heads = min(n_layers, MOST_LAYERS), min(max(n_heads, 1), MOST_HEADS)
+
+    def blank(side: str, seen: str) -> np.ndarray:
+        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, seen)]
+        return np.zeros((n_heads, *lengths), dtype=np.float16)  # [head, query, key]
+
+    stacks = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "encoder"}
+    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), list(stacks))
+    patterns = {
+        f"{side}.{layer}.{attention}.pattern": blank(side, stacks[f"{side}.{attention}"])
+        for side, attention in (stack.split(".") for stack in has)
+        for layer in range(n_layers)
+    }
+    return grid([patterns], tokens)
+
+
+MOST_LINES, MOST_NAMED, MOST_SNAPSHOTS = 64, 16, 60
+USUAL = "entropy"
+_TITLES = {measure.name: measure.title for measure in MEASURES}
+_SHARES = {measure.name for measure in MEASURES if measure.label} | {"confidence", "punctuation", "rare"}
+Measured = dict[str, dict[str, float]]  # head -> measure -> value
+
+
+def measured(run: Run, step: int, tokens: Mapping[str, Sequence[str]]) -> Measured:
+    """All measures of every head at a snapshot, computed once; {} where it cannot be read."""
+
+    def make() -> tuple[Measured, int]:
+        found: Measured = {}
+        patterns = patterns_at(run, step)
+        for address in addresses(patterns):
+            pattern = patterns[address]
+            side, _, kind, _ = address.split(".")
+            labels = tokens.get("encoder" if kind == "cross" else side)
+            labels = labels if labels and len(labels) == pattern.shape[-1] else None
+            try:
+                scores = head_scores(pattern.astype(np.float64), cross=kind == "cross", tokens=labels)
+            except ValueError:
+                continue  # no pattern, or rows that sum to neither 0 nor 1
+            for head in range(len(pattern)):
+                name = title(address, head, several=len(tokens) > 1)
+                found[name] = {measure: float(values[head]) for measure, values in scores.items()}
+        return found, 200 * (1 + sum(map(len, found.values())))
+
+    return cast(Measured, cache.cached(cache.payloads, ("measures", run.id, step), make))
+
+
+def head_curves(
+    run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View, usual: str = USUAL, **more: Any
+) -> Curves | None:
+    """The measure of every head at every snapshot, or at some where there are many; None without any.
+
+    usual: the measure where the view names none. Of many heads, each layer has one colour; 64 at most.
+    """
+    tokens, steps = probe_tokens(run), run.folder.snapshots()
+    kept = sorted(set(np.linspace(0, len(steps) - 1, min(len(steps), MOST_SNAPSHOTS)).round().astype(int)))
+    steps = [steps[at] for at in kept]
+    found = [measured(run, step, tokens) for step in steps]
+    measure = view.measure or usual
+    names = [name for name, scores in (found[-1] if found else {}).items() if measure in scores][:MOST_LINES]
+    if not names or len(steps) < 2:
+        return None
+    at = curves.places(entries, np.array(steps, dtype=np.float64), view)
+    layers = list(dict.fromkeys(name.rsplit(" ", 1)[0] for name in names))
+    drawn = []
+    for head, name in enumerate(names):
+        layer = name.rsplit(" ", 1)[0]
+        values = np.array([scores.get(name, {}).get(measure, np.nan) for scores in found])
+        few = len(names) <= MOST_NAMED
+        line = Line(
+            y=np.interp(x, at, values, right=np.nan),
+            name=name,
+            colour=head if few else layers.index(layer),
+            dashed=few and layer.endswith("L0"),
+            listed=few or name.endswith(" H0"),
+        )
+        drawn.append(line)
+    title = (
+        f"{_TITLES[measure]} of every head"
+        if len(names) <= MOST_NAMED
+        else f"{_TITLES[measure]}, a colour a layer"
+    )
+    y_range = (0, 1) if measure in _SHARES else None
+    return curves.chart(title, drawn, x, _linear(view), y_range=y_range, **more)
+
+
+def best(scores: Curves) -> str:
+    """The head with the highest measure at the last snapshot."""
+    last = [line.y[np.isfinite(line.y)][-1] for line in scores.lines]
+    return scores.lines[int(np.argmax(last))].name
+
+
+def _linear(view: View) -> View:
+    """Measures are shares, nats and distances that reach 0."""
+    return replace(view, log_y=False)

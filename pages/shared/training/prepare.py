@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from models.data.looked import for_batches
+from models.data.data_summary import for_batches
 from models.limits import in_force
-from pages.shared import memory
+from pages.shared import server_load
 from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
-    from models.data.looked import Look
+    from models.data.data_summary import DataSummary
     from models.data.tasks import Task
     from models.training.config import RunConfig
 
@@ -41,7 +41,7 @@ class Prepared:
     seconds: float | None
     device: str
     watched: str
-    look: Look
+    look: DataSummary
 
 
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
@@ -66,7 +66,7 @@ def _drop() -> None:
         _looks.clear()
 
 
-memory.droppers.append(_drop)
+server_load.cache_clearers.append(_drop)
 
 
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
@@ -75,7 +75,7 @@ def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     key = json.dumps([info.name, values], sort_keys=True, default=str)
     thread = _reader if _reads_files(info, values) else _thread
     if key not in _made:
-        memory.check()
+        server_load.check_memory()
     with _lock:
         if key not in _made:
             _made[key] = thread.submit(_prepared_or_refused, info, values, key)
@@ -100,9 +100,9 @@ def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
         return key not in _tasks or _seen(key, values["batch_size"]) is None
 
 
-def _seen(key: str, batch_size: int) -> Look | None:
+def _seen(key: str, batch_size: int) -> DataSummary | None:
     """What a task's data are, where it is known for batches of this size; the lock is held."""
-    found: Look | None = _looks.get(key)
+    found: DataSummary | None = _looks.get(key)
     return None if found is None else for_batches(found, batch_size)
 
 
@@ -126,9 +126,9 @@ def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any], run: str) ->
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     import torch
 
-    from models.data.looks import look
-    from models.training.devices import check_threads, choose
+    from models.data.data_summary import look
     from models.training.estimates import estimate
+    from models.training.memory import check_threads, choose
 
     torch.set_num_threads(1)
     key = _key(info, values)

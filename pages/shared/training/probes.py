@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 from cachetools import LRUCache
 
-from pages.shared import memory
+from pages.shared import server_load
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig
@@ -124,8 +124,7 @@ class Probes:
 
 def _probed(config: RunConfig) -> tuple[float, float] | None:
     from models.data.pictures import forget
-    from models.training.durations import whole
-    from models.training.probing import probe
+    from models.training.estimates import probe, whole
 
     try:
         costs = probe(config)
@@ -147,4 +146,4 @@ def busy_cores() -> float:
 
 
 probes = Probes(_probed, busy_cores)
-memory.droppers.append(probes.drop)
+server_load.cache_clearers.append(probes.drop)

@@ -1,22 +1,124 @@
-"""Runs by their id in a link: those of this machine, and the shipped ones, which nobody may change."""
+"""Runs as pages show them, by their id in a link: those of this machine, and the shipped ones, which nobody may change;
+their records, and their scores in words.
+"""
 
+import os
+import threading
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from models.files import FileError
+from cachetools import LRUCache
+
+from models.byte_units import KB, MB
+from models.files import FileError, parsed
 from models.limits import in_force
 from models.runs import jobs, owners
-from models.runs.best import Best
+from models.runs.comparison import mean_words
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, may_see
+from models.runs.results import Best, is_share
+from models.runs.significance import Summary
 from models.runs.status import Status
 from models.training.config import BEFORE
-from models.zoo import cards
-from models.zoo.cards import shipped_names
-from models.zoo.run_folders import CONFIG, Which, check_runs_root, run_path
+from models.zoo import folders
+from models.zoo.folders import CONFIG, Which, check_runs_root, run_path, shipped_names
 from pages.shared import visitors
+
+MOST_BYTES = 16 * MB
+"""More than any run writes; a foreign file of that size is not read to its end."""
+
+MOST_STEPS = 10**12
+"""More than any run has."""
+Entry = dict[str, Any]
+
+
+class History:
+    """The records of one JSON-lines file, oldest first.
+
+    Half-written last lines wait for their end; lines that are no records are left out. A file that was
+    replaced, as a resumed or thinned run does it, is read again from its start.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._forget(None)
+
+    def _forget(self, identity: tuple[int, int] | None) -> None:
+        self._identity = identity
+        self._read = 0
+        self._rest = b""
+        self._entries: list[Entry] = []
+
+    def entries(self) -> list[Entry]:
+        """All records up to now; [] where there is no file."""
+        with self._lock:
+            try:
+                with self._path.open("rb") as file:
+                    self._take(file)
+            except OSError:
+                self._forget(None)
+            return list(self._entries)
+
+    def _take(self, file: Any) -> None:
+        status = os.fstat(file.fileno())
+        identity = (status.st_dev, status.st_ino)
+        if identity != self._identity or status.st_size < self._read:
+            self._forget(identity)
+        file.seek(self._read)
+        new = file.read(max(0, MOST_BYTES - self._read))
+        self._read += len(new)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        self._entries += filter(None, map(_entry, lines))
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        value = parsed(line)
+    except ValueError:
+        return None
+    step = value.get("step") if isinstance(value, dict) else None
+    return value if isinstance(step, int) and not isinstance(step, bool) and 0 <= step <= MOST_STEPS else None
+
+
+_histories: LRUCache[Path, History] = LRUCache(64)
+_lock = threading.Lock()
+
+
+def history_of(path: Path) -> History:
+    """The history of a file, shared by all who watch it."""
+    with _lock:
+        if path not in _histories:
+            _histories[path] = History(path)
+        return _histories[path]
+
+
+TAIL_BYTES = 128 * KB
+_tails: LRUCache[Path, tuple[tuple[int, int], list[Entry]]] = LRUCache(512)
+
+
+def latest(path: Path) -> list[Entry]:
+    """The last few hundred records of a file, for lists of many runs; [] where there is none."""
+    try:
+        status = path.stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+        with _lock:
+            known = _tails.get(path)
+        if known and known[0] == stamp:
+            return known[1]
+        with path.open("rb") as file:
+            start = max(0, status.st_size - TAIL_BYTES)
+            file.seek(start)
+            lines = file.read(TAIL_BYTES).split(b"\n")
+    except OSError:
+        return []
+    entries = list(filter(None, map(_entry, lines[1 if start else 0 :])))
+    with _lock:
+        _tails[path] = (stamp, entries)
+    return entries
+
 
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
@@ -61,7 +163,7 @@ class Run:
 
 def zoo() -> Path:
     """The folder of shipped models."""
-    return cards.SHIPPED
+    return folders.SHIPPED
 
 
 def find(run_id: str) -> Run | None:
@@ -109,7 +211,7 @@ def opening(run: Run) -> str:
     """Lines of Python that open the run on its machine, wherever its folder is."""
     if run.shipped:
         name = run.folder.path.parent.name
-        imports = "from models.runs.folder import RunFolder\nfrom models.zoo.cards import SHIPPED\n"
+        imports = "from models.runs.folder import RunFolder\nfrom models.zoo.folders import SHIPPED\n"
         return f"{imports}run = RunFolder(SHIPPED / {name!r} / 'run')"
     return f"from models.runs.folder import find_run\nrun = find_run({run.id!r})"
 
@@ -143,3 +245,30 @@ def described(run: Run) -> dict[str, Any]:
 
 def _dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def worded(name: str, value: float, *, n: int | None = None) -> str:
+    """A score in words: a share in per cent, another number with its digits; neither is rounded to nothing,
+    nor to all. n: the examples that a share of 0 or 1 is of, where it is one of examples.
+    """
+    if not is_share(name):
+        return number(value)
+    if n is not None and value in (0, 1):
+        return f"{round(value * n):,} of {n:,}"
+    per_cent = 100 * value
+    if 0 < per_cent < 0.05:
+        return f"{per_cent:.2g} %"
+    return f"{per_cent:.4g} %" if 99.95 <= per_cent < 100 else f"{per_cent:.1f} %"
+
+
+def number(value: float) -> str:
+    """A number that is no share, with three digits after the point, or so many that it is not nothing."""
+    if value and abs(value) < 0.001:
+        return f"{value:.2e}"
+    return f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.3f}"
+
+
+def worded_mean(name: str, found: Summary) -> str:
+    """A mean over seeds with its name, ± the standard deviation where there is one: accuracy 91.2 ± 1.0 %."""
+    times, unit = (100, " %") if is_share(name) else (1, "")
+    return f"{name} {mean_words(found, times)}{unit}"

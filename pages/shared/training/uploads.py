@@ -10,21 +10,24 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from cachetools import LRUCache
 from filelock import FileLock, Timeout
 
 from models.byte_units import MB, readable
-from models.data.own_names import beside, names_of, own_name, with_name
+from models.data.tables import columns_of
+from models.data.text_files import AUTO, names_file_of, names_of, own_name, with_name
 from models.files import write_whole, writing
 from models.limits import in_force
 from models.runs.owners import Visitor
+from models.zoo.folders import uploads_root
 from models.zoo.hub.photos import ENDINGS as PICTURES
-from models.zoo.own.kept import ENDING
-from models.zoo.run_folders import uploads_root
+from models.zoo.own_attention import ENDING
 from pages.shared import visitors
 from pages.shared.link import checked, text
 
@@ -159,7 +162,7 @@ def keep(content: bytes | memoryview, original: str) -> str:
                 _make_room(target.parent, len(content))
                 write_whole(target, content)
             if not original.startswith("_"):
-                write_whole(beside(target), with_name(target, original))
+                write_whole(names_file_of(target), with_name(target, original))
     except Timeout:
         raise ValueError("other files are being kept just now; try again in a moment") from None
     except OSError as error:
@@ -201,7 +204,7 @@ def _make_room(target: Path, coming: int) -> None:
 def _remove(path: Path) -> None:
     """Removes a file, and what it was called."""
     path.unlink(missing_ok=True)
-    beside(path).unlink(missing_ok=True)
+    names_file_of(path).unlink(missing_ok=True)
 
 
 def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most_bytes: int) -> None:
@@ -221,3 +224,33 @@ def _files(place: Path) -> dict[Path, os.stat_result]:
             if _NAME.fullmatch(path.name):
                 found[path] = path.stat()
     return found
+
+
+# The columns of a table of a visitor's own, as the menus offer them.
+
+BY_ITSELF = "by its name or place"
+_READ = ("encoding", "separator", "header")
+_kept: LRUCache[tuple[object, ...], tuple[str, ...]] = LRUCache(200)
+
+
+def columns_on_offer(file: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the columns of an upload, or of a run's file, by its beginning; () where it is gone.
+
+    values: settings, of which those count that say how the file is read.
+    """
+    try:
+        path = Path(file) if Path(file).is_absolute() else path_of(file)
+    except ValueError:
+        return ()
+    key = (str(path), *(values.get(name, AUTO) for name in _READ))
+    if key not in _kept:
+        _kept[key] = columns_of(path, *key[1:])
+    return _kept[key]
+
+
+def column_menu(names: Sequence[str], now: str) -> dict[str, Any]:
+    """What a menu of these columns is drawn with; `now` stays on offer, also where no column has its name."""
+    return {
+        "options": ("", *dict.fromkeys(name for name in (*names, now) if name)),
+        "format_func": lambda name: name or BY_ITSELF,
+    }

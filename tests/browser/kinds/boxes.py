@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core.boards.chart import Chart, ChartPanel
-from viz_core.boards.sheet import CHART, Room
+from viz_core.boards.panel import CHART, Room
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.boards.panel import Framed, NumberRow, Panel
-from viz_core.boards.sheet import Drawing, Place, Room
+from viz_core.boards.panel import Drawing, Framed, NumberRow, Panel, Place, Room
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,25 +1,123 @@
-"""Knobs on our models: what each does, again by hand in PyTorch on the first layer."""
+"""Values of knobs that are typed, sides that cannot have a knob, and the order of words."""
 
 import copy
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from models import UntrainedModel, load_model
 from models.contrast import Side, contrast, knobs
 from models.contrast.knobs.formats import rounded
+from models.contrast.knobs.order import ordered
 from models.engine.trace import Trace
-from tests.models.interventions.conftest import Letters, letters
+from models.zoo.own_attention import OwnAttention
+from models.zoo.own_model import OwnModel
+from tests.models.interventions.conftest import Letters
+from tests.models.zoo.hub.families import TEXT, save
 
 Make = Callable[..., Letters]
-__all__ = ["letters"]
-TEXT = "abcabd"
+
+REFUSED = [
+    ("temperature", "nan", "temperature='nan' is no number from 0.01 to 100; try 2"),
+    ("temperature", "warm", "temperature='warm' is no number from 0.01 to 100"),
+    ("temperature", "0", "temperature='0' is no number from 0.01 to 100"),
+    ("scale", "half", "scale='half' is unknown; choose one of on, off"),
+    ("mask", "widow:3", "mask='widow' is unknown; choose one of none, causal"),
+    ("mask", "causal:3", "mask='causal:3' has an argument that 'causal' does not take; leave it out"),
+    ("positions", "waves", "positions='waves' is unknown; choose one of none, alibi"),
+    ("positions", "t5", "positions='t5' has weights that 'letters' never learnt, or does not fit its heads"),
+    ("heads", "3", "8 columns cannot be cut into n_heads=3 equal heads; try 2 or 4"),
+    ("heads", "1.5", "heads='1.5' is no whole number; try 1"),
+    ("heads", "inf", "heads='inf' is no number from 1 to 4096"),
+    ("format", "int4", "format='int4' is unknown; choose one of float32, bfloat16, float16, int8"),
+    (
+        "order",
+        "random",
+        "order='random' is unknown; choose as typed, reversed, sorted, or shuffled with a seed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), REFUSED)
+def test_a_value_that_does_not_fit_is_refused_in_a_sentence(
+    letters: Make, name: str, value: str, said: str
+) -> None:
+    with pytest.raises(ValueError, match="^" + said.replace(".", r"\.")):
+        knobs()[name].applied(Side(letters("decoder-only"), "abc"), value)
+
+
+def test_heads_with_learnt_numbers_cannot_be_cut_anew(letters: Make) -> None:
+    side = Side(letters("decoder-only", positions="t5"), "abc")
+    with pytest.raises(ValueError, match="learnt something for each of 2 heads, which cannot be cut anew"):
+        knobs()["heads"].applied(side, "4")
+
+
+def test_handed_in_patterns_have_no_knobs() -> None:
+    own = OwnAttention("mine", np.ones((1, 1, 2, 2), np.float32) / 2, ["a", "b"], None, "")
+    side = Side(OwnModel("mine", own, 1, 1, lambda at: None))
+    said = {name: knob.why_not(side) for name, knob in knobs().items()}
+    assert all(why and why[0] != " " and ";" in why for why in said.values())
+    with pytest.raises(ValueError, match="the scores of 'mine' are not known, only its patterns"):
+        knobs()["temperature"].applied(side, "2")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(["It", "was", "a", "B", "é"]), min_size=2, max_size=8), st.integers(0, 99))
+def test_words_change_places_and_none_is_lost(words: list[str], seed: int) -> None:
+    for value in ("reversed", "sorted", f"shuffled {seed}"):
+        order = ordered(words, value)
+        assert sorted(order) == list(range(len(words)))
+        assert order == ordered(words, value)
+    assert [words[at].casefold() for at in ordered(words, "sorted")] == sorted(w.casefold() for w in words)
+    assert ordered(words, "reversed") == [*range(len(words))][::-1]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Any:
+    return load_model("translator")
+
+
+@pytest.mark.parametrize("value", ["reversed", "sorted", "shuffled 3"])
+def test_each_word_is_compared_with_itself_wherever_it_stands(translator: Any, value: str) -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    side = Side(translator, text)
+    other = knobs()["order"].applied(side, value)
+    assert Counter(other.text.split()) == Counter(text.split()) and other.text != text
+    c = contrast(side, other)
+    found, words = c.aligned["encoder"], other.text.split()
+    assert all(found.same) and len(found) == 14
+    first, second = (found.a.index("the"), found.a.index("the", 2))
+    place = dict(found.pairs)
+    # "The" and "the" are one token: each stands with its own, by the words of the text
+    assert (place[first] < place[second]) == (words.index("The") < words.index("the"))
+    assert place[found.a.index("tired")] + 1 == place[found.a.index(".")]
+
+
+def test_words_without_vectors_of_their_own_keep_their_order() -> None:
+    side = Side(UntrainedModel.of(n_layers=1, n_heads=2, d_model=8), "the cat sat")
+    with pytest.raises(ValueError, match="'untrained' gives words vectors by their order in the text"):
+        knobs()["order"].applied(side, "reversed")
+
+
+def test_a_text_of_one_word_has_no_order(translator: Any) -> None:
+    why = knobs()["order"].why_not(Side(translator, "street"))
+    assert why == "the text 'street' has no two words to change places; give a longer one"
+
+
+ENGLISH = "abcabd"
 BIASED = ["none", "alibi", "t5", "transformer-xl", "rotary"]
 
 
-def turned(lm: Any, knob: str, value: str, text: str = TEXT) -> tuple[Trace, Trace]:
+def turned(lm: Any, knob: str, value: str, text: str = ENGLISH) -> tuple[Trace, Trace]:
     """The trace without and with a knob, of the same tokens."""
     side = Side(lm, text)
     reading = side.read()
@@ -34,10 +132,10 @@ def test_the_knobs_are_declared_in_the_order_of_a_menu() -> None:
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])
 def test_a_knob_at_the_models_own_value_changes_no_bit(letters: Make, kind: str) -> None:
     lm = letters(kind)
-    side = Side(lm, TEXT)
+    side = Side(lm, ENGLISH)
     for knob in knobs().values():
         assert knob.applied(side, knob.own(lm)) is side
-    plain, remade = side.trace(), lm.remade(lambda net: None).trace(TEXT)
+    plain, remade = side.trace(), lm.remade(lambda net: None).trace(ENGLISH)
     assert list(plain) == list(remade) and all(plain[at].equal(remade[at]) for at in plain)
 
 
@@ -45,12 +143,12 @@ def test_no_knob_changes_the_model_itself(letters: Make) -> None:
     lm = letters("decoder-only")
     before = copy.deepcopy(lm.model.state_dict())
     for name, knob in knobs().items():
-        if knob.why_not(Side(lm, TEXT)):
+        if knob.why_not(Side(lm, ENGLISH)):
             assert name == "order"  # letters are no words
             continue
         for value in knob.values(lm)[-2:]:
             if value != knob.own(lm):
-                contrast(Side(lm, TEXT), knob.applied(Side(lm, TEXT), value))
+                contrast(Side(lm, ENGLISH), knob.applied(Side(lm, ENGLISH), value))
                 assert lm.model.config.mask == "none" and lm.model.decoder.causal, name
     after = lm.model.state_dict()
     assert all(before[name].equal(after[name]) and before[name].dtype == after[name].dtype for name in before)
@@ -118,7 +216,7 @@ def test_another_scheme_takes_the_place_of_the_own(letters: Make) -> None:
     kept = {name: value for name, value in lm.model.state_dict().items() if "positions" not in name}
     made.model.load_state_dict(kept)
     _, after = turned(lm, "positions", "rotary")
-    assert after["logits"].equal(made.trace(TEXT)["logits"])
+    assert after["logits"].equal(made.trace(ENGLISH)["logits"])
 
 
 @pytest.mark.parametrize("n_heads", [1, 4, 8])
@@ -148,14 +246,14 @@ def test_the_whole_pass_is_in_the_format(letters: Make, positions: str, value: s
     _, after = turned(lm, "format", value)
     trace = Trace()
     net = copy.deepcopy(lm.model).to(getattr(torch, value))
-    net(lm.read(TEXT).inputs[0], trace=trace)
+    net(lm.read(ENGLISH).inputs[0], trace=trace)
     for at in trace:
         assert after[at].dtype == torch.float32 and after[at].equal(trace[at].float()), at
 
 
 def test_each_row_of_int8_is_whole_numbers_times_one_number(letters: Make) -> None:
     lm = letters("decoder-only", tied_embeddings=False)
-    made = knobs()["format"].applied(Side(lm, TEXT), "int8").model.model
+    made = knobs()["format"].applied(Side(lm, ENGLISH), "int8").model.model
     before, after = dict(lm.model.named_parameters()), dict(made.named_parameters())
     changed = {name for name in before if not before[name].equal(after[name])}
     matrices = ("q_proj", "k_proj", "v_proj", "out_proj", "linear_in", "linear_out")
@@ -170,13 +268,13 @@ def test_each_row_of_int8_is_whole_numbers_times_one_number(letters: Make) -> No
 
 def test_a_tied_output_layer_stays_tied_and_unrounded(letters: Make) -> None:
     lm = letters("decoder-only")
-    made = knobs()["format"].applied(Side(lm, TEXT), "int8").model.model
+    made = knobs()["format"].applied(Side(lm, ENGLISH), "int8").model.model
     assert made.embedding.weight is lm.model.embedding.weight and made.output is None
 
 
 def test_knobs_add_up_but_none_is_turned_twice(letters: Make) -> None:
     lm = letters("decoder-only")
-    side = knobs()["temperature"].applied(Side(lm, TEXT), "2")
+    side = knobs()["temperature"].applied(Side(lm, ENGLISH), "2")
     both = knobs()["mask"].applied(side, "causal+window:2")
     assert dict(both.knobs) == {"temperature": "2", "mask": "causal+window:2"} and both.reader is lm
     scores = side.trace()["decoder.0.self.scores"].tril().triu(-1)
@@ -189,3 +287,94 @@ def test_knobs_add_up_but_none_is_turned_twice(letters: Make) -> None:
     assert replace(side, edits=lines).trace()["decoder.0.self.pattern"][:, 3, 0].eq(1).all()
     with pytest.raises(ValueError, match="temperature=2 is set already; start from the side without"):
         knobs()["temperature"].applied(both, "4")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save("gpt2", tmp_path_factory.mktemp("gpt2"))
+
+
+@pytest.fixture(scope="module")
+def side(folder: Path) -> Side:
+    return Side(load_model(f"hf:{folder}"), TEXT)
+
+
+@pytest.mark.parametrize("value", ["bfloat16", "float16"])
+def test_a_format_is_that_of_the_library(folder: Path, side: Side, value: str) -> None:
+    dtype = getattr(torch, value)
+    own = transformers.GPT2LMHeadModel.from_pretrained(folder, attn_implementation="eager").to(dtype).eval()
+    found = knobs()["format"].applied(side, value)
+    reading = side.read()
+    with torch.no_grad():
+        made = own(reading.inputs[0], output_attentions=True, use_cache=False)
+    trace = found.trace(reading)
+    assert trace["logits"].dtype == torch.float32 and trace["logits"].equal(made.logits[0].float())
+    assert trace["decoder.1.self.pattern"].equal(made.attentions[1][0].float())
+    assert found.model.number_format == value and side.model.number_format == "float32"
+
+
+def test_rows_of_transposed_matrices_are_rounded_too(side: Side) -> None:
+    before, after = (
+        model.net.transformer.h[0].mlp.c_fc.weight
+        for model in (side.model, knobs()["format"].applied(side, "int8").model)
+    )
+    steps = before.abs().amax(dim=0) / 127  # [in, out]: a row of the usual layout is a column here
+    torch.testing.assert_close(after, (before / steps).round() * steps)
+    assert not after.equal(before)
+
+
+def test_scores_are_heated_and_unscaled_beside_the_mask(side: Side) -> None:
+    before = side.trace()
+    scores = before["decoder.0.self.scores"]
+    hot = knobs()["temperature"].applied(side, "4").trace()
+    torch.testing.assert_close(hot["decoder.0.self.pattern"], (scores / 4).softmax(dim=-1))
+    off = knobs()["scale"].applied(side, "off").trace()
+    wanted = (scores * side.model.attention("decoder.self").d_head ** 0.5).softmax(dim=-1)
+    torch.testing.assert_close(off["decoder.0.self.pattern"], wanted)
+    near = knobs()["mask"].applied(side, "window:2").trace()["decoder.1.self.pattern"]
+    assert near.triu(1).eq(0).all() and near.tril(-2).eq(0).all() and near.diagonal(-1, 1, 2).gt(0).all()
+
+
+def test_what_a_model_of_transformers_cannot_have_is_said(side: Side) -> None:
+    for name in ("positions", "heads"):
+        why = knobs()[name].why_not(side)
+        assert (
+            why.startswith(f"{name} can only be changed in models of our engine")
+            and "open one of ours" in why
+        )
+    with pytest.raises(ValueError, match=r"mask='none' would let .* look where it never looks"):
+        knobs()["mask"].applied(side, "none")
+    all_of_it = f"padding:{len(side.read().tokens['decoder'])}"
+    with pytest.raises(ValueError, match=f"mask='{all_of_it}' hides all keys from a query; choose one that"):
+        contrast(side, knobs()["mask"].applied(side, all_of_it))
+
+
+def test_order_is_compared_word_by_word(side: Side) -> None:
+    c = contrast(side, knobs()["order"].applied(side, "reversed"))
+    both = [(i, j) for i, j in c.aligned["decoder"].pairs if i is not None and j is not None]
+    assert len(both) > 10 and both != sorted(both, key=lambda pair: pair[1])
+
+
+def refusal(tmp_path: Path, family: str, knob: str) -> Any:
+    return knobs()[knob].why_not(Side(load_model(f"hf:{save(family, tmp_path)}"), TEXT))
+
+
+def test_scales_that_are_not_seen_and_scores_beside_sinks_are_left_alone(tmp_path: Path) -> None:
+    assert "are not scaled by 1/√d_head where that can be seen" in refusal(tmp_path / "t5", "t5", "scale")
+    assert "shifted beside its sinks" in refusal(tmp_path / "oss", "gpt-oss", "temperature")
+
+
+def test_a_cap_and_a_bias_stand_where_they_stood(tmp_path: Path) -> None:
+    capped = Side(load_model(f"hf:{save('gemma2', tmp_path / 'gemma2', query_pre_attn_scalar=8)}"), TEXT)
+    at, cap = "decoder.0.self", capped.model.attention("decoder.self").cap
+    assert cap == 0.5
+    off = knobs()["scale"].applied(capped, "off").trace()
+    q, k = capped.trace()[f"{at}.q"], capped.trace()[f"{at}.k"].repeat_interleave(2, dim=0)
+    scores = off[f"{at}.scores"]
+    wanted = (cap * torch.tanh(q @ k.mT / cap)).masked_fill(scores.isneginf(), -torch.inf)
+    torch.testing.assert_close(scores, wanted)
+    biased = Side(load_model(f"hf:{save('t5', tmp_path / 't5')}"), TEXT)
+    assert biased.model.attention("encoder.self").has_bias
+    for side, where in ((capped, at), (biased, "encoder.0.self")):
+        hot = knobs()["temperature"].applied(side, "0.5").trace()[f"{where}.pattern"]
+        torch.testing.assert_close(hot, (side.trace()[f"{where}.scores"] / 0.5).softmax(dim=-1))

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
 from models.data import learnt_tokenizer
-from models.data.byte_letters import BYTES
 from models.data.grammar_text import held_out
-from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
+from models.data.learnt_tokenizer import BYTES, MAX_VOCABULARY, LearntTokenizer
 from tests.limits import SetLimits
 
 SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]

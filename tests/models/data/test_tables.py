@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data.own_names import beside, own_name, with_name
-from models.data.parallel import read_pairs
-from models.data.sentiment.table import as_before, read_table
-from models.data.table_shape import SEPARATORS, columns_of
-from models.data.tables import How, Role, read_rows
+from models.data.tables import SEPARATORS, ColumnRole, TableFormat, columns_of, read_rows
+from models.data.tasks.sentence_pairs import read_pairs
+from models.data.tasks.sentiment import as_before, read_table
+from models.data.text_files import names_file_of, own_name, with_name
 
-ROLES = (Role("text_column", ("text",)), Role("label_column", ("label",)))
+ROLES = (ColumnRole("text_column", ("text",)), ColumnRole("label_column", ("label",)))
 WORDS = st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1, max_size=12)
 ROWS = st.lists(st.tuples(WORDS, st.sampled_from(["good", "bad"]), WORDS), min_size=12, max_size=20)
 
@@ -32,7 +31,7 @@ def test_a_dialect_that_is_written_is_read_again(separator: str, rows: list, fol
     writer = csv.writer(written, delimiter=SEPARATORS[separator], quoting=csv.QUOTE_ALL)
     writer.writerows([("text", "label", "id"), *rows])
     path = stored(folder, written.getvalue())
-    table = read_rows(path, How(), ROLES, needs="")
+    table = read_rows(path, TableFormat(), ROLES, needs="")
     meant = [[text.strip(), label] for text, label, _ in rows if text.strip()]
     assert [cells for _, cells in table.cells()] == meant
     assert (table.how.separator, table.columns, table.how.header) == (
@@ -40,7 +39,9 @@ def test_a_dialect_that_is_written_is_read_again(separator: str, rows: list, fol
         ("text", "label", "id"),
         "yes",
     )
-    again = read_rows(path, How.from_json(json.loads(json.dumps(table.how.to_json()))), ROLES, needs="")
+    again = read_rows(
+        path, TableFormat.from_json(json.loads(json.dumps(table.how.to_json()))), ROLES, needs=""
+    )
     assert [cells for _, cells in again.cells()] == meant
 
 
@@ -57,10 +58,10 @@ def test_columns_are_chosen_by_name_and_a_wrong_one_lists_them(tmp_path: Path):
     lines = [f"{i};{text};{label}" for i, (text, label) in enumerate(REVIEWS)]
     path = stored(tmp_path, "\n".join(["No.;Utterance;Intent", *lines]))
     assert columns_of(path) == ("No.", "Utterance", "Intent")
-    table = read_table(path, How(columns=("utterance", "Intent")))
+    table = read_table(path, TableFormat(columns=("utterance", "Intent")))
     assert {(text, table.classes[at]) for text, at in (*table.training, *table.held_out)} == set(REVIEWS)
     assert dict(table.source.chosen) == {"text_column": "Utterance", "label_column": "Intent"}
-    assert read_table(path, How(columns=("column 2", "3"))) == table
+    assert read_table(path, TableFormat(columns=("column 2", "3"))) == table
     for columns, sentence in {
         (
             "Utterance",
@@ -73,7 +74,7 @@ def test_columns_are_chosen_by_name_and_a_wrong_one_lists_them(tmp_path: Path):
         ("Intent", "Intent"): "text_column and label_column are both 'Intent'; choose two different columns",
     }.items():
         with pytest.raises(ValueError) as refused:
-            read_table(path, How(columns=columns))
+            read_table(path, TableFormat(columns=columns))
         assert str(refused.value).startswith(sentence)
 
 
@@ -83,7 +84,7 @@ def test_a_line_of_names_is_told_from_the_first_row(tmp_path: Path):
         table = read_table(stored(tmp_path, head + rows))
         assert (table.source.how.header == "yes", table.classes) == (named, ("bad", "good"))
         assert len(table.training) + len(table.held_out) == 40 + (head != "" and not named)
-    forced = read_table(stored(tmp_path, rows), How(header="yes"))
+    forced = read_table(stored(tmp_path, rows), TableFormat(header="yes"))
     assert forced.source.columns == (REVIEWS[0][0], REVIEWS[0][1]) and forced.source.rows == 39
 
 
@@ -103,7 +104,7 @@ def test_pairs_are_read_by_the_names_of_their_columns(tmp_path: Path):
     rows = [(f"Straße {i}", f"rue {i}", str(i)) for i in range(30)]
     text = "\n".join(";".join(row) for row in [("de", "fr", "id"), *rows, ("", "rue", "1"), rows[0]])
     path = stored(tmp_path, text, "cp1252")
-    table, source = read_pairs(path, How(columns=("fr", "de")))
+    table, source = read_pairs(path, TableFormat(columns=("fr", "de")))
     assert {*table.training, *table.held_out} == {(french, german) for german, french, _ in rows}
     assert source.left_out == {"with a missing cell": 1, "that come twice": 1}
     assert source.encoding.codec == "cp1252"
@@ -115,7 +116,7 @@ def test_runs_from_before_read_their_file_as_they_did(tmp_path: Path):
         tmp_path,
         "\n".join(["utterance,intent", *(f"number {i},{'good' if i % 2 else 'bad'}" for i in range(40))]),
     )
-    assert as_before(path) == How(
+    assert as_before(path) == TableFormat(
         separator="comma", header="no", columns=("column 1", "column 2"), quotes="yes"
     )
     table = read_table(path, as_before(path))
@@ -128,10 +129,10 @@ def test_a_file_is_called_what_its_owner_called_it(tmp_path: Path):
     path.write_text("one column only")
     assert own_name(path) == path.name
     for name in ("a.csv", "../../etc/b.csv", "a.csv", "<b>\x00x.csv" + "y" * 300):
-        beside(path).write_bytes(with_name(path, name))
-    names = json.loads(beside(path).read_text())
+        names_file_of(path).write_bytes(with_name(path, name))
+    names = json.loads(names_file_of(path).read_text())
     assert names[1:] == ["a.csv", "b.csv"] and names[0].startswith("<b>x.csvyy") and len(names[0]) == 120
     with pytest.raises(ValueError, match=r"'<b>x\.csvy"):
         read_table(path)
-    beside(path).write_text("[[[[")
+    names_file_of(path).write_text("[[[[")
     assert own_name(path) == path.name

@@ -1,15 +1,23 @@
 """Layers and stacks: against torch.nn's own, with the same weights."""
 
+import re
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from models import ModelConfig
-from models.engine import masks
+from models import ModelConfig, Trace, Transformer
+from models.config import POSITION_SCHEMES
+from models.engine import masks, normalizers, sparse
 from models.engine.attention import MultiHeadAttention
-from models.engine.layers import FeedForward, Layer, Stack
+from models.engine.layers import FeedForward, Layer, SegmentMemory, Stack, in_segments
+from models.engine.long_text import LongTrace
+from models.zoo.engine_model import UntrainedModel
+from tests.models.engine.plain import plain_logits, plain_weights
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
 TOKENS = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0], [5, 3, 0, 0, 0]])
@@ -145,3 +153,337 @@ def test_feed_forward_is_two_linear_maps_around_the_activation(activation: str, 
     x = random(2, 3, 16, dtype=torch.float64)
     expected = nn.Sequential(ours.linear_in, theirs, ours.linear_out)(x)
     torch.testing.assert_close(ours(x), expected, rtol=0, atol=1e-12)
+
+
+# Segment recurrence: the numbers of the memory mask, the gradients of Dai et al. 2019, 3.2.
+
+Make = Callable[..., Transformer]
+TOKENSSegments = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5]])
+SEGMENT, MEMORY = 4, 3
+
+
+def decoder(make: Make, mask: str = "none", argument: str = "", **fields: object) -> Transformer:
+    fields = {"max_len": 20, "pad_id": None, "positions": "transformer-xl", **fields}
+    return make("decoder-only", mask=mask, mask_argument=argument, **fields)
+
+
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize(("segment", "memory"), [(3, 3), (4, 2), (2, 5), (5, 0), (20, 4)])
+def test_segments_are_one_pass_under_the_memory_mask(
+    make: Make, positions: str, norm: str, segment: int, memory: int
+):
+    model = decoder(make, "memory", f"{segment}.{memory}", positions=positions, norm=norm)
+    found = in_segments(model, TOKENSSegments, segment, memory)
+    torch.testing.assert_close(found, model(TOKENSSegments), rtol=0, atol=1e-12)
+
+
+def test_padding_in_the_memory_is_not_seen(make: Make):
+    model = decoder(make, "memory", f"{SEGMENT}.{MEMORY}", pad_id=0)
+    tokens = TOKENSSegments.clone()
+    tokens[0, 3] = tokens[1, 5] = 0
+    torch.testing.assert_close(in_segments(model, tokens, SEGMENT, MEMORY), model(tokens), rtol=0, atol=1e-12)
+
+
+def test_no_gradient_flows_into_earlier_segments(make: Make):
+    """The last segment's loss moves the embeddings of its own tokens; under the mask, of earlier ones too."""
+    model = decoder(make, "memory", f"{SEGMENT}.{MEMORY}", tied_embeddings=False)
+    tokens = torch.arange(12)[None] % 10  # the last segment reads 8 9 0 1, the memory before it 5 6 7
+    in_segments(model, tokens, SEGMENT, MEMORY)[:, 8:].square().sum().backward()
+    moved = model.embedding.weight.grad.abs().sum(dim=1) > 0
+    assert moved.nonzero().flatten().tolist() == [0, 1, 8, 9]
+    model.zero_grad()
+    model(tokens)[:, 8:].square().sum().backward()
+    moved = model.embedding.weight.grad.abs().sum(dim=1) > 0
+    assert moved.nonzero().flatten().tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("recompute", [False, True])
+def test_gradients_are_those_of_the_formula_written_out(make: Make, norm: str, recompute: bool):
+    model = decoder(make, norm=norm)
+    model.recompute = recompute
+    model.train()
+    loss_of(in_segments(model, TOKENSSegments, SEGMENT, MEMORY)).backward()
+    found = {name: weight.grad.clone() for name, weight in model.named_parameters()}
+    model.zero_grad()
+    loss_of(by_hand(model, TOKENSSegments)).backward()
+    for name, weight in model.named_parameters():
+        torch.testing.assert_close(found[name], weight.grad, rtol=0, atol=1e-12, msg=name)
+    model.zero_grad()
+    masked = decoder(make, "memory", f"{SEGMENT}.{MEMORY}", norm=norm)
+    masked.load_state_dict(model.state_dict())
+    loss_of(masked(TOKENSSegments)).backward()
+    assert (found["embedding.weight"] - masked.embedding.weight.grad).abs().max() > 1e-4
+
+
+def loss_of(logits: Tensor) -> Tensor:
+    return cross_entropy(logits[:, :-1].flatten(0, 1), TOKENSSegments[:, 1:].flatten())
+
+
+def by_hand(model: Transformer, tokens: Tensor) -> Tensor:
+    """The paper's loop: h = [SG(memory), segment] makes keys and values, the segment alone makes queries; the
+    score of query i and key j is (q + u) . k + (q + v) . W_R r(i - j).
+    """
+    stack = model.decoder
+    memories: list[Tensor | None] = [None] * len(stack.layers)
+    logits = []
+    for part in tokens.split(SEGMENT, dim=1):
+        x = model.embedding(part) * model.config.d_model**0.5
+        for i, layer in enumerate(stack.layers):
+            wide = x if memories[i] is None else torch.cat([memories[i].detach(), x], dim=1)
+            memories[i] = wide[:, -MEMORY:]
+            pre = layer.pre_norm
+            seen = layer.self_norm(wide) if pre else wide
+            x = x + attended(layer.self_attention, stack.positions, i, seen[:, -x.shape[1] :], seen)
+            x = x if pre else layer.self_norm(x)
+            x = x + layer.feed_forward(layer.ff_norm(x) if pre else x)
+            x = x if pre else layer.ff_norm(x)
+        logits.append(model.unembed(stack.norm(x)))
+    return torch.cat(logits, dim=1)
+
+
+def attended(attention, scheme, layer: int, own: Tensor, seen: Tensor) -> Tensor:
+    n, m = own.shape[1], seen.shape[1]
+    of_heads = [
+        side.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
+        for side in (attention.q_proj(own), attention.k_proj(seen), attention.v_proj(seen))
+    ]
+    q, k, v = of_heads
+    d_model = own.shape[2]
+    rate = 10_000.0 ** (-torch.arange(0, d_model, 2, dtype=own.dtype) / d_model)
+    rows = []
+    for i in range(n):
+        last = m - n + i
+        angle = (last - torch.arange(last + 1, dtype=own.dtype))[:, None] * rate
+        wave = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+        r = scheme.r_proj[layer](wave).unflatten(-1, (attention.n_heads, -1)).transpose(0, 1)
+        query = q[:, :, i : i + 1]
+        scores = (query + scheme.u) @ k[:, :, : last + 1].mT + (query + scheme.v) @ r.mT
+        rows.append((scores * attention.scale).softmax(dim=-1) @ v[:, :, : last + 1])
+    return attention.out_proj(torch.cat(rows, dim=2).transpose(1, 2).flatten(2))
+
+
+def test_a_memory_keeps_as_much_as_it_may(make: Make):
+    model, past = decoder(make), SegmentMemory(2, MEMORY)
+    for at, part in enumerate(TOKENSSegments.split(SEGMENT, dim=1)):
+        model.read_segment(part, past)
+        assert past.n_read == SEGMENT * (at + 1)
+        assert past.tokens.tolist() == TOKENSSegments[:, : past.n_read][:, -MEMORY:].tolist()
+        assert past.before(0, torch.zeros(2, 0, model.config.d_model, dtype=torch.double)).shape[1] == MEMORY
+
+
+def test_what_cannot_be_read_in_segments_is_said(make: Make):
+    with pytest.raises(ValueError, match="length=-1 positions cannot be kept; give 0, for none, or more"):
+        SegmentMemory(2, -1)
+    with pytest.raises(ValueError, match="segment=0 tokens cannot be read; give 1 or more"):
+        in_segments(decoder(make), TOKENSSegments, 0, 3)
+    sentence = (
+        "kind='decoder-only' with mask='window' cannot read segment by segment; "
+        "take a decoder-only model whose mask is 'none' or 'memory'"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        in_segments(decoder(make, "window", "3"), TOKENSSegments, 3, 3)
+    with pytest.raises(ValueError, match="24 tokens do not fit max_len=20"):
+        in_segments(decoder(make), torch.cat([TOKENSSegments, TOKENSSegments], dim=1), 12, 3)
+
+
+# What BERT has and the paper's transformer has not: token types, embedding norm, output transform.
+
+KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+NORMS = ["pre", "post", "none"]
+SOURCE, TARGET = [3, 1, 4, 10, 5, 9, 0, 0], [2, 6, 5, 3, 0]
+
+
+def inputs(kind: str) -> list[torch.Tensor]:
+    return [torch.tensor([each]) for each in (SOURCE, TARGET)[: 1 + (kind == "encoder-decoder")]]
+
+
+@pytest.mark.parametrize(("kind", "norm"), list(product(KINDS, NORMS)))
+@pytest.mark.parametrize("bias", [True, False])
+def test_an_embedding_norm_and_an_output_transform_equal_plain_loops(
+    make: Make, kind: str, norm: str, bias: bool
+):
+    fields = {"embedding_norm": True, "output_transform": True, "tied_embeddings": False, "norm_eps": 0.02}
+    model = make(kind, norm=norm, bias=bias, activation="gelu", **fields)
+    target = TARGET if kind == "encoder-decoder" else None
+    expected = torch.tensor(plain_logits(model, SOURCE, target), dtype=torch.float64)
+    torch.testing.assert_close(model(*inputs(model.config.kind))[0], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("embedding_norm", [True, False])
+def test_token_types_equal_plain_loops_and_are_all_the_first_where_they_are_left_out(
+    make: Make, embedding_norm: bool
+):
+    model = make("encoder-only", token_types=3, embedding_norm=embedding_norm, positions="learned")
+    types = [0, 0, 2, 1, 1, 2, 0, 0]
+    expected = torch.tensor(plain_logits(model, SOURCE, types=types), dtype=torch.float64)
+    found = model(*inputs(model.config.kind), types=torch.tensor([types]))
+    torch.testing.assert_close(found[0], expected, rtol=0, atol=1e-10)
+    first = torch.tensor(plain_logits(model, SOURCE), dtype=torch.float64)
+    torch.testing.assert_close(model(*inputs(model.config.kind))[0], first, rtol=0, atol=1e-10)
+    assert (first - expected).abs().max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_types", "types", "sentence"),
+    [
+        (
+            "encoder-only", 2, [0, 1],
+            "types of shape [1, 2] do not fit tokens of shape [1, 8]; give one type for each token",
+        ),
+        *[
+            ("encoder-only", 2, [0] * 7 + [at], f"type {at} is none of the types 0 to 1; give one of them")
+            for at in (2, -1)
+        ],
+        *[
+            (kind, None, [0] * 8, "types given, but token_types=None tells no tokens apart; leave types out")
+            for kind in KINDS
+        ],
+    ],
+)  # fmt: skip
+def test_types_that_there_are_not_are_refused(
+    make: Make, kind: str, n_types: int | None, types: list[int], sentence: str
+):
+    model = make(kind, token_types=n_types)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        model(*inputs(model.config.kind), types=torch.tensor([types]))
+
+
+def test_a_model_of_the_defaults_has_no_weights_of_what_it_does_without(make: Make):
+    names = {name for kind in KINDS for name in make(kind).state_dict()}
+    assert not [name for name in names if any(part in name for part in ("types", "embedding_norm", "transf"))]
+
+
+# Normalizers that may look at nothing: against plain loops, with gradients, masks, caches and long texts.
+
+OTHERS = ["softmax-plus-one", "sigmoid"]
+SOURCENormalizers, TARGETNormalizers = (
+    torch.tensor([[3, 1, 4, 0], [5, 9, 2, 6]]),
+    torch.tensor([[1, 2, 0, 5, 6], [7, 8, 9, 1, 2]]),
+)
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("how", ["softmax", *OTHERS])
+def test_weights_and_their_gradients_are_those_of_the_formula(how: str) -> None:
+    """Large scores, hidden keys and a row with all hidden included; gradients by differences."""
+    scores, open_ = 9 * drawn(1, 2, 3, 4), drawn(1, 1, 3, 4, seed=1) > -0.3
+    open_[0, 0, 1] = False
+    masked = scores.masked_fill(~open_, -torch.inf)
+    found = normalizers.weights(how, masked, open_)
+    expected = [
+        [plain_weights(how, row, may) for row, may in zip(head, open_[0, 0].tolist(), strict=True)]
+        for head in scores[0].tolist()
+    ]
+    torch.testing.assert_close(found[0], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert (found[0, :, 1] == 0).all()
+
+    def of(x: Tensor) -> Tensor:
+        return normalizers.weights(how, x.masked_fill(~open_, -torch.inf), open_)
+
+    assert torch.autograd.gradcheck(of, drawn(1, 2, 3, 4, seed=2).requires_grad_())
+
+
+def test_where_all_scores_are_low_nothing_is_looked_at() -> None:
+    low = torch.full((1, 1, 1, 5), -30.0)
+    sums = {how: float(normalizers.weights(how, low, None).sum()) for how in ("softmax", *OTHERS)}
+    assert sums["softmax"] == pytest.approx(1)
+    assert max(sums["sigmoid"], sums["softmax-plus-one"]) < 1e-11
+
+
+@pytest.mark.parametrize("how", OTHERS)
+@pytest.mark.parametrize("positions", ["rotary", "alibi"])
+def test_both_paths_agree_and_so_do_their_gradients(make: Make, how: str, positions: str) -> None:
+    model = make("decoder-only", normalizer=how, positions=positions)
+    found = []
+    for trace in (None, Trace()):
+        logits = model(torch.tensor([[3, 1, 0, 4, 5]]), trace=trace)
+        found.append([logits, *torch.autograd.grad(logits.square().sum(), model.parameters())])
+    torch.testing.assert_close(*found, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("how", OTHERS)
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
+def test_caches_give_the_logits_of_the_whole(make: Make, how: str, kind: str) -> None:
+    """Padding included: a sigmoid counts the keys that are open, not those that are there."""
+    model = make(kind, normalizer=how)
+    given = (model.encode(SOURCENormalizers), SOURCENormalizers) if kind == "encoder-decoder" else ()
+    cache = model.new_cache()
+    in_parts = [model.decode(new, *given, cache=cache) for new in TARGETNormalizers.split([1, 3, 1], dim=1)]
+    torch.testing.assert_close(
+        torch.cat(in_parts, dim=1), model.decode(TARGETNormalizers, *given), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_padding_changes_no_real_token(make: Make, how: str) -> None:
+    model = make("encoder-only", normalizer=how)
+    alone, padded = model(torch.tensor([[3, 1, 4]])), model(torch.tensor([[3, 1, 4, 0, 0]]))
+    torch.testing.assert_close(padded[:, :3], alone, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_an_edit_of_scores_decides_anew_which_keys_are_counted(make: Make, how: str) -> None:
+    """Hiding the last key of an encoder is what a mask that hides it is."""
+    model, ids = make("encoder-only", normalizer=how, n_layers=1), torch.tensor([[3, 1, 4]])
+    hidden = torch.tensor([False, False, True])
+    edited, masked = (
+        Trace(edit=lambda at, x: x.masked_fill(hidden, -torch.inf) if "scores" in at else x),
+        Trace(),
+    )
+    model(ids, trace=edited)
+    model(ids, mask=~hidden[None, None, None], trace=masked)
+    torch.testing.assert_close(edited["logits"], masked["logits"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_sparse_masks_are_computed_whole(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks know the softmax alone."""
+    monkeypatch.setattr(sparse, "LEAST", 8)
+    config = ModelConfig(
+        kind="decoder-only", n_layers=1, n_heads=2, d_model=8, vocab_size=9, max_len=64, pad_id=None,
+        mask="causal+window", mask_argument="3", normalizer=how,
+    )  # fmt: skip
+    model, ids = Transformer(config, seed=0).eval(), torch.arange(64)[None] % 9
+    torch.testing.assert_close(model(ids), model(ids, trace=Trace()), rtol=1e-4, atol=1e-4)
+
+
+def test_long_texts_know_the_softmax_plus_one_and_refuse_the_sigmoid() -> None:
+    sizes = {
+        "kind": "decoder-only",
+        "n_layers": 2,
+        "n_heads": 2,
+        "d_model": 8,
+        "vocab_size": 50,
+        "max_len": 90,
+    }
+    ids = torch.randint(1, 50, (1, 90), generator=torch.Generator().manual_seed(2))
+    model, whole, long = (
+        Transformer(ModelConfig(**sizes, normalizer=OTHERS[0]), seed=1).eval(),
+        Trace(),
+        LongTrace(),
+    )
+    with torch.no_grad():
+        torch.testing.assert_close(model(ids, trace=long), model(ids, trace=whole), atol=1e-4, rtol=1e-4)
+    for address, of in long.heads.items():
+        expected = whole[f"{address}.pattern"][1]
+        torch.testing.assert_close(of.whole(1, size=90).cells, expected, atol=1e-6, rtol=0)
+    sigmoid = Transformer(ModelConfig(**sizes, normalizer="sigmoid"), seed=1)
+    sentence = (
+        "normalizer='sigmoid' has no softmax, and the patterns of long texts are made by one; give a shorter "
+        "text, or a model with another normalizer"
+    )
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        sigmoid(ids, trace=LongTrace())
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_models_say_that_rows_need_not_sum_to_1(how: str) -> None:
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 8, "vocab_size": 9, "max_len": 9}
+    lm = UntrainedModel(ModelConfig(kind="encoder-only", **sizes, normalizer=how))
+    assert lm.note == normalizers.NOTES[how]
+    assert UntrainedModel(ModelConfig(kind="encoder-only", **sizes)).note == ""

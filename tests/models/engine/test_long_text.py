@@ -9,9 +9,7 @@ from torch import Tensor
 from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
 from models.engine import long_text, masks
-from models.engine.long_cells import Picture
-from models.engine.long_text import LongHeads
-from models.engine.long_trace import LongTrace
+from models.engine.long_text import LongHeads, LongTrace, Picture
 
 N = 300
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from models import load_model
 from models.findings import findings
 from models.findings.copy_suppression import alone, effects, suppressed
-from models.findings.texts import longest
+from models.findings.sources import longest
 from models.zoo.model import Model
 from tests.models.zoo.hub.families import save
 

@@ -7,7 +7,7 @@ import torch
 
 from models import load_model
 from models.findings import findings
-from models.findings.blanking import probabilities
+from models.findings.attribution import probabilities
 from models.findings.explanation import MOST_APART, asked_row, divergence, permuted, permuting
 
 FINDING = findings()["explanation"]

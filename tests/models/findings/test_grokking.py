@@ -11,7 +11,7 @@ from models.data.tasks import generator_of
 from models.data.tasks.modular_addition import powers
 from models.findings import findings
 from models.findings.grokking import strongest
-from models.zoo.cards import SHIPPED
+from models.zoo.folders import SHIPPED
 
 OUTCOME = findings()["grokking"].measured(None)
 NUMBERS = [number.value for number in OUTCOME.numbers]

@@ -10,8 +10,8 @@ from models import load_model
 from models.data.tasks import generator_of
 from models.findings import findings
 from models.findings.induction import ONE, TWO, above_since, early_loss, looks_back
-from models.findings.shipped_runs import run_of
-from models.zoo.cards import SHIPPED
+from models.findings.sources import run_of
+from models.zoo.folders import SHIPPED
 
 OUTCOME = findings()["induction"].measured(None)
 

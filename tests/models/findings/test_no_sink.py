@@ -9,8 +9,8 @@ from models import load_model
 from models.data.tasks import generator_of
 from models.findings import findings
 from models.findings.no_sink import NAMES, on_first, split
-from models.findings.shipped_runs import run_of
-from models.zoo.cards import SHIPPED
+from models.findings.sources import run_of
+from models.zoo.folders import SHIPPED
 
 TEXTS = 12
 OUTCOME = findings()["no-sink"].measured(None, texts=TEXTS)

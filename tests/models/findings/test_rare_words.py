@@ -9,7 +9,7 @@ import torch
 from models import load_model
 from models.findings import findings
 from models.findings.rare_words import Hits, _outcome, look
-from models.findings.texts import sentences
+from models.findings.sources import sentences
 
 FINDING = findings()["rare-words"]
 

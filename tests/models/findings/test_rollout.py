@@ -11,9 +11,8 @@ import torch
 from models import load_model
 from models.data.tasks import Reading
 from models.findings import findings
-from models.findings.blanking import effects, probabilities, unknown_id
-from models.findings.flow import flowing
-from models.findings.rollout import TABLE_1, normed, rated, rolled
+from models.findings.attribution import effects, probabilities, unknown_id
+from models.findings.rollout import TABLE_1, flowing, normed, rated, rolled
 from viz_core import attention_flow, rollout
 
 FINDING = findings()["rollout"]

@@ -9,7 +9,7 @@ import torch
 from models import load_model
 from models.findings import findings
 from models.findings.sinks import equal_share, hiding, on_first, perplexity, window
-from models.findings.texts import longest
+from models.findings.sources import longest
 
 FINDING = findings()["sinks"]
 

@@ -9,7 +9,7 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from models import load_model
-from models.data.grammar.syntax import RELATIONS, dependencies
+from models.data.grammar.annotations import RELATIONS, dependencies
 from models.findings import findings
 from models.findings.syntax_heads import by_word, parsed, places_of
 from tests.models.zoo.hub.families import save

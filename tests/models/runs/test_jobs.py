@@ -13,7 +13,7 @@ import pytest
 
 from models.data.tasks import make_task
 from models.files import FileError
-from models.runs import jobs, local, slots
+from models.runs import backends, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.jobs import JobRefused, Visitor
 from models.runs.owners import MACHINE, Ownership, owned
@@ -36,7 +36,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
     """The processes that would be started: the run's id and the parent it watches."""
     found: Starts = []
-    monkeypatch.setattr(local, "_start", lambda folder, parent: found.append((folder.name, parent)))
+    monkeypatch.setattr(backends, "_start", lambda folder, parent: found.append((folder.name, parent)))
     return found
 
 
@@ -52,7 +52,7 @@ def ended(root: Path, starts: Starts, config: RunConfig) -> Callable[..., str]:
 
     def make(state: str, step: int = 20, **more: object) -> str:
         run_id = jobs.submit(config, name="Backwards", by=MACHINE)
-        slots.leave(root, run_id)
+        queue.leave(root, run_id)
         write_status(root / run_id, Status(state=state, step=step, steps=50, seconds=3.0, **more))
         return run_id
 
@@ -68,7 +68,7 @@ def test_submit_writes_the_folder_queues_it_and_starts_its_process(
     found = jobs.status(run_id)
     assert (found.state, found.step, found.steps) == ("queued", 0, 50)
     assert owned(root / run_id) == Ownership(owner="a1", minutes=30)
-    assert [ticket.run_id for ticket in slots.waiting(root)] == [run_id]
+    assert [ticket.run_id for ticket in queue.waiting(root)] == [run_id]
     assert starts == [(run_id, this_process())]
 
 
@@ -100,14 +100,14 @@ def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: Run
 def test_a_process_that_cannot_start_fails_the_run(
     root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "WORKER", [str(root / "no python")])
+    monkeypatch.setattr(backends, "WORKER", [str(root / "no python")])
     with pytest.raises(OSError, match="No such file"):
         jobs.submit(config, by=MACHINE)
     (run_id,) = [path.parent.name for path in root.glob("*/config.json")]
     found = jobs.status(run_id)
     assert found.state == "failed"
     assert found.sentence.startswith("no process could start: ")
-    assert slots.waiting(root) == []
+    assert queue.waiting(root) == []
 
 
 def test_resume_goes_on_where_it_was(root: Path, starts: Starts, ended: Callable[..., str]) -> None:
@@ -239,8 +239,8 @@ def test_a_folder_that_keeps_no_runs_says_so(
 def test_whoever_waits_too_long_for_the_others_is_told(
     root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with slots.submitting(root):
-        monkeypatch.setattr(slots, "PATIENCE_SECONDS", 0.01)
+    with queue.submitting(root):
+        monkeypatch.setattr(queue, "PATIENCE_SECONDS", 0.01)
         with pytest.raises(JobRefused, match="other runs are being started just now; try again in a moment"):
             jobs.submit(config, by=MACHINE)
 
@@ -277,7 +277,7 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
 
 def test_looking_at_jobs_needs_no_torch() -> None:
     code = "import sys, models.runs.jobs; print('torch' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=local.ROOT)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=backends.ROOT)
     assert found.stdout == "False\n"
 
 

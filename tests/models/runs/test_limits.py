@@ -11,7 +11,7 @@ import pytest
 
 from models.byte_units import readable
 from models.data.tasks import make_task
-from models.runs import limits, slots
+from models.runs import limits, queue
 from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
 from models.runs.processes import this_process
@@ -39,7 +39,7 @@ def test_eight_may_wait(tmp_path: Path) -> None:
     for index in range(8):
         limits.check_queue(tmp_path)
         run(tmp_path, f"run-{index}", "queued")
-        slots.enter(tmp_path, f"run-{index}", "cpu")
+        queue.enter(tmp_path, f"run-{index}", "cpu")
     with pytest.raises(JobRefused, match="8 runs wait already, and at most 8 may; stop one, or wait"):
         limits.check_queue(tmp_path)
 

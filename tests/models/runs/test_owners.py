@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
-from models.runs import jobs, local, slots
+from models.runs import backends, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.folder import create_run
 from models.runs.jobs import JobRefused, NotAllowed, Visitor
@@ -33,7 +33,7 @@ ACTS: dict[str, Callable[[str, Visitor], object]] = {
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The runs' folder of this test alone; no process is started."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    monkeypatch.setattr(local, "_start", lambda folder, parent: None)
+    monkeypatch.setattr(backends, "_start", lambda folder, parent: None)
     return tmp_path
 
 
@@ -45,7 +45,7 @@ def config(**training: object) -> RunConfig:
 def ended(root: Path, by: Visitor, state: str = "paused") -> str:
     """A run of this visitor that has come to step 20, with a checkpoint."""
     run_id = jobs.submit(config(), name="Hers", by=by)
-    slots.leave(root, run_id)
+    queue.leave(root, run_id)
     write_status(root / run_id, Status(state=state, step=20, steps=50))
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(20, {}, {}))
     return run_id
@@ -133,7 +133,7 @@ def test_a_visitors_run_has_so_many_steps_and_minutes(root: Path, set_limits: Se
         jobs.submit(config(), by=ANNA)
     run_id = jobs.submit(config(steps=40), by=ANNA)
     assert owned(root / run_id) == Ownership(owner=ANNA.id, minutes=7)
-    slots.leave(root, run_id)
+    queue.leave(root, run_id)
     write_status(root / run_id, Status(state="paused", step=20, steps=40))
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(20, {}, {}))
     with pytest.raises(JobRefused, match="steps=10,000,000, and a visitor's run has at most 40"):

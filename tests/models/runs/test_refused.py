@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.runs import further, jobs, limits, local
+from models.runs import backends, continuation, jobs, limits
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.jobs import JobRefused
 from models.runs.owners import MACHINE
@@ -49,7 +49,7 @@ def test_a_refusal_in_the_last_moment_leaves_no_folder(
         raise JobRefused("8 runs wait already")
 
     with monkeypatch.context() as patch:
-        patch.setattr(local.LocalBackend, "submit", refused)
+        patch.setattr(backends.LocalBackend, "submit", refused)
         with pytest.raises(JobRefused, match="8 runs wait already"):
             jobs.submit(config, by=MACHINE)
         with pytest.raises(JobRefused, match="8 runs wait already"):
@@ -58,7 +58,7 @@ def test_a_refusal_in_the_last_moment_leaves_no_folder(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(further.shutil, "copyfile", full)
+    monkeypatch.setattr(continuation.shutil, "copyfile", full)
     with pytest.raises(OSError, match="No space left"):
         jobs.extend(run_id, 100, by=MACHINE)
     with pytest.raises(ValueError, match="is no name for a run"):

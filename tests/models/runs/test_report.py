@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from models.runs.report import table
-from models.scores.classes import class_scores, confusion
+from models.scores.report import class_scores, confusion
 
 NAMES = ["gut", "mittel", "schlecht"]
 

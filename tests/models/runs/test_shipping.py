@@ -14,7 +14,7 @@ from models.runs import shipping
 from models.runs.folder import RunFolder
 from models.runs.recipes import RECIPES
 from models.training.config import TrainingConfig
-from models.zoo.cards import CARD, SHIPPED, read_card
+from models.zoo.folders import CARD, SHIPPED, read_card
 from models.zoo.suite import SCHEMES
 from viz_core.measures import induction_score
 

@@ -2,16 +2,29 @@
 
 import json
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
+import sacrebleu
 import torch
+from scipy.stats import bootstrap
+from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 from torch.nn.functional import cross_entropy
 
 from models.data.tasks import IGNORED, Task, make_task
 from models.engine.transformer import Transformer
-from models.scores.examples import keys, pieces
-from models.scores.report import report
+from models.scores.report import (
+    class_scores,
+    confusion,
+    corpus_scores,
+    keys,
+    macro_f1,
+    macro_f1_interval,
+    pieces,
+    report,
+    sentence_chrf,
+)
 from models.training.config import run_config
 
 SIZES = {"n_layers": 1, "n_heads": 1, "d_model": 16}
@@ -121,3 +134,93 @@ def test_a_test_of_endless_examples_has_none_that_a_validation_reads() -> None:
     entry = scores(found, "held out")["exact match"]
     assert (entry["right"], entry["low"]) == (0, 0.0) and entry["method"].startswith("Wilson")
     assert found["parts"]["held out"]["wrong"][0]["text"].endswith("=")
+
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.integers(4, size=300)
+ANSWERS = np.where(RNG.random(300) < 0.6, TRUTH, RNG.integers(4, size=300))
+
+
+def test_precision_recall_and_f1_are_those_of_scikit_learn() -> None:
+    matrix = confusion(TRUTH.tolist(), ANSWERS.tolist(), 4)
+    assert matrix.tolist() == confusion_matrix(TRUTH, ANSWERS).tolist()
+    precision, recall, f1, support = precision_recall_fscore_support(TRUTH, ANSWERS)
+    found = class_scores(matrix)
+    assert [each.precision for each in found] == pytest.approx(precision.tolist())
+    assert [each.recall for each in found] == pytest.approx(recall.tolist())
+    assert [each.f1 for each in found] == pytest.approx(f1.tolist())
+    assert [each.n for each in found] == support.tolist()
+    assert float(macro_f1(matrix)) == pytest.approx(f1_score(TRUTH, ANSWERS, average="macro"))
+
+
+def test_a_class_that_nobody_names_has_no_precision_and_one_that_is_not_there_does_not_count() -> None:
+    truth, answers = [0, 0, 1, 1], [0, 0, 0, 0]
+    matrix = confusion(truth, answers, 3)
+    zero, one, two = class_scores(matrix)
+    assert (one.precision, one.recall, one.f1, one.n) == (None, 0.0, 0.0, 2)
+    assert (two.precision, two.recall, two.f1, two.n) == (None, None, 0.0, 0)
+    assert zero.precision == 0.5
+    assert float(macro_f1(matrix)) == pytest.approx(
+        f1_score(truth, answers, average="macro", zero_division=0)
+    )
+
+
+def test_the_interval_of_the_mean_f1_is_that_of_scipy() -> None:
+    wanted = bootstrap(
+        (TRUTH, ANSWERS), lambda truth, answers: f1_score(truth, answers, average="macro"), paired=True,
+        vectorized=False, method="percentile", n_resamples=300, rng=1,
+    ).confidence_interval  # fmt: skip
+    low, high = macro_f1_interval(TRUTH.tolist(), ANSWERS.tolist(), 4)
+    assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=0.2 * (wanted.high - wanted.low))
+    assert macro_f1_interval([0, 1], [0, 1], 2) is None, "all alike"
+
+
+WANTED = ["the cat sat on the mat .", "a dog ran home", "she reads a long book"] * 8
+MADE = ["the cat sat on a mat .", "the dog ran", "he reads one book"] * 8
+
+
+def chrf_by_hand(made: str, wanted: str) -> float:
+    """Popović 2015: the mean over n = 1 to 6 of n-gram precision and recall, F with beta 2, no blanks."""
+    made, wanted = made.replace(" ", ""), wanted.replace(" ", "")
+    precisions, recalls = [], []
+    for n in range(1, 7):
+        grams = [Counter(text[at : at + n] for at in range(len(text) - n + 1)) for text in (made, wanted)]
+        if not grams[0] or not grams[1]:
+            continue
+        shared = sum((grams[0] & grams[1]).values())
+        precisions.append(shared / sum(grams[0].values()))
+        recalls.append(shared / sum(grams[1].values()))
+    precision, recall = (sum(each) / len(each) for each in (precisions, recalls))
+    return 100 * 5 * precision * recall / (4 * precision + recall)
+
+
+def test_chrf_of_a_sentence_is_its_definition() -> None:
+    wanted = [chrf_by_hand(made, right) for made, right in zip(MADE[:3], WANTED[:3], strict=True)]
+    assert sentence_chrf(MADE[:3], WANTED[:3]) == pytest.approx(wanted, rel=1e-6)
+    assert sentence_chrf(["the same"], ["the same"]) == [pytest.approx(100)]
+
+
+def test_scores_of_a_corpus_are_those_of_sacrebleu_with_its_signature_and_an_interval() -> None:
+    chrf, bleu = corpus_scores(MADE, WANTED)
+    assert (chrf.name, bleu.name) == ("chrF", "BLEU")
+    assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(MADE, [WANTED]).score)
+    assert bleu.value == pytest.approx(sacrebleu.corpus_bleu(MADE, [WANTED]).score)
+    for score in (chrf, bleu):
+        low, high = score.interval
+        assert low < score.value < high
+        assert "version:" in score.signature and "nrefs:1" in score.signature
+
+
+def test_the_interval_is_what_95_of_100_drawn_corpora_lie_between_though_it_is_lopsided() -> None:
+    made = [*WANTED[:18], *MADE[18:20]]  # two of twenty sentences have faults
+    (low, high), mean = corpus_scores(made, WANTED[:20])[0].interval, []
+    for drawn in np.random.default_rng(3).integers(20, size=(500, 20)):
+        pair = [made[at] for at in drawn], [[WANTED[at] for at in drawn]]
+        mean.append(sacrebleu.corpus_chrf(*pair).score)
+    wanted = np.quantile(mean, [0.025, 0.975])
+    assert (low, high) == pytest.approx(tuple(wanted), abs=0.5) and high == pytest.approx(100)
+
+
+def test_where_nothing_is_right_or_one_sentence_is_all_there_is_no_interval() -> None:
+    assert [(each.value, each.interval) for each in corpus_scores(["x"] * 5, ["y"] * 5)] == [(0, None)] * 2
+    assert all(each.interval is None for each in corpus_scores(["one two"], ["one two three"]))

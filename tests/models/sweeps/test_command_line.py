@@ -19,7 +19,7 @@ def call(tmp_path, monkeypatch, capsys):
     """Runs a command and returns what it printed."""
     root = tmp_path / "runs"
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root))
-    monkeypatch.setattr("models.sweeps.conduct.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("models.sweeps.driver.TURN_SECONDS", 0.0)
     monkeypatch.setenv("ATTENTION_LAB_SERVING", "")  # the driver names itself there; forgotten afterwards
     used = AtOnce(root, lambda said: {10: {"loss": 2.0}, 20: {"loss": said["training"]["learning_rate"]}})
     monkeypatch.setattr(jobs, "backend", lambda: used)

@@ -3,10 +3,12 @@
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from models.training.config import TrainingConfig
+from models.training.config import TrainingConfig, next_decade_step
 from tests.models.training.small import config
 
 
@@ -47,3 +49,23 @@ def test_configs_are_the_same_after_a_trip_through_json():
     assert replace(again, steps=7) != training
     with pytest.raises(ValueError, match="'step' is no field of TrainingConfig; did you mean steps"):
         TrainingConfig.from_dict({"step": 3})
+
+
+LIMITS = {"low": 1e-9, "high": 10.0}
+
+
+def test_steps_are_1_2_5_of_each_decade_up_and_down_again():
+    ladder = np.outer([1e-4, 1e-3, 1e-2, 1e-1], [1, 2, 5]).ravel()
+    for low, high in pairwise(ladder):
+        assert next_decade_step(low, up=True, **LIMITS) == pytest.approx(high, rel=1e-12)
+        assert next_decade_step(high, up=False, **LIMITS) == pytest.approx(low, rel=1e-12)
+        between = (low * high) ** 0.5  # a typed value steps to its neighbours on the ladder
+        assert next_decade_step(between, up=True, **LIMITS) == pytest.approx(high, rel=1e-12)
+        assert next_decade_step(between, up=False, **LIMITS) == pytest.approx(low, rel=1e-12)
+
+
+def test_steps_end_at_the_limits():
+    assert next_decade_step(7.0, up=True, **LIMITS) == next_decade_step(10.0, up=True, **LIMITS) == 10.0
+    assert next_decade_step(1.5e-9, up=False, **LIMITS) == next_decade_step(1e-9, up=False, **LIMITS) == 1e-9
+    with pytest.raises(ValueError, match=r"value=0\.0 has no order of magnitude; give a number above 0"):
+        next_decade_step(0.0, up=True, **LIMITS)

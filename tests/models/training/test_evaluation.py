@@ -8,8 +8,7 @@ from models.data.grammar_text import held_out
 from models.data.word_tokenizer import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.training import evaluation
-from models.training.evaluation import evaluate, look, translations
-from models.training.scoring import table
+from models.training.evaluation import evaluate, look, table, translations
 
 EXAMPLES = held_out(40)
 TOKENIZER = WordTokenizer(

@@ -1,6 +1,8 @@
 """Steps are repeatable, equal to a plain loop's, the same in pieces, and go on from a state bit for bit."""
 
+import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +11,10 @@ from torch.nn.functional import cross_entropy
 from models.byte_units import MB
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.engine.transformer import Transformer
-from models.training.config import run_config
-from models.training.devices import Machine
-from models.training.loop import DivergedError, Training
-from models.training.schedule import learning_rate
+from models.runs.folder import create_run
+from models.training.config import TrainingConfig, run_config
+from models.training.loop import DivergedError, Training, decays, learning_rate
+from models.training.memory import Machine
 from models.training.snapshots import snapshot_steps
 from tests.models.training.small import QUICK, SMALL, config
 
@@ -180,7 +182,7 @@ def test_a_machine_that_is_not_there_is_said(changes, text):
 
 def test_a_sentence_says_where_the_run_trains(monkeypatch):
     assert "trains on the CPU with 1 thread" in Training(config()).chosen
-    monkeypatch.setattr("models.training.devices.shutil.which", lambda name: None)
+    monkeypatch.setattr("models.training.memory.shutil.which", lambda name: None)
     training = Training(config(compile=True))
     assert "without torch.compile, as it needs a C++ compiler" in training.chosen
     assert math.isfinite(next(training).loss)
@@ -213,3 +215,91 @@ def test_a_state_with_damaged_values_is_refused(changes):
     tensors, values = training.state()
     with pytest.raises(ValueError, match="the state is not that of this model and training"):
         training.load_state(tensors, {**values, **changes})
+
+
+FREE = ("bias", "norm.weight", "positions.u", "positions.v")
+"""Ends of the names of weights that do not decay: those of norms, biases, and Transformer-XL's u and v."""
+
+
+@pytest.mark.parametrize("scheme", ["learned", "t5", "transformer-xl"])
+@pytest.mark.parametrize("decay", ["matrices", "all"])
+def test_decay_draws_matrices_alone_unless_all_are_named(scheme, decay):
+    sizes = {"positions": scheme, "n_layers": 2}
+    rate, strength = 0.01, 0.5
+    how = {"steps": 1, "learning_rate": rate, "warmup_steps": 0, "schedule": "constant", "decay": decay}
+    with_decay, without = (Training(config(sizes, **how, weight_decay=w)) for w in (strength, 0.0))
+    before = {name: weight.detach().clone() for name, weight in without.model.named_parameters()}
+    next(with_decay), next(without)
+    others = dict(without.model.named_parameters())
+    for name, weight in with_decay.model.named_parameters():
+        # Decoupled decay: w - rate * strength * w, and then Adam's step, which is that of the undecayed.
+        share = 0.0 if decay == "matrices" and name.endswith(FREE) else rate * strength
+        torch.testing.assert_close(weight, others[name] - share * before[name], rtol=1e-5, atol=1e-7)
+        assert decays(name, weight) != name.endswith(FREE)
+
+
+def test_a_state_comes_back_to_the_weights_of_its_names_in_either_order_of_groups():
+    one = Training(config(decay="all"))
+    for _ in range(3):
+        next(one)
+    tensors, values = one.state()
+    other = Training(config(decay="matrices"))
+    other.load_state(tensors, values)
+    again, _ = other.state()
+    assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
+
+
+def test_a_file_from_before_the_field_decays_all_weights(tmp_path):
+    run = config()
+    assert run.training.decay == "matrices"
+    folder = create_run(run, path=tmp_path / "old")
+    path = folder.path / "config.json"
+    said = json.loads(path.read_text())
+    assert said["training"].pop("decay") == "matrices"
+    path.write_text(json.dumps(said))
+    assert folder.config().training == replace(run.training, decay="all")
+    assert TrainingConfig.from_dict({}).decay == "matrices"
+
+
+def test_all_is_pytorchs_own_order_to_the_bit():
+    run = config(decay="all", weight_decay=0.3)
+    training = Training(run)
+    plain = Training(run)
+    plain._optimizer = torch.optim.AdamW(
+        plain.model.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.3, fused=True
+    )
+    for one, other in zip(training, plain, strict=True):
+        assert one.losses == other.losses and one.gradient_norm == other.gradient_norm
+
+
+def rates(**changes):
+    config = TrainingConfig(**{"steps": 100, "warmup_steps": 10, "learning_rate": 1.0, **changes})
+    return [learning_rate(config, step) for step in range(1, config.steps + 1)]
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "constant", "warm-up"])
+def test_all_schedules_rise_in_a_line_to_the_peak(schedule):
+    assert rates(schedule=schedule)[:10] == pytest.approx([step / 10 for step in range(1, 11)])
+    assert max(rates(schedule=schedule)) == 1.0
+
+
+def test_cosine_falls_along_half_a_cosine_to_its_share():
+    falling = rates()[9:]
+    assert falling == sorted(falling, reverse=True)
+    assert rates()[54] == pytest.approx(0.5)
+    assert rates()[-1] == pytest.approx(0.0)
+    assert rates(final_rate=0.1)[-1] == pytest.approx(0.1)
+    assert rates(final_rate=0.1)[54] == pytest.approx(0.55)
+    assert rates(warmup_steps=0)[0] == pytest.approx(0.5 * (1 + math.cos(math.pi / 100)))
+
+
+def test_warm_up_is_the_papers_formula_but_for_its_peak():
+    d_model = 64
+    paper = [d_model**-0.5 * min(step**-0.5, step * 10**-1.5) for step in range(1, 101)]
+    ours = rates(schedule="warm-up", learning_rate=max(paper))
+    assert ours == pytest.approx(paper)
+
+
+def test_constant_stays():
+    assert rates(schedule="constant")[9:] == [1.0] * 91
+    assert rates(schedule="constant", warmup_steps=0) == [1.0] * 100

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from models import load_model
+from models.zoo.engine_model import UntrainedModel
 from models.zoo.hub import model as hub_model
 from models.zoo.model import Model
-from models.zoo.untrained import UntrainedModel
 from tests.models.zoo.hub import families
 
 WORDS = "the animal did not cross the street because it was too tired "

@@ -14,9 +14,8 @@ from models.data.tasks import TASKS
 from models.engine import masks
 from models.mask_names import MASK_TITLES, MASKS
 from models.zoo import offers as zoo
-from models.zoo.offers import Offer, offer_of, offers, register
-from models.zoo.settings import OF_TASK
-from models.zoo.untrained import UntrainedModel
+from models.zoo.engine_model import UntrainedModel
+from models.zoo.offers import OF_TASK, Offer, offer_of, offers, register
 from tests.pages.shared.runs import write_run
 
 

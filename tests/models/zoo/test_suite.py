@@ -15,7 +15,7 @@ from models.data.tasks.next_word import NextWord
 from models.runs.recipes import RECIPES
 from models.runs.shipping import config_of
 from models.zoo import FileError, suite
-from models.zoo.cards import CARD
+from models.zoo.folders import CARD
 from models.zoo.suite import FOLDER, SCHEMES, load_scheme, untrained
 
 LENGTH, SEED = 32, 0

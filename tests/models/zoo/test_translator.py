@@ -8,11 +8,12 @@ import torch
 from models import ModelConfig, list_models, load_model
 from models.byte_units import MB
 from models.data.grammar_text import held_out
+from models.files import FileError
+from models.runs.export import make_card
 from models.runs.recipes import RECIPES
 from models.runs.shipping import said_by
-from models.runs.translator_card import make_card
 from models.training.evaluation import evaluate
-from models.zoo.cards import SHIPPED, FileError
+from models.zoo.folders import SHIPPED
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")

@@ -8,23 +8,23 @@ import torch
 
 from models import load_model
 from models.contrast import Aligned, Side, contrast
-from pages.beside.board import Chosen, board_of, labels, notice, on_one_grid, place_of
-from pages.beside.seen import TOP, Frame, Seen, frame_of
+from pages.beside.board import Selection, board_of, labels, notice, on_one_grid, place_of
+from pages.beside.comparison import TOP, Comparison, Frame, frame_of
 from viz_core.boards import Facts, Matrix
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
 HEAD = ("encoder.self", 1, 3)
-CHOSEN = Chosen((HEAD, HEAD), ("first", "second"))
+CHOSEN = Selection((HEAD, HEAD), ("first", "second"))
 
 
 @pytest.fixture(scope="module")
-def seen() -> Seen:
+def seen() -> Comparison:
     lm = load_model("translator")
-    return Seen((frame_of(contrast(Side(lm, TIRED), Side(lm, WIDE))),))
+    return Comparison((frame_of(contrast(Side(lm, TIRED), Side(lm, WIDE))),))
 
 
-def test_both_heads_and_their_difference_are_those_of_the_traces(seen: Seen) -> None:
+def test_both_heads_and_their_difference_are_those_of_the_traces(seen: Comparison) -> None:
     lm = load_model("translator")
     a, b = (lm.trace(text)["encoder.1.self.pattern"][3].numpy() for text in (TIRED, WIDE))
     board = board_of(seen, CHOSEN)
@@ -38,7 +38,7 @@ def test_both_heads_and_their_difference_are_those_of_the_traces(seen: Seen) -> 
     assert board.notice == "**“it”** looks at “animal” (1.00) on side A, at “street” (1.00) on side B."
 
 
-def test_the_map_says_how_far_each_head_moved(seen: Seen) -> None:
+def test_the_map_says_how_far_each_head_moved(seen: Comparison) -> None:
     lm = load_model("translator")
     traces = [lm.trace(text) for text in (TIRED, WIDE)]
     board = board_of(seen, CHOSEN)
@@ -54,7 +54,7 @@ def test_the_map_says_how_far_each_head_moved(seen: Seen) -> None:
     assert float(np.asarray(facts.facts[0].values)) == pytest.approx(float(moved.values[1, 3]))
 
 
-def test_outputs_stand_where_they_differ_most_or_where_one_chooses(seen: Seen) -> None:
+def test_outputs_stand_where_they_differ_most_or_where_one_chooses(seen: Comparison) -> None:
     lm = load_model("translator")
     p, q = (lm.trace(text)["logits"].double().softmax(-1) for text in (TIRED, WIDE))
     place = place_of(seen, None)
@@ -72,7 +72,7 @@ def test_outputs_stand_where_they_differ_most_or_where_one_chooses(seen: Seen) -
     assert float(np.asarray(facts.facts[1].values)) == pytest.approx(kl, rel=1e-4)
 
 
-def test_the_likeliest_outputs_are_those_of_both_sides(seen: Seen) -> None:
+def test_the_likeliest_outputs_are_those_of_both_sides(seen: Comparison) -> None:
     lm = load_model("translator")
     outputs, kept = contrast(Side(lm, TIRED), Side(lm, WIDE)).outputs, seen.frames[0].outputs
     assert outputs is not None and kept is not None
@@ -81,7 +81,7 @@ def test_the_likeliest_outputs_are_those_of_both_sides(seen: Seen) -> None:
         assert {name: (a, b) for name, a, b in rows} == expected
 
 
-def test_heads_of_one_pass_are_compared_with_the_first(seen: Seen) -> None:
+def test_heads_of_one_pass_are_compared_with_the_first(seen: Comparison) -> None:
     other = ("encoder.self", 0, 2)
     board = board_of(seen, replace(CHOSEN, heads=(HEAD, other), compares=True))
     pattern = load_model("translator").trace(TIRED)
@@ -122,8 +122,8 @@ def test_a_knob_has_a_frame_and_a_small_picture_for_each_value() -> None:
     first = _frame(eye)
     turned = replace(_frame(flat), patterns=(first.patterns[0], {"encoder.0.self": flat[None]}))
     head = ("encoder.self", 0, 0)
-    seen = Seen((first, turned), ("on", "off"), 1)
-    board = board_of(seen, Chosen((head, head), ("as it is", "Scale"), label="Scale"))
+    seen = Comparison((first, turned), ("on", "off"), 1)
+    board = board_of(seen, Selection((head, head), ("as it is", "Scale"), label="Scale"))
     assert board.scrub is not None and list(board.scrub.words) == ["on", "off"]
     assert board.notice[0].startswith("**Nothing moves**") and "looks at" in board.notice[1]
     b = board.rows[0][1]
@@ -147,6 +147,6 @@ def test_heads_cut_anew_stand_beside_those_in_the_same_place() -> None:
 
 def test_frames_of_other_places_are_not_scrubbed_through() -> None:
     frames = (_frame(torch.eye(2)), _frame(torch.eye(3)))
-    found = on_one_grid(Seen(frames, ("2", "3"), 1), "encoder.self")
+    found = on_one_grid(Comparison(frames, ("2", "3"), 1), "encoder.self")
     assert (found.frames, found.names) == ((frames[1],), ())
-    assert on_one_grid(Seen(frames[:1] * 2, ("2", "2")), "encoder.self").names == ("2", "2")
+    assert on_one_grid(Comparison(frames[:1] * 2, ("2", "2")), "encoder.self").names == ("2", "2")

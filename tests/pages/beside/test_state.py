@@ -2,8 +2,8 @@
 
 import pytest
 
-from pages.beside import computing, presets, state
-from pages.beside.working import Asked
+from pages.beside import comparison, state
+from pages.beside.comparison import ComparisonRequest
 from pages.shared.link import read_link
 
 PARAMS = state.page().params
@@ -14,7 +14,7 @@ def test_a_link_names_both_sides_and_the_head() -> None:
     link = {"model": "masked", "text": "the [MASK] sleeps", "differs": "model", "model2": "translator"}
     values, problems = read_link(PARAMS, link | {"layer": "0", "head": "2"})
     assert not problems
-    asked = state.asked(USUAL | values)
+    asked = state.request(USUAL | values)
     assert (asked.model, asked.differs, asked.other) == ("masked", "model", "translator")
     assert (asked.text, asked.settings) == ("the [MASK] sleeps", ())
 
@@ -49,8 +49,8 @@ def test_settings_come_as_explore_writes_them(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
-    found = computing.seen_of(
-        Asked("translator", "the cat", (), "text", "the dog", (0, 0)), lambda share: None
+    found = comparison.seen_of(
+        ComparisonRequest("translator", "the cat", (), "text", "the dog", (0, 0)), lambda share: None
     )
     (frame,) = found.frames
     layers, heads = frame.counts(0)["encoder.self"]
@@ -60,16 +60,16 @@ def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
         assert state.nearest(("encoder.self", 0, 99), frame, side) == ("encoder.self", 0, heads - 1)
 
 
-@pytest.mark.parametrize("name", presets.PRESETS)
+@pytest.mark.parametrize("name", state.PRESETS)
 def test_every_preset_fits(name: str) -> None:
-    given = presets.offered()[name]
+    given = state.presets()[name]
     assert given.keys() <= PARAMS.keys()
     assert all(PARAMS[field].rule.fits(value) for field, value in given.items())
 
 
 def test_two_sides_that_are_alike_are_said() -> None:
-    same = state.asked(USUAL | {"text": "a b", "text2": "a b"})
+    same = state.request(USUAL | {"text": "a b", "text2": "a b"})
     assert state.unchanged(same).startswith("Both sides read the same text; change a word on side B")
-    assert state.unchanged(state.asked(USUAL)) == ""
-    model = state.asked(USUAL | {"differs": "model", "model2": USUAL["model"]})
+    assert state.unchanged(state.request(USUAL)) == ""
+    model = state.request(USUAL | {"differs": "model", "model2": USUAL["model"]})
     assert state.unchanged(model) == "Both sides are the same model; choose another on side B."

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from models import load_model
-from pages.documents import payload, reading, state
-from pages.documents.document import Place
-from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget
-from pages.shared import wishes
+from pages.documents import reading, state
+from pages.documents.reading import DocumentJob, DocumentRequest, GoneError, HeadPicture, Place, ask, forget
+from pages.shared import work as work_module
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
 
@@ -19,16 +18,16 @@ TEXT = "the animal did not cross the street because it was too tired. " * 12
 @pytest.fixture(autouse=True)
 def _nothing_known() -> None:
     reading._documents.clear()
-    reading.wishes.works.clear()
+    reading.jobs.works.clear()
 
 
-def read(asked: Asked, visitor: str = "someone") -> Work:
+def read(asked: DocumentRequest, visitor: str = "someone") -> DocumentJob:
     work = ask(asked, visitor)
     assert work.done.wait(60)
     return work
 
 
-def seen(asked: Asked) -> Seen:
+def seen(asked: DocumentRequest) -> HeadPicture:
     work = read(asked)
     assert work.problem == ""
     assert work.seen is not None
@@ -41,7 +40,7 @@ def whole_pattern(name: str, text: str, layer: int, head: int) -> np.ndarray:
 
 
 def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
-    found = seen(Asked("sparse", TEXT, layer=1, head=2))
+    found = seen(DocumentRequest("sparse", TEXT, layer=1, head=2))
     pattern = whole_pattern("sparse", TEXT, 1, 2)
     picture = found.picture
     assert (picture.tall, picture.wide) == (2, 2)
@@ -57,17 +56,17 @@ def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
 
 
 def test_another_head_needs_no_other_pass_and_the_same_wish_no_work() -> None:
-    first = ask(Asked("sparse", TEXT), "a")
+    first = ask(DocumentRequest("sparse", TEXT), "a")
     assert first.done.wait(60)
-    assert ask(Asked("sparse", TEXT), "a") is first
+    assert ask(DocumentRequest("sparse", TEXT), "a") is first
     (document,) = reading._documents.values()
-    assert read(Asked("sparse", TEXT, head=1), "a").seen is not None
+    assert read(DocumentRequest("sparse", TEXT, head=1), "a").seen is not None
     assert list(reading._documents.values()) == [document]
 
 
 def test_a_new_wish_stops_the_one_before_it() -> None:
-    first = ask(Asked("sparse", TEXT * 8), "a")
-    second = ask(Asked("sparse", TEXT, head=1), "a")
+    first = ask(DocumentRequest("sparse", TEXT * 8), "a")
+    second = ask(DocumentRequest("sparse", TEXT, head=1), "a")
     assert first.stopped.is_set()
     assert second.done.wait(60)
     assert second.seen is not None
@@ -75,34 +74,34 @@ def test_a_new_wish_stops_the_one_before_it() -> None:
 
 
 def test_work_that_was_stopped_stays_so_until_it_is_asked_for_anew() -> None:
-    wish = Asked("sparse", TEXT * 8)
+    wish = DocumentRequest("sparse", TEXT * 8)
     work = ask(wish, "a")
     work.stop()
-    assert work.done.is_set() and work.problem == wishes.STOPPED
+    assert work.done.is_set() and work.problem == work_module.STOPPED
     assert ask(wish, "a") is work
     forget("a")
     again = ask(wish, "a")
     assert again is not work and again.done.wait(60)
     assert again.seen is not None
-    assert (work.seen, work.problem) == (None, wishes.STOPPED)  # though it was being read
+    assert (work.seen, work.problem) == (None, work_module.STOPPED)  # though it was being read
 
 
 def test_stopped_work_says_so() -> None:
-    work = Work(asked=Asked("sparse", TEXT))
+    work = DocumentJob(asked=DocumentRequest("sparse", TEXT))
     work.stopped.set()
-    wishes.Wishes("documents", reading._do, "a shorter one")._fulfil(work)
+    work_module.Jobs("documents", reading._work, "a shorter one")._fulfil(work)
     assert (work.seen, work.problem) == (None, "It was stopped.")
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Asked("shakespeare", TEXT), "a vector for each of its 64 positions"),
-        (Asked("translator", "the animal sleeps. " * 60), "or choose a language model"),
-        (Asked("absent", TEXT), "There is no absent"),
+        (DocumentRequest("shakespeare", TEXT), "a vector for each of its 64 positions"),
+        (DocumentRequest("translator", "the animal sleeps. " * 60), "or choose a language model"),
+        (DocumentRequest("absent", TEXT), "There is no absent"),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_a_sentence(asked: Asked, said: str) -> None:
+def test_what_cannot_be_read_is_refused_in_a_sentence(asked: DocumentRequest, said: str) -> None:
     work = read(asked)
     assert work.seen is None
     assert said in work.problem
@@ -110,69 +109,69 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(asked: Asked, said: str) -
 
 def test_too_long_a_text_and_too_large_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_TOKENS", 300)
-    assert read(Asked("sparse", TEXT[:200])).problem == ""
-    assert "this model reads at most 300; remove 444" in read(Asked("sparse", TEXT)).problem
+    assert read(DocumentRequest("sparse", TEXT[:200])).problem == ""
+    assert "this model reads at most 300; remove 444" in read(DocumentRequest("sparse", TEXT)).problem
     monkeypatch.setattr(reading, "MOST_TOKENS", 32_768)
     monkeypatch.setattr(reading, "KEPT_BYTES", 100_000)
-    assert "at most 50 kB are kept" in read(Asked("sparse", TEXT), "another").problem
+    assert "at most 50 kB are kept" in read(DocumentRequest("sparse", TEXT), "another").problem
 
 
 def test_where_all_layers_have_no_room_the_wanted_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     one_layer = 2 * 4 * len(TEXT) * 64
     monkeypatch.setattr(reading, "KEPT_BYTES", 3 * one_layer)
-    assert seen(Asked("sparse", TEXT, layer=1)).picture is not None
+    assert seen(DocumentRequest("sparse", TEXT, layer=1)).picture is not None
     (document,) = reading._documents.values()
     assert list(document.heads) == ["decoder.1.self"]
-    assert seen(Asked("sparse", TEXT, layer=0)).picture is not None
+    assert seen(DocumentRequest("sparse", TEXT, layer=0)).picture is not None
 
 
 def test_too_many_wishes_wait_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading.wishes.worker, "submit", lambda *given: None)
-    for visitor in range(wishes.MOST_WAITING):
-        ask(Asked("sparse", TEXT), str(visitor))
+    monkeypatch.setattr(reading.jobs.worker, "submit", lambda *given: None)
+    for visitor in range(work_module.MOST_WAITING):
+        ask(DocumentRequest("sparse", TEXT), str(visitor))
     with pytest.raises(ValueError, match="8 documents are waiting, at most 8 may; try again later"):
-        ask(Asked("sparse", TEXT), "one more")
+        ask(DocumentRequest("sparse", TEXT), "one more")
 
 
 def test_an_error_of_the_reading_s_own_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(work: Work) -> None:
+    def fails(work: DocumentJob) -> None:
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(reading.wishes, "_do", fails)
-    assert "met an error of its own (RuntimeError)" in read(Asked("sparse", TEXT)).problem
+    monkeypatch.setattr(reading.jobs, "_do", fails)
+    assert "met an error of its own (RuntimeError)" in read(DocumentRequest("sparse", TEXT)).problem
 
 
 def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:
-    found = seen(Asked("sparse", TEXT, head=3))
+    found = seen(DocumentRequest("sparse", TEXT, head=3))
     pattern = whole_pattern("sparse", TEXT, 0, 3)
-    tile = payload.window(found, {"q0": 100, "q1": 160, "k0": -5, "k1": 90})
+    tile = reading.window(found, {"q0": 100, "q1": 160, "k0": -5, "k1": 90})
     assert tile is not None
     np.testing.assert_allclose(tile["cells"], pattern[100:160, 0:90], atol=1e-5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(payload, "MOST_CELLS", 99)
-        assert payload.window(found, {"q0": 0, "q1": 10, "k0": 0, "k1": 10}) is None
-    looked = payload.look(found, 120, 118)
+        patch.setattr(reading, "MOST_CELLS", 99)
+        assert reading.window(found, {"q0": 0, "q1": 10, "k0": 0, "k1": 10}) is None
+    looked = reading.row_and_column(found, 120, 118)
     assert looked["weight"] == pytest.approx(pattern[120, 118], abs=1e-5)
     at, weight = looked["row"][0]
     assert weight == pytest.approx(pattern[120].max(), abs=1e-5)
     assert at == int(pattern[120].argmax())
     assert looked["column"][0][1] == pytest.approx(pattern[:, 118].max(), abs=1e-5)
-    wild = payload.bounded(found, {"q0": 10**9, "q1": -4, "k0": -(10**9), "k1": 10**9})
+    wild = reading.bounded_window(found, {"q0": 10**9, "q1": -4, "k0": -(10**9), "k1": 10**9})
     assert wild == (slice(len(TEXT) - 1, len(TEXT)), slice(0, len(TEXT)))
 
 
 def test_a_document_that_is_not_kept_any_more_is_read_again() -> None:
-    found = seen(Asked("sparse", TEXT))
+    found = seen(DocumentRequest("sparse", TEXT))
     reading._forget()
     with pytest.raises(GoneError):
-        payload.look(found, 1, 1)
+        reading.row_and_column(found, 1, 1)
     forget("someone")
-    assert seen(Asked("sparse", TEXT)) is not found
+    assert seen(DocumentRequest("sparse", TEXT)) is not found
 
 
 def test_the_message_holds_the_words_around_each_pair() -> None:
-    found = seen(Asked("sparse", TEXT))
-    message = payload.whole(found, token="x")
+    found = seen(DocumentRequest("sparse", TEXT))
+    message = reading.whole_message(found, token="x")
     header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
     assert len(header["tokens"]) == len(TEXT)
     pair = header["pairs"][0]
@@ -185,7 +184,7 @@ def test_the_message_holds_the_words_around_each_pair() -> None:
 
 def test_the_sample_is_read_by_the_default_model() -> None:
     first = {"model": state.DEFAULT, "text": "", "stack": "encoder.self", "layer": 0, "head": 0}
-    wish = state.asked(first | {"measure": "largest", "without": 0})
+    wish = state.request(first | {"measure": "largest", "without": 0})
     assert 4_000 < len(wish.text) < 8_000
     assert wish.model in state.readers()
     assert {"translator", "sparse"} <= set(state.readers())
@@ -193,7 +192,7 @@ def test_the_sample_is_read_by_the_default_model() -> None:
 
 
 def test_a_document_of_one_word_repeated_is_read_as_any_other() -> None:
-    found = seen(Asked("untrained", "again " * 700, settings=(("n_layers", 1),)))
+    found = seen(DocumentRequest("untrained", "again " * 700, settings=(("n_layers", 1),)))
     assert found.picture.cells.min() >= 0
     assert found.pairs[0].weight < 1
 
@@ -203,20 +202,20 @@ SENTENCE = "the animal did not cross the street because it was too tired"
 
 @pytest.mark.parametrize("stack", ["encoder.self", "decoder.self", "decoder.cross"])
 def test_a_translator_shows_its_three_attentions(stack: str) -> None:
-    found = seen(Asked("translator", SENTENCE, stack=stack, layer=1, head=2))
+    found = seen(DocumentRequest("translator", SENTENCE, stack=stack, layer=1, head=2))
     trace = load_model("translator").trace(SENTENCE)
     side, kind = stack.split(".")
     pattern = trace[f"{side}.1.{kind}.pattern"][2].numpy()
     np.testing.assert_allclose(found.picture.cells.numpy(), pattern, atol=1e-5)
     assert (len(found.queries), len(found.keys)) == pattern.shape
-    rows, keys = payload.bounded(found, {"q0": 0, "q1": 999, "k0": 0, "k1": 999})
+    rows, keys = reading.bounded_window(found, {"q0": 0, "q1": 999, "k0": 0, "k1": 999})
     assert (rows.stop, keys.stop) == pattern.shape
-    looked = payload.look(found, 999, 999)
+    looked = reading.row_and_column(found, 999, 999)
     assert looked["weight"] == pytest.approx(pattern[-1, -1], abs=1e-5)
     best = found.pairs[0]
     lone = 1 if stack == "decoder.self" else 0
     assert (found.n_lone, best.weight) == (lone, pytest.approx(pattern[lone:].max(), abs=1e-5))
-    message = payload.whole(found)
+    message = reading.whole_message(found)
     header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
     assert len(header["tokens"]) == pattern.shape[1]
     assert len(header.get("queries", header["tokens"])) == pattern.shape[0]
@@ -226,14 +225,14 @@ def test_a_translator_shows_its_three_attentions(stack: str) -> None:
 
 
 def test_a_short_text_is_read_by_the_model_as_it_is() -> None:
-    found = seen(Asked("shakespeare", "to be or not to be"))
+    found = seen(DocumentRequest("shakespeare", "to be or not to be"))
     assert (found.stretched, len(found.keys), found.place.stack) == (False, 18, "decoder.self")
     assert seen(
-        Asked("sparse", TEXT * 8),
+        DocumentRequest("sparse", TEXT * 8),
     ).stretched
 
 
 def test_a_place_that_a_model_has_not_is_its_nearest() -> None:
-    found = seen(Asked("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
+    found = seen(DocumentRequest("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
     about = found.stacks["decoder.self"]
     assert found.place == Place("decoder.self", about.n_layers - 1, about.n_heads - 1)

@@ -10,12 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.zoo.engine_model import EngineModel
-from pages.explore import asked, computing, takeaway, taken, written
-from pages.explore.price import operations_of
+from pages.explore import computing, effect, takeaway
 from pages.explore.state import Inputs
-from pages.explore.taken import Shown, Taken
-from pages.explore.taken_table import csv_of
-from pages.shared import affordable, dear, visitors
+from pages.explore.subject import operations_of
+from pages.explore.takeaway import Shown, Taken, csv_of
+from pages.shared import affordable, visitors, work_process
 from tests.limits import SetLimits
 from viz_core import to_html
 
@@ -50,7 +49,7 @@ def process(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> Process:
         return trace(self, *given, **settings)
 
     set_limits(cheap_billions=1)
-    monkeypatch.setattr(dear.workshop, "run", made.run)
+    monkeypatch.setattr(work_process.figure_queue, "run", made.run)
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     monkeypatch.setattr(EngineModel, "trace", watched)
     return made
@@ -90,10 +89,10 @@ def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process.works = True
-    found: Taken = computing.runner(CHEAP)(taken.taken, CHEAP, ACT, False)
+    found: Taken = computing.runner(CHEAP)(takeaway.taken, CHEAP, ACT, False)
     assert found.file_name == "encoder-1-self-head-2" and found.archive_bytes == 2 * 4 * 2 * 16 * 9
     monkeypatch.setattr(visitors, "is_class", lambda: False)
-    assert computing.runner(DEAR)(taken.table, DEAR, ACT).startswith("query_position,query,key_position")
+    assert computing.runner(DEAR)(takeaway.table, DEAR, ACT).startswith("query_position,query,key_position")
     assert process.did == []
 
 
@@ -129,7 +128,7 @@ class Slot:
 
 def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Process) -> None:
     slot: Any = Slot()
-    with pytest.raises(ValueError), computing.told(DEAR, slot):
+    with pytest.raises(ValueError), computing.waiting_for(DEAR, slot):
         said = "".join(slot.shows)
         raise ValueError
     assert said == (
@@ -137,7 +136,7 @@ def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Proce
         "its own computes it, in at most 20 seconds, after what others asked for.</div>"
     )
     assert slot.shows == [said, ""]
-    with computing.told(CHEAP, slot):
+    with computing.waiting_for(CHEAP, slot):
         assert len(slot.shows) == 2
 
 
@@ -157,7 +156,7 @@ def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: py
     monkeypatch.setattr(computing, "time", clock)
     monkeypatch.setattr(computing, "last", lambda page, otherwise: DEAR)
     given: Any = slot
-    with computing.told(CHEAP, given) as waiting:
+    with computing.waiting_for(CHEAP, given) as waiting:
         waiting.look()
         assert slot.shows == []  # a quick figure shows nothing
         clock.now += 0.3
@@ -207,7 +206,7 @@ def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.Mon
     monkeypatch.setattr(computing, "time", clock)
     monkeypatch.setattr(computing, "last", lambda page, otherwise: CHEAP)
     given: Any = slot
-    with computing.told(CHEAP, given) as waiting:
+    with computing.waiting_for(CHEAP, given) as waiting:
         clock.now += 5
         waiting.look()
         assert len(slot.shows) == 1 and slot.buttons == []
@@ -222,7 +221,7 @@ def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(computing, "is_pressed", lambda key: key == "computing.stop")
     monkeypatch.setattr(computing.st, "rerun", rerun)
-    with pytest.raises(Rerun), computing.told(CHEAP, None) as waiting:
+    with pytest.raises(Rerun), computing.waiting_for(CHEAP, None) as waiting:
         waiting.look()
     with pytest.raises(computing.StoppedError):
         waiting.told(0, 2)
@@ -233,31 +232,31 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
 ) -> None:
     inputs = Inputs(text="it", edits="encoder.1.self heads 3: zero")
     session: dict[str, object] = {"explore.last": inputs}
-    monkeypatch.setattr(asked.st, "session_state", session)
-    monkeypatch.setattr(written, "MOST", 20)
+    monkeypatch.setattr(computing.st, "session_state", session)
+    monkeypatch.setattr(effect, "MOST", 20)
     process.works = True  # what is asked of here is where it is computed, not whether
-    asked.note("smallest", "encoder.self")
-    asked.note("written")
+    computing.note_request("smallest", "encoder.self")
+    computing.note_request("written")
     for name, maker, price in (
-        ("written", written.made, written.price_written),
-        ("smallest", written.smallest, written.price_smallest),
+        ("written", effect.made, effect.price_written),
+        ("smallest", effect.smallest, effect.price_smallest),
     ):
-        found = asked.answer(name, inputs, None, maker, price, tells=True)
+        found = computing.answer_request(name, inputs, None, maker, price, tells=True)
         assert "problem" not in found, found
     assert process.did == ["smallest"]
     assert not computing.is_dear(inputs)
     each = operations_of(inputs.unedited)
-    assert written.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
-    assert written.price_smallest(inputs, "encoder.self") == 20 * each * 18
+    assert effect.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
+    assert effect.price_smallest(inputs, "encoder.self") == 20 * each * 18
     monkeypatch.setattr(affordable, "affordable", lambda **said: 5 * each)
     with pytest.raises(ValueError, match="are computed for a figure; take a smaller model"):
-        written.made(inputs)
+        effect.made(inputs)
 
 
 def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = Inputs(edits="encoder.1.self heads 3: zero")
-    monkeypatch.setattr(asked.st, "session_state", {"explore.last": inputs})
-    asked.note("smallest", "encoder.self")
+    monkeypatch.setattr(computing.st, "session_state", {"explore.last": inputs})
+    computing.note_request("smallest", "encoder.self")
 
     def ended(inputs: Inputs, stack: str, told: Any) -> dict[str, Any]:
         told(0.1)
@@ -271,4 +270,4 @@ def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Non
         computing.Waiting, "__init__", lambda self, *given: (waits.append(self), init(self, *given))[1]
     )
     with pytest.raises(computing.StoppedError):
-        asked.answer("smallest", inputs, None, ended, tells=True)
+        computing.answer_request("smallest", inputs, None, ended, tells=True)

@@ -2,8 +2,7 @@ from dataclasses import fields
 
 import pytest
 
-from models.zoo.offers import offers
-from models.zoo.settings import SCALES
+from models.zoo.offers import SCALES, offers
 from pages.explore.state import SHOWCASE, Inputs, View, declared, write_link
 from pages.shared.link import read_link
 

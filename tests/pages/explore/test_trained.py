@@ -15,8 +15,7 @@ from models.zoo.offers import offers
 from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
-from pages.explore.taken import Shown, taken
-from pages.explore.taken_table import csv_of
+from pages.explore.takeaway import Shown, csv_of, taken
 from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 

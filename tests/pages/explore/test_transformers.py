@@ -13,8 +13,7 @@ from models.zoo.offers import offer_of
 from pages.explore.payload import Opened, build
 from pages.explore.state import MODEL, Inputs
 from pages.explore.subject import subject_of
-from pages.explore.taken import Shown
-from pages.explore.taken_table import csv_of
+from pages.explore.takeaway import Shown, csv_of
 from pages.shared import cache, on_offer, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families

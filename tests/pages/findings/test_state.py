@@ -18,7 +18,7 @@ def test_a_link_names_the_finding_its_model_and_its_parameters() -> None:
         "finding": "sinks", "sinks_model": "long-memory", "sinks_width": 24, "sinks_sink": 0.5,
     }  # fmt: skip
     kept = {name: each.default for name, each in PARAMS.items()} | values
-    asked = state.asked(findings()["sinks"], kept)
+    asked = state.request(findings()["sinks"], kept)
     assert (asked.finding, asked.model) == ("sinks", "long-memory")
     assert dict(asked.parameters) == {"tokens": 64, "texts": 20, "first": 4, "sink": 0.5, "width": 24}
 
@@ -55,7 +55,7 @@ def test_a_finding_about_runs_has_no_model_to_choose() -> None:
     kept = {name: each.default for name, each in PARAMS.items()}
     assert "induction_model" not in PARAMS
     assert state.fields(findings()["induction"]) == ["induction_weight"]
-    assert state.asked(findings()["induction"], kept).model == ""
+    assert state.request(findings()["induction"], kept).model == ""
 
 
 def test_a_model_that_is_not_here_is_said_with_what_is_needed() -> None:
@@ -63,7 +63,7 @@ def test_a_model_that_is_not_here_is_said_with_what_is_needed() -> None:
     with pytest.raises(
         ValueError, match=r"'gpt2' is not on this machine; .*\. This finding needs a language model"
     ):
-        state.asked(findings()["indirect-object"], kept)
+        state.request(findings()["indirect-object"], kept)
 
 
 def test_the_limits_hold_for_the_usual_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +72,4 @@ def test_the_limits_hold_for_the_usual_model_too(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(
         ValueError, match=r"'verbs' is not among the models on offer here\. This finding needs"
     ):
-        state.asked(findings()["rollout"], kept)
+        state.request(findings()["rollout"], kept)

@@ -17,10 +17,10 @@ from pages.lab.heads import contributions, cut, recut
 from pages.lab.heads.inputs import Inputs as Heads
 from pages.lab.softmax import temperature
 from pages.lab.softmax.inputs import Inputs as Softmax
-from pages.shared import other_models, visitors
+from pages.shared import model_field, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
-from tests.pages.explore.test_current import said
+from tests.pages.explore.test_figure import said
 from tests.pages.shared.runs import write_run
 
 SHORT = "the animal was tired"
@@ -153,10 +153,10 @@ def test_a_folder_that_is_named_in_the_field_is_taken_and_a_wrong_one_leaves_the
     test.run()
     assert not test.exception
     assert test.selectbox(key="softmax.other").value == "masked"
-    test.text_input(key=other_models.KEY).set_value("nobody/nothing").run()
+    test.text_input(key=model_field.KEY).set_value("nobody/nothing").run()
     (sentence,) = said(test)
     assert "is not on this machine" in sentence and "the model before it stays" in sentence
     assert test.selectbox(key="softmax.other").value == "masked"
-    test.text_input(key=other_models.KEY).set_value(str(saved / "llama")).run()
+    test.text_input(key=model_field.KEY).set_value(str(saved / "llama")).run()
     assert not test.exception
     assert test.selectbox(key="softmax.other").value == f"hf:{saved / 'llama'}"

@@ -7,7 +7,7 @@ import pytest
 
 from pages.lab.controls import Columns, Note, Own, Popover, Set, When
 from pages.lab.lesson import LabPage, Part
-from pages.shared import state, widget_internals
+from pages.shared import state, streamlit_internals
 from pages.shared.link import number, param, table, whole
 from pages.shared.state import problems
 from tests.pages.shared.test_state import FakeStreamlit
@@ -31,7 +31,7 @@ PAGE = LabPage("demo", "Demo", Inputs, (part("first", ("n",), "spread"), part("s
 def st(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStreamlit]:
     fake = FakeStreamlit()
     monkeypatch.setattr(state, "st", fake)
-    monkeypatch.setattr(widget_internals, "st", fake)
+    monkeypatch.setattr(streamlit_internals, "st", fake)
     yield fake
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.runs.status import Status, write_status
-from pages.runs import compare, grouping, listing
+from pages.runs import compare, listing
 from pages.shared.training import runs
 from pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
@@ -68,7 +68,7 @@ def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: M
     runs = [make_run(name="a", seed=0), make_run(name="b", seed=1)]
     finish(*runs)
     runs[0].folder.annotate(tags=["mine"])
-    [shown] = grouping.grouped(runs)
+    [shown] = listing.grouped(runs)
     head, *members = listing._rows(shown, [run.id for run in runs], True)
     assert head.members == [run.id for run in runs] and head.chosen and head.opened
     assert head.cells[:4] == ["a and 1 more", "induction", "2 finished", "100"]
@@ -81,9 +81,9 @@ def test_a_filter_reads_name_tags_task_and_status(make_run: MakeRun) -> None:
     runs = [make_run(name="First try"), make_run("sort", name="other")]
     runs[1].folder.annotate(tags=["keep me"])
     words = ("first", "KEEP sort", "nothing")
-    found = {each: [run.title for run in grouping.filtered(runs, each)] for each in words}
+    found = {each: [run.title for run in listing.filtered(runs, each)] for each in words}
     assert found == {"first": ["First try"], "KEEP sort": ["other"], "nothing": []}
-    assert len(grouping.filtered(runs, "stopped")) == 2
+    assert len(listing.filtered(runs, "stopped")) == 2
 
 
 def test_scores_of_different_tasks_keep_their_names(make_run: MakeRun) -> None:

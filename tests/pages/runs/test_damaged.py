@@ -14,11 +14,10 @@ from safetensors.numpy import save_file
 from models.runs.folder import RunFolder, list_runs
 from models.zoo import load_model
 from pages.runs import compare, listing, scrubber
-from pages.shared.training import figures, runs, settings, tasks_on_offer
-from pages.shared.training.history import history_of
+from pages.shared.training import heads, runs, settings, tasks_on_offer
 from pages.shared.training.message import message
-from pages.shared.training.runs import Run
-from pages.train.board import board_of
+from pages.shared.training.runs import Run, history_of
+from pages.train.watch import board_of
 
 SHIPPED = Path("models/zoo/induction/run")
 DEEP: tuple[Any, ...] = (None, 10**400, "\ud800")
@@ -51,7 +50,7 @@ def everything_shown(run: Run) -> None:
     compare.differences([run, GOOD])
     listing.message("All runs", listing.COLUMNS, [listing._row(run, [])])
     for entry in history_of(run.folder.path / "samples.jsonl").entries():
-        figures.sample_text(entry.get("samples"))
+        heads.sample_text(entry.get("samples"))
     described = runs.described(run)
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     if info:

@@ -6,7 +6,7 @@ import torch
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
-from models.zoo.trained import TrainedModel
+from models.zoo.engine_model import TrainedModel
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
 from pages.runs import try_it

@@ -9,7 +9,7 @@ from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.runs.folder import create_run
 from models.training.config import run_config
-from models.zoo.run_folders import PROBE
+from models.zoo.folders import PROBE
 
 SIZES = {"n_layers": 2, "n_heads": 4, "d_model": 32}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.background import ROOT
+from tools.background_servers import ROOT
 
 TWO_THREADS = """
 import sys, threading, time

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from pages.shared import state as module
-from pages.shared import widget, widget_internals
+from pages.shared import streamlit_internals, widget
 from pages.shared.link import Param, characters, number, one_of, param, params_of, table, whole
 from pages.shared.state import State, problems
 
@@ -42,7 +42,7 @@ class FakeStreamlit:
 def st(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStreamlit]:
     fake = FakeStreamlit()
     monkeypatch.setattr(module, "st", fake)
-    monkeypatch.setattr(widget_internals, "st", fake)
+    monkeypatch.setattr(streamlit_internals, "st", fake)
     yield fake
 
 

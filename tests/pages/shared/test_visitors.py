@@ -11,9 +11,11 @@ import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from models.files import FileError, read_json
 from models.runs.owners import PERSON, Visitor
 from pages.shared import teachers, visitors
-from pages.shared.browser import document
+from pages.shared.browser import requests
+from pages.shared.visitors import without_places
 
 TOKEN, OTHER = "a" * 43, "b" * 43
 SetCookie = re.compile(
@@ -53,7 +55,7 @@ def test_a_server_that_others_can_reach_is_a_class(
 
 def test_alone_nothing_is_asked_and_everything_allowed() -> None:
     assert visitors.visitor() == PERSON
-    answer = TestClient(Starlette(routes=document.routes())).get("/runs")
+    answer = TestClient(Starlette(routes=requests.document_routes())).get("/runs")
     assert "set-cookie" not in answer.headers
 
 
@@ -74,7 +76,7 @@ def test_a_visitor_is_known_by_the_hash_of_a_token_and_has_no_rights_over_others
 
 @pytest.mark.usefixtures("a_class")
 def test_the_document_brings_a_new_token_once_and_leaves_it_to_no_script() -> None:
-    app = Starlette(routes=document.routes())
+    app = Starlette(routes=requests.document_routes())
     first, second = (SetCookie.fullmatch(TestClient(app).get("/").headers["set-cookie"]) for _ in range(2))
     assert first and second and first[1] != second[1] and not first[2]
     again = TestClient(app, cookies={visitors.COOKIE: first[1]}).get("/runs").headers["set-cookie"]
@@ -92,7 +94,7 @@ def test_signing_in_brings_another_token_and_the_old_one_is_nobodys(
     """Who planted a token before knows nothing after, and what its visitor had stays theirs."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
     monkeypatch.setenv(teachers.HASH, teachers.hashed("correct horse"))
-    client = TestClient(Starlette(routes=document.routes()), follow_redirects=False)
+    client = TestClient(Starlette(routes=requests.document_routes()), follow_redirects=False)
 
     def who(token: str) -> Visitor:
         come_with(monkeypatch, {visitors.COOKIE: token})
@@ -129,3 +131,37 @@ def test_signing_in_brings_another_token_and_the_old_one_is_nobodys(
         path.read_bytes() + path.name.encode() for path in tmp_path.rglob("*") if path.is_file()
     )
     assert not any(token.encode() in everything for token in (TOKEN, fresh, fresher))
+
+
+# Where things lie on the disk is no visitor's business.
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "of" / "runs"))
+    visitors.is_class.cache_clear()
+    yield tmp_path / "of" / "runs"
+    visitors.is_class.cache_clear()
+
+
+def test_a_visitor_of_a_class_reads_names_and_no_folders(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = f"{runs}/uploads/{'0a' * 16}/{'f' * 64}.txt"
+    with pytest.raises(FileError) as refused:
+        read_json(runs / "a-1" / "config.json")
+    texts = [
+        str(refused.value),
+        f"--set file={file} and {file}",
+        f"{ROOT}/models/zoo: no; {ROOT}",
+        f"{Path.home()}/elsewhere",
+    ]
+    assert [without_places(text) for text in texts] == texts
+    monkeypatch.setenv(visitors.CLASS, "1")
+    visitors.is_class.cache_clear()
+    assert [without_places(text) for text in texts] == [
+        "'a-1/config.json' does not exist or is no file, but holds JSON; check the path",
+        f"--set file={'f' * 64}.txt and {'f' * 64}.txt",
+        f"models/zoo: no; {ROOT.name}",
+        "elsewhere",
+    ]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models.sweeps import shipped
-from pages.sweeps import board, found, listing, opened
+from pages.sweeps import board, open_sweep, page, state
 from tests.pages.sweeps.conftest import MakeSweep
 from viz_core.boards import Bars, Parallel, Points
 
@@ -60,23 +60,23 @@ def test_words_that_are_numbers_apart_are_on_a_logarithmic_axis(make_sweep: Make
 
 def test_the_list_says_how_a_sweep_stands(make_sweep: MakeSweep) -> None:
     sweep = make_sweep(fails=3)
-    row = listing.row_of(sweep, "heads")
+    row = page.row_of(sweep, "heads")
     assert row.cells[:6] == ["heads", "copy", "n_heads, norm", "stopped", "6 of 6", "exact match 0.505"]
     assert row.opened
     (sweep.path / "sweep.json").write_text(json.dumps({"version": 1}))
-    assert listing.row_of(sweep, "").cells[2].startswith("damaged: ")
+    assert page.row_of(sweep, "").cells[2].startswith("damaged: ")
 
 
 @pytest.mark.parametrize("name", ["nothing", "../heads", "", "+", "a" * 500, "heads/"])
 def test_what_is_no_sweep_is_not_found(make_sweep: MakeSweep, name: str) -> None:
     make_sweep()
-    assert found.find(name) is None
-    assert found.find("heads") is not None
+    assert state.find_sweep(name) is None
+    assert state.find_sweep("heads") is not None
 
 
 def test_the_lines_of_the_take_away_run(make_sweep: MakeSweep, capsys: pytest.CaptureFixture[str]) -> None:
     sweep = make_sweep()
-    exec(opened.code_of(sweep), {})
+    exec(open_sweep.code_of(sweep), {})
     printed = capsys.readouterr().out
     assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in printed and "'n_heads': " in printed
 
@@ -86,12 +86,12 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
 ) -> None:
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
     shipped.write_results(make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough.")
-    assert [sweep.name for sweep in found.every()] == ["heads", "answered"]
-    sweep = found.find("answered")
-    assert sweep is not None and listing.row_of(sweep, "").cells[3] == "shipped"
+    assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered"]
+    sweep = state.find_sweep("answered")
+    assert sweep is not None and page.row_of(sweep, "").cells[3] == "shipped"
     assert sweep.status().sentence == "Four heads are enough."
     assert drawn(sweep).notice == drawn(make_sweep(name="again")).notice
-    exec(opened.code_of(sweep), {})
+    exec(open_sweep.code_of(sweep), {})
     assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in capsys.readouterr().out
 
 

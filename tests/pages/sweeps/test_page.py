@@ -7,9 +7,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from models.sweeps import list_sweeps
-from models.sweeps.estimates import Estimate
+from models.sweeps.plan import Estimate
 from pages.shared.board import takeaway
-from pages.sweeps import opened, planning, seen, state
+from pages.sweeps import form, open_sweep, state, trials
 from tests.pages.sweeps.conftest import MakeSweep
 from viz_core.boards import Board, Parallel
 
@@ -28,7 +28,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     links: list[dict] = []
     monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
     cost = Estimate(seconds=90.0, disk_bytes=10**6)
-    monkeypatch.setattr("models.sweeps.estimates.estimated", lambda *_, **__: cost)
+    monkeypatch.setattr("models.sweeps.plan.estimated", lambda *_, **__: cost)
     shown = AppTest.from_function(_page, default_timeout=SECONDS)
     shown.session_state["links"] = links
     return shown
@@ -78,7 +78,7 @@ def test_rows_come_and_go(page: AppTest) -> None:
 
 def test_start_makes_the_sweep_that_was_counted(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
-    monkeypatch.setattr(planning, "start", lambda name, by: started.append(name))
+    monkeypatch.setattr(form, "start", lambda name, by: started.append(name))
     page.query_params.update(
         {"task": "copy", "vary1": "n_heads", "values1": "1, 2", "name": "mine", "steps": "20"}
     )
@@ -103,7 +103,7 @@ def test_an_opened_sweep_is_brushed_by_its_settings(page: AppTest, make_sweep: M
     make_sweep(fails=6)
     page.run()
     assert page.get("progress")[0].proto.text == r"Stopped\: 6 of 6 trials \(1 failed\)"
-    page.session_state["sweeps.brush"] = seen.BEST
+    page.session_state["sweeps.brush"] = trials.BEST
     page.run()
     assert "2 of 6 trials stand out" in [caption.value for caption in page.caption]
 
@@ -132,7 +132,7 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
     monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, frame, code: taken.append(drawn))
     page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0"})
     page.run()
-    monkeypatch.setattr(opened, "draw", lambda sweep: None)  # in whose fragment the button was pressed
+    monkeypatch.setattr(open_sweep, "draw", lambda sweep: None)  # in whose fragment the button was pressed
     page.session_state["takeaway"] = {"type": "takeaway", "frame": 0}
     page.run()
     (drawn,) = taken
@@ -165,7 +165,7 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     if opened == "+":
         assert page.button("sweeps.start").disabled
     else:  # the shipped sweep can be looked at still, and the sentence stays while it is
-        page.session_state["sweeps.brush"] = seen.BEST
+        page.session_state["sweeps.brush"] = trials.BEST
         page.run()
         assert rule in said(page)
     root.unlink()

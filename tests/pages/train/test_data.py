@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from models.data.looked import Cell, Look, Shown
+from models.data.data_summary import DataSummary, ShownExample, ShownToken
 from pages.train import data
 from viz_core.boards import Bars
 
 
 def test_what_a_file_says_is_text_and_no_markup() -> None:
-    shown = Shown({"encoder": (Cell("<b>", True, "<i>\n", True),)}, "<u>", "<script>", 3)
+    shown = ShownExample({"encoder": (ShownToken("<b>", True, "<i>\n", True),)}, "<u>", "<script>", 3)
     html = data.examples([shown])
     assert "<script>" not in html and "&lt;script&gt;" in html and "&lt;u&gt;" in html
     cell = '<span class="cell special unknown">&lt;b&gt;<b class="target">&lt;i&gt;↵</b></span>'
@@ -16,7 +16,7 @@ def test_what_a_file_says_is_text_and_no_markup() -> None:
 
 
 def test_numbers_and_figures_say_what_was_measured() -> None:
-    look = Look(
+    look = DataSummary(
         sizes={"training": 80, "held out": None, "test": 0}, classes={"a": 3, "b": 1}, lengths=(5, 4, 1),
         ends=(4, 8, 12), measured=10, median=4.5, longest=12, room=8, cut=0.1, padding=0.25, batch_size=32,
         vocabulary=1_000,
@@ -33,6 +33,6 @@ def test_numbers_and_figures_say_what_was_measured() -> None:
     assert lengths.title == "lengths of 10 examples; faint bars are cut at 8 tokens"
     colours = lengths.chart.traces[0]["marker"]["color"]
     assert [colour.name for colour in colours] == ["accent", "accent", "muted"]
-    pictures = Look(pictures=np.zeros((2, 4, 4)), labels=("1", "7"))
+    pictures = DataSummary(pictures=np.zeros((2, 4, 4)), labels=("1", "7"))
     assert [panel.title for panel in data.boards_of(pictures)[0].rows[0]] == ["1", "7"]
-    assert data.boards_of(Look()) == []
+    assert data.boards_of(DataSummary()) == []

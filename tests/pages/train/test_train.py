@@ -7,9 +7,9 @@ from models.data.tasks import make_task
 from models.runs.status import Status
 from models.training.config import run_config
 from pages.shared.training import prepare, settings, tasks_on_offer
-from pages.shared.training.history import history_of
-from pages.train import board, watch
-from pages.train.presets import PRESETS
+from pages.shared.training.runs import history_of
+from pages.train import watch
+from pages.train.form import PRESETS
 from tests.pages.shared.training.conftest import MakeRun
 from tests.pages.shared.training.test_settings import shown
 from viz_core.boards import Curves, Facts, Matrix
@@ -52,7 +52,7 @@ def test_settings_that_make_no_run_are_told_in_a_sentence() -> None:
 def test_the_board_of_a_run_keeps_its_shape_as_the_run_goes_on(make_run: MakeRun) -> None:
     run = make_run()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    early, late = (board.board_of(run, entries[:n], steps=100, notice="") for n in (12, 100))
+    early, late = (watch.board_of(run, entries[:n], steps=100, notice="") for n in (12, 100))
     shapes = [
         [
             [getattr(panel, "x", panel.values if isinstance(panel, Matrix) else None) for panel in row]
@@ -80,7 +80,7 @@ def test_a_run_that_has_not_begun_has_a_board_too(make_run: MakeRun) -> None:
             path.unlink()
     for path in (run.folder.path / "snapshots").iterdir():
         path.unlink()
-    empty = board.board_of(run, [], steps=100, notice="waits")
+    empty = watch.board_of(run, [], steps=100, notice="waits")
     facts = {fact.label: fact.values for fact in empty.rows[0][0].facts}
     assert set(facts.values()) == {"–"}
 
@@ -88,19 +88,19 @@ def test_a_run_that_has_not_begun_has_a_board_too(make_run: MakeRun) -> None:
 def test_heads_have_their_places_before_the_first_snapshot(make_run: MakeRun) -> None:
     run = make_run()
     config = run.folder.config().model
-    later = board.board_of(run, [], steps=100, notice="")
+    later = watch.board_of(run, [], steps=100, notice="")
     shutil.rmtree(run.folder.path / "snapshots")
-    early = board.board_of(run, [], steps=100, notice="", live=True)
+    early = watch.board_of(run, [], steps=100, notice="", live=True)
     assert [panel.title for panel in early.rows[2]] == [
         f"L{layer} H{head}" for layer in range(config.n_layers) for head in range(config.n_heads)
     ]
     assert early.rows[1][-1].values.shape == later.rows[1][-1].values.shape
     assert not early.rows[1][-1].values.any()
-    assert len(board.board_of(run, [], steps=100, notice="").rows) == 3
+    assert len(watch.board_of(run, [], steps=100, notice="").rows) == 3
 
 
 def test_shares_and_the_learning_rate_are_drawn_on_axes_that_stay(make_run: MakeRun) -> None:
-    rows = board.board_of(make_run(learning_rate=0.002, clip=0.5), [], steps=100, notice="").rows
+    rows = watch.board_of(make_run(learning_rate=0.002, clip=0.5), [], steps=100, notice="").rows
     _, scores, gradient, _ = rows[1]
     assert scores.y_range == (0, 1)
     assert gradient.lines[1].name == "clipped at 0.5" and (gradient.lines[1].y == 0.5).all()
@@ -120,12 +120,12 @@ def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
 
     run = make_run()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    sent = message(board.board_of(run, entries, steps=100, notice=""), part=run.id, link={})
+    sent = message(watch.board_of(run, entries, steps=100, notice=""), part=run.id, link={})
     assert len(sent) < 30_000, json.dumps(len(sent))
 
 
 def test_no_number_is_rounded_to_nothing() -> None:
     entry = {"step": 100, "loss": 7.65e-7, "gradient_norm": 0.5, "learning_rate": 0.0}
-    facts = {fact.label: fact.values for fact in board.numbers([entry], ()).facts}
+    facts = {fact.label: fact.values for fact in watch.numbers([entry], ()).facts}
     assert facts["loss"] == "7.65e-07" and facts["learning rate"] == "0" and facts["step"] == "100"
     assert facts["gradient norm"] == "0.50" and facts["loss, held out"] == "–"

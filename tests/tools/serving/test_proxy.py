@@ -9,9 +9,8 @@ from threading import Thread
 
 import pytest
 
-from tools.background import free_port
+from tools.background_servers import answers, free_port, until
 from tools.serving import proxy
-from tools.serving.background import answers, until
 
 
 @pytest.mark.parametrize(("host", "listens"), [("0.0.0.0", "0.0.0.0:8501"), ("::1", "[::1]:8501")])

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from tools.serving import workers
-from tools.serving.background import until
-from tools.serving.workers import Place, Worker
+from tools.background_servers import until
+from tools.serving import servers
+from tools.serving.servers import Place, Worker
 
 
 def idle() -> "subprocess.Popen[bytes]":
@@ -20,13 +20,13 @@ def test_a_server_is_lost_when_it_ended_or_was_silent_for_too_long(monkeypatch: 
     worker = Worker(1, idle())  # nothing answers at port 1
     try:
         assert not worker.look() and not worker.is_lost()  # it may still be starting
-        worker.started -= workers.START_SECONDS + 1
+        worker.started -= servers.START_SECONDS + 1
         assert worker.is_lost()
         worker.well_at = time.monotonic()
         assert not worker.is_lost()
-        worker.well_at -= workers.HANGS_SECONDS + 1
+        worker.well_at -= servers.HANGS_SECONDS + 1
         assert worker.is_lost()
-        monkeypatch.setattr(workers, "_answers", lambda port: True)
+        monkeypatch.setattr(servers, "_answers", lambda port: True)
         assert worker.look() and not worker.is_lost()
     finally:
         worker.stop()
@@ -46,7 +46,7 @@ def test_a_server_that_ends_at_once_is_started_again_where_it_was_ever_more_slow
 
     monkeypatch.setattr(Worker, "start", ends_at_once)
     clock = 1000.0
-    monkeypatch.setattr(workers.time, "monotonic", lambda: clock)
+    monkeypatch.setattr(servers.time, "monotonic", lambda: clock)
     place, times = Place({"A": "1"}), []
     while len(times) < 8:
         before = place.restarts
@@ -64,7 +64,7 @@ def test_a_server_that_holds_too_much_has_a_minute_to_let_go_of_it() -> None:
     try:
         until(lambda: worker.resident > 1_000_000, lambda: worker.resident)  # Python has started
         assert not worker.is_too_large(1_000_000)
-        worker.started -= workers.STEADY_SECONDS + 1
+        worker.started -= servers.STEADY_SECONDS + 1
         assert worker.is_too_large(1_000_000) and not worker.is_too_large(10**12)
     finally:
         worker.stop()

@@ -7,16 +7,18 @@ import numpy as np
 
 from viz_core._checks import check_frames, check_length
 from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Written
-from viz_core.boards.panel import Framed, NumberRow, grid_numbers
-from viz_core.boards.sheet import (
+from viz_core.boards.panel import (
     CAPTION,
     CHART,
     SMALL,
     Colour,
+    Framed,
+    NumberRow,
     Room,
     at_frame,
     axis_title,
     extent,
+    grid_numbers,
     word,
 )
 

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from viz_core._checks import check_axes, check_frames
-from viz_core.boards.chart import Chart, Moving, Paint, Written
-from viz_core.boards.legend import LegendPanel
-from viz_core.boards.panel import Framed, NumberRow
-from viz_core.boards.scale import scale, span
-from viz_core.boards.sheet import Colour, Pair, at_frame, axis_title, word
+from viz_core.boards.chart import Chart, LegendPanel, Moving, Paint, Written, scale, span
+from viz_core.boards.panel import Colour, Framed, NumberRow, Pair, at_frame, axis_title, word
 
 
 @dataclass(frozen=True, kw_only=True)

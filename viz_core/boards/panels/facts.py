@@ -5,11 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core._axes import text_width
-from viz_core.boards.panel import Framed, NumberRow, Panel
-from viz_core.boards.sheet import CAPTION, SMALL, WIDTH, Colour, Drawing, Place, Room, at_frame
-from viz_core.labels import escape
-from viz_core.numbers import written
+from viz_core.boards.panel import (
+    CAPTION,
+    SMALL,
+    WIDTH,
+    Colour,
+    Drawing,
+    Framed,
+    NumberRow,
+    Panel,
+    Place,
+    Room,
+    at_frame,
+)
+from viz_core.labels import decimal, escape, text_width
 
 _LINE = 54
 _LARGE = 22
@@ -67,7 +76,7 @@ def _said(fact: Fact, frame: int) -> str:
         return escape(fact.values)
     value = float(at_frame(fact.values, frame, 0))
     whole = fact.digits == 0 and np.isfinite(value)
-    return f"{value:z,.0f}".replace("-", "−") if whole else written(value, fact.digits)
+    return f"{value:z,.0f}".replace("-", "−") if whole else decimal(value, fact.digits)
 
 
 def _width(fact: Fact) -> int | float:

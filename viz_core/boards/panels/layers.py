@@ -8,8 +8,20 @@ import numpy as np
 
 from viz_core import theme
 from viz_core._checks import check_frames
-from viz_core.boards.panel import Framed, NumberRow, Panel, grid_numbers
-from viz_core.boards.sheet import CAPTION, Drawing, Place, Room, Trace, at_frame, room_for, word
+from viz_core.boards.panel import (
+    CAPTION,
+    Drawing,
+    Framed,
+    NumberRow,
+    Panel,
+    Place,
+    Room,
+    Trace,
+    at_frame,
+    grid_numbers,
+    room_for,
+    word,
+)
 
 _FLOOR = 60  # pixels from layer to layer
 _TOKEN = 46

@@ -9,8 +9,7 @@ import numpy as np
 from viz_core._checks import check_frames, check_length
 from viz_core.boards import cells, picture
 from viz_core.boards.chart import Chart, ChartPanel
-from viz_core.boards.panel import Framed, NumberRow, Panel, grid_numbers
-from viz_core.boards.sheet import Drawing, Place, Role, Room, at_frame
+from viz_core.boards.panel import Drawing, Framed, NumberRow, Panel, Place, Role, Room, at_frame, grid_numbers
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from viz_core._checks import check_frames, check_length
 from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
-from viz_core.boards.panel import Framed, NumberRow, grid_numbers
-from viz_core.boards.sheet import (
+from viz_core.boards.panel import (
     CAPTION,
     MEDIUM,
     Colour,
+    Framed,
+    NumberRow,
     Room,
     at_frame,
+    grid_numbers,
     reach_of,
     word,
 )

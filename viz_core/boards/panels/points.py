@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from viz_core._checks import check_axes, check_length
-from viz_core.boards.chart import Chart, Paint
-from viz_core.boards.legend import LegendPanel
-from viz_core.boards.panel import NumberRow
-from viz_core.boards.scale import scale, span
-from viz_core.boards.sheet import SMALL, Colour, Pair, axis_title, word
-from viz_core.numbers import short
+from viz_core.boards.chart import Chart, LegendPanel, Paint, scale, span
+from viz_core.boards.panel import SMALL, Colour, NumberRow, Pair, axis_title, word
+from viz_core.labels import short
 
 TOLD = "told"
 """As the `meta` of a trace: the status line of the page says the `customdata` of the point pointed at."""

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from viz_core._axes import text_width
-from viz_core.boards.panel import Panel
-from viz_core.boards.sheet import Drawing, Place, Room
-from viz_core.labels import escape
+from viz_core.boards.panel import Drawing, Panel, Place, Room
+from viz_core.labels import escape, text_width
 
 _SIZE = 22
 

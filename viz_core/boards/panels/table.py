@@ -6,10 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core import theme
-from viz_core._axes import text_width
 from viz_core._checks import check_frames, check_length
-from viz_core.boards.panel import Framed, NumberRow, Panel
-from viz_core.boards.sheet import CAPTION, MEDIUM, Drawing, Place, Room, at_frame, word
+from viz_core.boards.panel import (
+    CAPTION,
+    MEDIUM,
+    Drawing,
+    Framed,
+    NumberRow,
+    Panel,
+    Place,
+    Room,
+    at_frame,
+    word,
+)
+from viz_core.labels import text_width
 
 _LINE = 28
 

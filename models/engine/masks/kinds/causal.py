@@ -1,7 +1,6 @@
 """The causal mask: nobody sees later tokens."""
 
-from models.engine.masks.core import causal
-from models.engine.masks.kind import register
+from models.engine.masks.core import causal, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

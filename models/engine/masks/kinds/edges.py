@@ -7,8 +7,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square
-from models.engine.masks.kind import refusal, register
+from models.engine.masks.core import Square, refusal, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, of_head
-from models.engine.masks.kind import numbers, register
+from models.engine.masks.core import Square, at_least, numbers, of_head, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

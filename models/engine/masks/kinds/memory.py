@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, at_least
-from models.engine.masks.kind import numbers, register
+from models.engine.masks.core import Square, at_least, numbers, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

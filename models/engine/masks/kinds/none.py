@@ -2,7 +2,7 @@
 
 import torch
 
-from models.engine.masks.kind import register
+from models.engine.masks.core import register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.engine.masks.core import Square
-from models.engine.masks.kind import numbers, register
+from models.engine.masks.core import Square, numbers, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Mask, padding
-from models.engine.masks.kind import numbers, register
+from models.engine.masks.core import Mask, numbers, padding, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(

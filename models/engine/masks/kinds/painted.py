@@ -2,8 +2,7 @@
 
 import torch
 
-from models.engine.masks.core import Mask, Square, causal
-from models.engine.masks.kind import register
+from models.engine.masks.core import Mask, Square, causal, register
 from models.mask_names import MaskName
 
 MAX_PAINTED = 32

@@ -78,7 +78,7 @@ def test_bits_per_character_by_another_formula(book, tokens):
         if tokens == "characters":
             n_bytes += task.written(targets).encode()
         else:
-            from models.data.byte_letters import bytes_of
+            from models.data.learnt_tokenizer import bytes_of
 
             n_bytes += b"".join(bytes_of(task.tokenizer.vocabulary[id_]) for id_ in targets)
     characters = sum(1 for byte in n_bytes if byte >> 6 != 0b10)

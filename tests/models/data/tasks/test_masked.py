@@ -11,9 +11,8 @@ import torch
 
 from models import ModelConfig, Transformer
 from models.data import text_sources
-from models.data.masked_sentences import passages_of
 from models.data.tasks import IGNORED, generator_of, make_task
-from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide
+from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide, passages_of
 from tests.limits import SetLimits
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole

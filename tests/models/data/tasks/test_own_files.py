@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
-from models.data.tasks.own_files import OwnFile
+from models.data.tasks.finite import OwnFile
 from models.data.tasks.task import generator_of
 
 ROWS = [(f"la crème numéro {i} était très bonne", ("bien", "mal")[i % 2], str(i)) for i in range(60)]

@@ -1,4 +1,4 @@
-"""The translator's batches hold the words and ask each pronoun for the right noun."""
+"""Which language a text is in, and what the translator says of one in the other language."""
 
 import hashlib
 import json
@@ -12,19 +12,72 @@ from models import load_model
 from models.config import ModelConfig
 from models.data.grammar import sample_pairs, showcase
 from models.data.grammar_text import build_vocabulary, kept_vocabulary
-from models.data.parallel import NOTHING_NAMED, grammar_batches, grammar_row, read_parallel
-from models.data.tasks import IGNORED, generator_of, make_task
-from models.data.tasks.pairs import make_batch
+from models.data.tasks import IGNORED, Advice, generator_of, make_task
 from models.data.tasks.parallel_text import ParallelText
+from models.data.tasks.sentence_pairs import (
+    NOTHING_NAMED,
+    grammar_batches,
+    grammar_row,
+    make_batch,
+    read_parallel,
+)
+from models.data.tasks.translation import advice, direction_of
 from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from models.engine.transformer import Transformer
-from models.zoo.cards import SHIPPED
+from models.zoo.engine_model import Translator
+from models.zoo.folders import SHIPPED
 
-WORDS = tuple(build_vocabulary(3_000).words)
-TOKENIZER = WordTokenizer(WORDS)
+WORDS = kept_vocabulary()
+FRENCH, ENGLISH = "le chat a mangé la pomme", "the cat ate the apple"
+
+
+@pytest.fixture(scope="module")
+def lm() -> Translator:
+    return load_model("translator")
+
+
+def test_words_that_one_language_has_alone_decide() -> None:
+    assert direction_of(WORDS, FRENCH.split()) == "fr-en"
+    assert direction_of(WORDS, ENGLISH.split()) == "en-fr"
+    both = sorted(set(WORDS.english) & set(WORDS.french))
+    assert {"a", "animal"} <= set(both)
+    assert direction_of(WORDS, both) == "en-fr" and advice(WORDS, both, "en-fr") is None
+
+
+def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(lm: Translator) -> None:
+    found = lm.read(FRENCH, direction="en-fr").advice
+    said = "5 of these words are known in French only, 0 in English only."  # "a" is known in both
+    assert found == Advice("direction", "fr-en", said)
+    said = "5 of these words are known in English only, 0 in French only."
+    assert lm.read(ENGLISH, direction="fr-en").advice == Advice("direction", "en-fr", said)
+    for text, direction in ((FRENCH, "fr-en"), (ENGLISH, "en-fr"), ("zzz", "fr-en"), (FRENCH, "")):
+        assert lm.read(text, direction=direction).advice is None
+
+
+def test_unknown_words_get_words_of_the_language_that_is_read(lm: Translator) -> None:
+    (sat,) = lm.read("the cat sat", direction="en-fr").unknown
+    assert sat.suggestions == ["cat", "eat", "hat"]
+    (sat,) = lm.read("le chat sat", direction="fr-en").unknown
+    assert set(sat.suggestions) <= set(WORDS.french) and "sac" in sat.suggestions
+    (typed,) = lm.read("the cat", direction="en-fr", target="le chatt").unknown
+    assert (typed.where, typed.suggestions[0]) == ("target", "chat")
+
+
+def test_what_never_ends_is_cut_where_it_can_be_read_again(lm: Translator) -> None:
+    """Sixty words, which send the translator round in circles."""
+    made = lm.read("the cat saw the dog " * 12, direction="en-fr")
+    assert len(made.tokens["decoder"]) == 127 and made.following is None
+    again = lm.read(made.answer, direction="fr-en")
+    assert again.tokens["encoder"][1:-1] == made.tokens["decoder"][1:]
+
+
+# The translator's batches hold the words and ask each pronoun for the right noun.
+
+WORDSTranslation = tuple(build_vocabulary(3_000).words)
+TOKENIZER = WordTokenizer(WORDSTranslation)
 DIGEST = "826dc6d7281c45826e54c9352aa93dca9d3986925dd7be01377e5e6d2082ff06"
 SMALL = ModelConfig(
-    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDS), max_len=64
+    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDSTranslation), max_len=64
 )
 
 
@@ -146,7 +199,7 @@ def test_the_stream_is_the_one_that_the_shipped_translator_had():
 def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
     card = json.loads((SHIPPED / "translator" / "card.json").read_text())
     assert kept_vocabulary()._asdict() == card["learnt"]["words"]
-    assert set(WORDS) <= set(kept_vocabulary().words)
+    assert set(WORDSTranslation) <= set(kept_vocabulary().words)
 
 
 def test_held_out_pairs_are_held_out():

@@ -4,7 +4,7 @@ import pytest
 
 from models import ModelConfig, UntrainedModel, load_model
 from models.lessons.heads.reading import Reading, of_translator, of_untrained
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 

@@ -7,7 +7,7 @@ import torch
 
 from models.lessons.objective import schedule
 from models.training.config import TrainingConfig
-from models.training.schedule import learning_rate
+from models.training.loop import learning_rate
 
 STEPS = [1, 2, 100, 3_999, 4_000, 4_001, 12_345, 20_000]
 

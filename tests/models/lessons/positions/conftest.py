@@ -5,8 +5,8 @@ import torch
 
 from models.config import ModelConfig
 from models.data.tasks.next_word import NextWord
+from models.zoo.engine_model import TrainedModel
 from models.zoo.suite import SCHEMES, untrained
-from models.zoo.trained import TrainedModel
 
 LENGTH = 16
 

@@ -5,7 +5,7 @@ import pytest
 from models import load_model
 from models.lessons.translation import reading
 from models.lessons.translation.reading import Reading
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 
 TIRED = "the animal did not cross the street because it was too tired"
 INCOMPLETE = "la vieille loutre voit toujours le petit la nuit"

@@ -10,7 +10,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.lessons.translation import beam, reading
 from models.lessons.translation.reading import Reading
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 from tests.models.lessons.translation.conftest import ids_of
 
 

@@ -8,7 +8,7 @@ from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import greedy
 from models.lessons.translation import reading
 from models.lessons.translation.reading import Reading
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 from tests.models.lessons.translation.conftest import ids_of
 
 

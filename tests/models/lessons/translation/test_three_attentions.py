@@ -7,7 +7,7 @@ import torch
 
 from models.lessons.translation import three_attentions
 from models.lessons.translation.reading import Reading
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 from tests.models.lessons.translation.conftest import TIRED
 
 

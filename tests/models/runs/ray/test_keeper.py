@@ -10,8 +10,8 @@ import pytest
 from models.data.tasks import make_task
 from models.runs.folder import create_run
 from models.runs.ray import cluster, keeper
+from models.runs.ray.cluster import TICKETS, any_in, leave, tickets
 from models.runs.ray.keeper import RESUME, Keeper
-from models.runs.ray.tickets import TICKETS, any_in, leave, tickets
 from models.runs.status import Status, read_status, write_request, write_status
 from models.training.config import run_config
 

@@ -11,7 +11,7 @@ from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE
 from models.runs.ray.mirror import FROM_SERVER, Mirror, copy, latest, uploads_of
 from models.training.config import run_config
-from models.zoo.run_folders import runs_root
+from models.zoo.folders import runs_root
 
 fsspec = pytest.importorskip("fsspec")
 

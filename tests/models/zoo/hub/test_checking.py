@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from models import load_model
 from models.files import FileError
-from models.zoo.hub import checking, layout, loading
+from models.zoo.hub import layout, loading
 from models.zoo.hub.folder import open_folder
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
@@ -177,7 +177,7 @@ def test_each_identity_that_fails_takes_away_all_but_the_patterns(
     broken: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    heard = checking.Recorder.heard
+    heard = loading.Recorder.heard
 
     def lies(self: Any, name: str, value: Tensor) -> Tensor:
         if broken == "z" and name == "z":
@@ -189,7 +189,7 @@ def test_each_identity_that_fails_takes_away_all_but_the_patterns(
         after = heard(self, name, value)
         return value if broken == "deaf" and name == "pattern" else after
 
-    monkeypatch.setattr(checking.Recorder, "heard", lies)
+    monkeypatch.setattr(loading.Recorder, "heard", lies)
     loaded = loading.load(folder)
     assert loaded.layout is None and "Only the attention weights" in loaded.note
     assert says in loaded.note or (broken == "deaf" and "weights" in loaded.note)
@@ -199,13 +199,13 @@ def test_parts_that_do_not_sum_to_the_stream_are_not_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    added = checking.Recorder._added
+    added = loading.Recorder._added
 
     def half(self: Any, part: str, value: Tensor) -> Tensor:
         added(self, part, value / 2 if part == "ff.out" else value)
         return value
 
-    monkeypatch.setattr(checking.Recorder, "_added", half)
+    monkeypatch.setattr(loading.Recorder, "_added", half)
     loaded = loading.load(folder)
     assert loaded.layout is not None and all(layer.added is None for layer in loaded.layout.layers)
     assert "they do not sum to what leaves model.layers.0" in loaded.note
@@ -229,13 +229,13 @@ def test_a_model_is_proved_once_until_its_weights_change(
 
 def test_an_attention_that_is_not_heard_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    real = layout.find
+    real = layout.find_layout
 
     def forgetful(*given: Any) -> Any:
         found = real(*given)
         return found._replace(layers=found.layers[:1])
 
-    monkeypatch.setattr(layout, "find", forgetful)
+    monkeypatch.setattr(layout, "find_layout", forgetful)
     note = loading.load(folder).note
     assert note.startswith("Only") and ("of its 2 attentions can be heard" in note or "weights" in note)
 
@@ -299,9 +299,9 @@ def test_an_end_that_is_not_the_answer_is_not_recorded_as_the_norm(
     model = load_model(f"hf:{folder}")
     answer = transformers.LlamaModel.from_pretrained(folder).eval()(*model.read(TEXT).inputs)[0][0]
     torch.testing.assert_close(model.trace(TEXT)["decoder.norm"], answer, atol=1e-5, rtol=1e-5)
-    finished = checking.Recorder._finished
+    finished = loading.Recorder._finished
     half = lambda self, module, given, made: (finished(self, module, given, (made[0] / 2,)), made)[1]  # noqa: E731
-    monkeypatch.setattr(checking.Recorder, "_finished", half)
+    monkeypatch.setattr(loading.Recorder, "_finished", half)
     loading._PROVED.clear()
     assert "decoder.norm" not in load_model(f"hf:{folder}").trace(TEXT)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models import compare, load_model
-from models.interventions.direct import direct_heads
+from models.interventions.head_paths import direct_heads
 from models.interventions.sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS

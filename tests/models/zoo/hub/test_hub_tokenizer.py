@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from models.data.tasks import make_task
 from models.data.word_tokenizer import SPECIALS
-from models.zoo.hub.from_engine.tokenizer import special_ids, tokenizer_of
+from models.zoo.hub.from_engine import special_ids, tokenizer_of
 
 TEXT = "The keys' café, isn't it?\n"
 

@@ -40,7 +40,7 @@ def empty_png(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_each_format_is_opened_in_colour(kind: str) -> None:
-    picture = photos.opened(file_of(GREY.convert("L"), kind), "grey")
+    picture = photos.open_picture(file_of(GREY.convert("L"), kind), "grey")
     assert (picture.mode, picture.size) == ("RGB", (30, 20))
     assert abs(np.asarray(picture).astype(int) - 128).max() <= 1
 
@@ -48,7 +48,7 @@ def test_each_format_is_opened_in_colour(kind: str) -> None:
 def test_a_picture_stands_as_its_camera_held_it() -> None:
     turned = Image.Exif()
     turned[274] = 6
-    assert photos.opened(file_of(GREY, "JPEG", exif=turned), "turned").size == (20, 30)
+    assert photos.open_picture(file_of(GREY, "JPEG", exif=turned), "turned").size == (20, 30)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_picture_stands_as_its_camera_held_it() -> None:
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, sentence: str) -> None:
     with pytest.raises(ValueError) as raised:
-        photos.opened(content, "it")
+        photos.open_picture(content, "it")
     assert str(raised.value) == sentence
 
 
@@ -82,17 +82,17 @@ def test_a_picture_that_moves_is_refused(kind: str) -> None:
     frames = [GREY, Image.fromarray(np.full((20, 30, 3), 9, np.uint8))]
     moving = file_of(frames[0], kind, save_all=True, append_images=frames[1:])
     with pytest.raises(ValueError, match="'it' moves: it has 2 pictures; hand in one of them as a PNG file"):
-        photos.opened(moving, "it")
+        photos.open_picture(moving, "it")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_a_damaged_picture_is_refused(kind: str) -> None:
     noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8))
     with pytest.raises(ValueError, match=r"hand in a PNG, JPEG or WebP file that is whole|known here"):
-        photos.opened(file_of(noise, kind)[:-900], "it")
+        photos.open_picture(file_of(noise, kind)[:-900], "it")
 
 
 def test_a_file_of_too_many_bytes_is_refused(set_limits: SetLimits) -> None:
     set_limits(upload_mb=1)
     with pytest.raises(ValueError, match=r"'it' has .*; at most 1 MB are read: make it smaller"):
-        photos.opened(bytes(1_000_001), "it")
+        photos.open_picture(bytes(1_000_001), "it")

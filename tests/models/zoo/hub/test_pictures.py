@@ -16,8 +16,8 @@ from torch import Tensor
 
 from models import load_model
 from models.files import FileError
-from models.zoo.hub.drawn import NAMES, drawn
 from models.zoo.hub.folder import open_folder
+from models.zoo.hub.photos import NAMES, drawn_picture
 from models.zoo.hub.pictures import PictureModel
 from models.zoo.offers import offer_of
 from tests.models.zoo.hub import families
@@ -66,7 +66,7 @@ def eager(model: PictureModel, family: str, picture: Any) -> Any:
 def test_patterns_z_and_logits_are_those_of_eager_attention(opened: Opened, family: str) -> None:
     model = opened(family)
     assert isinstance(model, PictureModel) and model.note == ""
-    trace, made = model.trace("2"), eager(model, family, drawn(2))
+    trace, made = model.trace("2"), eager(model, family, drawn_picture(2))
     patterns = [address for address in trace if address.endswith("pattern")]
     assert patterns == ["encoder.0.self.pattern", "encoder.1.self.pattern"]
     for layer, pattern in enumerate(made.attentions):
@@ -145,7 +145,7 @@ def test_the_picture_that_is_shown_is_what_the_network_gets(tmp_path: Path) -> N
 
 def test_a_file_is_read_as_its_array_is(opened: Opened, tmp_path: Path) -> None:
     model = opened("vit")
-    Image.fromarray(drawn(3)).save(tmp_path / "face.png")
+    Image.fromarray(drawn_picture(3)).save(tmp_path / "face.png")
     assert torch.equal(model.read_picture(tmp_path / "face.png").inputs[0], model.read("3").inputs[0])
     with pytest.raises(ValueError, match="is no file; give the path of a picture"):
         model.read_picture(tmp_path / "none.png")
@@ -158,14 +158,14 @@ def test_what_a_visitor_handed_in_is_read_by_its_hash_and_no_other_file_ever_is(
     model, name = opened("vit"), f"{'0' * 64}.png"
     folder = tmp_path / "uploads" / "person"
     folder.mkdir(parents=True)
-    Image.fromarray(drawn(3)).save(folder / name)
+    Image.fromarray(drawn_picture(3)).save(folder / name)
     assert torch.equal(model.read(name).inputs[0], model.read("3").inputs[0])
     assert "read_picture('your-picture.png')" in model.code(name)
     assert model.code("3").endswith("trace = lm.trace('3')")
     (folder / name).unlink()
     with pytest.raises(ValueError, match="no longer here; hand it in again"):
         model.read(name)
-    Image.fromarray(drawn(3)).save(tmp_path / "secret.png")
+    Image.fromarray(drawn_picture(3)).save(tmp_path / "secret.png")
     for path in (str(tmp_path / "secret.png"), "../secret.png", "", "0", "4", "1" * 30):
         with pytest.raises(ValueError, match=r"no picture is named .* or hand one in"):
             model.read(path)
@@ -173,12 +173,12 @@ def test_what_a_visitor_handed_in_is_read_by_its_hash_and_no_other_file_ever_is(
 
 def test_the_drawn_pictures_differ_and_are_named() -> None:
     assert list(NAMES) == ["shapes", "a house", "a face"]
-    made = [drawn(number) for number in (1, 2, 3)]
+    made = [drawn_picture(number) for number in (1, 2, 3)]
     assert {picture.shape for picture in made} == {(224, 224, 3)}
     assert all(len(np.unique(picture.reshape(-1, 3), axis=0)) > 30 for picture in made)
     assert made[0][70, 60].tolist() == [217, 51, 46]  # the red disc
     with pytest.raises(ValueError, match="number 4; there are 1 to 3"):
-        drawn(4)
+        drawn_picture(4)
 
 
 def test_an_offer_says_that_any_picture_is_read(opened: Opened) -> None:

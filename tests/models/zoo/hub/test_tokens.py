@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from models.zoo.hub.tokens import alphabet_of, rarity_of, readable, readable_all
+from models.zoo.hub.tokenizer import alphabet_of, rarity_of, readable, readable_all
 from tests.models.zoo.hub.families import TEXT, tokenizer_of
 
 

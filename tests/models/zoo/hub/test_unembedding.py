@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models import load_model
-from models.interventions.direct import parts_of_logits
+from models.interventions.head_paths import parts_of_logits
 from tests.models.zoo.hub.families import save
 
 TEXT = "the street was wide"

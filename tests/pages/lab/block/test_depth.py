@@ -7,7 +7,7 @@ from models.lessons.block import depth as lesson
 from pages.lab.block import depth
 from pages.lab.block.inputs import DEPTHS, Inputs
 from tests.pages.lab.block.conftest import bold, panel, right
-from viz_core.numbers import short
+from viz_core.labels import short
 
 
 def test_the_page_offers_the_depths_that_are_measured():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models import Trace, load_model
-from models.zoo.trained import Translator
+from models.zoo.engine_model import Translator
 from pages.lab.translation.inputs import SENTENCE
 from viz_core.boards import Board, Panel
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from pages.shared.board import numbers, pack
 from viz_core.boards import Board, Panel, Scrub, board_figure
-from viz_core.boards.panel import Framed, NumberRow
-from viz_core.boards.sheet import Drawing, Place, Room
+from viz_core.boards.panel import Drawing, Framed, NumberRow, Place, Room
 
 
 @dataclass(frozen=True, kw_only=True)

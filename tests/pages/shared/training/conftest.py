@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from models.data.tasks import make_task
 from models.runs.folder import METRICS, SAMPLES, RunFolder, create_run
 from models.training.config import run_config
-from models.zoo.run_folders import PROBE
+from models.zoo.folders import PROBE
 from pages.shared.training.runs import Run
 
 STEPS = (0, 1, 10, 100)

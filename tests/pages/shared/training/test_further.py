@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.data.tasks import make_task
+from models.runs.continuation import Change
 from models.runs.folder import create_run
-from models.runs.further import Change
 from models.runs.jobs import JobRefused
 from models.runs.status import Status, write_status
 from models.training.config import run_config
@@ -18,7 +18,6 @@ from tests.pages.shared.training.conftest import MakeRun
 def page(run_id: str) -> None:
     import streamlit as st
 
-    from pages.shared.problems import say
     from pages.shared.state import problems
     from pages.shared.training import further, runs
 

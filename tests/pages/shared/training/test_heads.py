@@ -1,6 +1,6 @@
 import numpy as np
 
-from pages.shared.training import figures, heads
+from pages.shared.training import heads
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
 from viz_core.boards import Matrix
 
@@ -48,11 +48,11 @@ def test_too_many_frames_are_thinned_evenly_with_first_and_last() -> None:
 def test_a_snapshot_that_cannot_be_read_is_left_out(make_run: MakeRun) -> None:
     run = make_run()
     (run.folder.path / "snapshots" / f"{10:08d}.safetensors").write_bytes(b"damaged")
-    rows, shown = figures.head_rows(run, run.folder.snapshots())
+    rows, shown = heads.head_rows(run, run.folder.snapshots())
     assert shown == [0, 1, 100]
     assert rows[0][0].values.shape == (3, 8, 8)
 
 
 def test_samples_are_plain_text() -> None:
-    text = figures.sample_text([{"given": "ab", "made": "<b>ba</b>", "wanted": "ba"}, {"made": "x"}, 7])
+    text = heads.sample_text([{"given": "ab", "made": "<b>ba</b>", "wanted": "ba"}, {"made": "x"}, 7])
     assert text == "given   ab\nmade    <b>ba</b>\nwanted  ba  ✗\n\nmade    x"

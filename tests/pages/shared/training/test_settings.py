@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
-from models.runs import formats
+from models.runs import export
 from models.training.config import run_config
 from pages.shared.link import read_link
 from pages.shared.training import settings, tasks_on_offer, uploads
@@ -43,7 +43,7 @@ def test_an_encoder_says_what_its_export_as_a_bert_needs(induction: tasks_on_off
         assert drawn and "can be exported as a BERT only with norm post and embedding norm" in drawn.help
     for asked in ({}, {"norm": "post", "embedding_norm": True}):
         config = settings.run_config(encoder, values | asked)
-        assert (formats.refusal("transformers", config.model) == "") == bool(asked)
+        assert (export.refusal("transformers", config.model) == "") == bool(asked)
     drawn = settings.declared(induction)["norm"].widget
     assert drawn and "BERT" not in drawn.help and "embedding_norm" not in settings.defaults(induction)
 

@@ -1,0 +1,261 @@
+"""How the tokens of two readings are aligned: token by token, by characters, or by the words' order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+
+from models.contrast.side import Side
+from models.data.tasks import Reading
+from models.zoo.model import Model
+
+_SPECIAL = re.compile(r"<[^<>\s]*>|\[[A-Z]+\d*\]")
+"""Tokens that stand for no character, such as <eos> or [CLS], as every tokenizer here writes them."""
+Pair = tuple[int | None, int | None]
+Pairs = list[Pair]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Places in order, each a token of a, of b, or of both: every token of either stands at one place.
+
+    a, b: the tokens. pairs: for each place, the position in a and in b; None is a gap. loose: two
+    vocabularies, whose tokens are the same where they cover the same characters.
+    """
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    loose: bool = False
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def same(self) -> tuple[bool, ...]:
+        """Whether both have the same token there; a gap and a replaced token are not the same."""
+        read = bare if self.loose else str
+        return tuple(
+            i is not None and j is not None and read(self.a[i]) == read(self.b[j]) for i, j in self.pairs
+        )
+
+    @cached_property
+    def both(self) -> tuple[int, ...]:
+        """The places where both have a token, the same or another."""
+        return tuple(at for at, (i, j) in enumerate(self.pairs) if i is not None and j is not None)
+
+    @property
+    def tokens_a(self) -> list[str]:
+        """The token of a at each place; "" at its gaps."""
+        return ["" if i is None else self.a[i] for i, _ in self.pairs]
+
+    @property
+    def tokens_b(self) -> list[str]:
+        """The token of b at each place; "" at its gaps."""
+        return ["" if j is None else self.b[j] for _, j in self.pairs]
+
+
+def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
+    """Token by token, in order: what both have, as `difflib` finds it; as many tokens in the place of as
+    many others one to one; all else in gaps. align(b, a) is the same with the sides exchanged.
+    """
+    if (len(a), tuple(a)) > (len(b), tuple(b)):  # SequenceMatcher itself depends on the order of the sides
+        return [(i, j) for j, i in align(b, a)]
+    pairs: Pairs = []
+    for word, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if word == "equal" or i_end - i == j_end - j:
+            pairs += zip(range(i, i_end), range(j, j_end), strict=True)
+        else:
+            pairs += [(at, None) for at in range(i, i_end)]
+            pairs += [(None, at) for at in range(j, j_end)]
+    return pairs
+
+
+def by_place(partner: Sequence[int | None], n: int) -> Pairs:
+    """The pairs of a given partner in b for each position of a, in the order of a; the positions of b, of
+    which there are n, that are nobody's partner stand behind the nearest before them that is one.
+    """
+    owner = {j: i for i, j in enumerate(partner) if j is not None}
+    alone: dict[int | None, list[int]] = {}
+    last: int | None = None
+    for j in range(n):
+        last = j if j in owner else last
+        if j not in owner:
+            alone.setdefault(last, []).append(j)
+    pairs: Pairs = [(None, j) for j in alone.get(None, ())]
+    for i, other in enumerate(partner):
+        pairs.append((i, other))
+        if other is not None:
+            pairs += [(None, behind) for behind in alone.get(other, ())]
+    return pairs
+
+
+def bare(token: str) -> str:
+    """The characters that a token covers: without blanks, without WordPiece's ##, in small letters; "" of a
+    special one.
+    """
+    text = "".join(token.removeprefix("##").split()) if len(token) > 2 else "".join(token.split())
+    return "" if _SPECIAL.fullmatch(text) else text.casefold()
+
+
+def align_by_characters(a: Sequence[str], b: Sequence[str]) -> Pairs:
+    """Tokens of two tokenizers that begin at the same character of one text, in order; special tokens that
+    stand before the same character one to one; all others in gaps. Exchanging the sides exchanges the pairs.
+
+    Raises ValueError where the tokens do not cover the same characters.
+    """
+    if "".join(map(bare, a)) != "".join(map(bare, b)):
+        raise ValueError(
+            "the two models cut texts into different tokens, and these do not cover the same characters; "
+            "give a text that both read as it stands, or choose two models with one vocabulary"
+        )
+    if (len(a), tuple(a)) > (len(b), tuple(b)):
+        return [(i, j) for j, i in align_by_characters(b, a)]
+    begins = {place: j for j, place in enumerate(_places(b))}
+    return by_place([begins.get(place) for place in _places(a)], len(b))
+
+
+def _places(tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """The character at which each token begins, and 0; of a special one its number there, from 1."""
+    places: list[tuple[int, int]] = []
+    at, n_special = 0, 0
+    for token in tokens:
+        covered = len(bare(token))
+        n_special = 0 if covered else n_special + 1
+        places.append((at, n_special))
+        at += covered
+    return places
+
+
+def words_of(tokens: Sequence[str], text: str) -> list[tuple[int, int] | None] | None:
+    """For each token the word of the text that it belongs to, and where in the word it begins; None for one
+    of no word. None at all where the tokens cannot be found in the text.
+    """
+    words = ["".join(word.split()).casefold() for word in text.split()]
+    found: list[tuple[int, int] | None] = []
+    word, inside = 0, 0
+    for token in tokens:
+        covers = bare(token)
+        if not covers or word == len(words) or not words[word].startswith(covers, inside):
+            found.append(None)
+            continue
+        found.append((word, inside))
+        inside += len(covers)
+        if inside == len(words[word]):
+            word, inside = word + 1, 0
+    return found if word == len(words) else None
+
+
+Order = tuple[int, ...] | None
+
+
+MATCHED = 0.5
+"""The share of the shorter text's tokens that must be the other's for two vocabularies to be aligned."""
+
+
+def align_sides(
+    sides: tuple[Side, Side], readings: tuple[Reading, Reading]
+) -> tuple[dict[str, Aligned], str]:
+    """The tokens of the encoder, and of the decoder, of those that both sides have; and a sentence on what
+    is left out, where tokens of two vocabularies do not fit.
+
+    Raises ValueError where nothing is left.
+    """
+    a, b = (reading.tokens for reading in readings)
+    common = [name for name in a if name in b]
+    if not common:
+        raise ValueError(
+            f"{sides[0].reader.name!r} reads this in its {next(iter(a))}, {sides[1].reader.name!r} in its "
+            f"{next(iter(b))}, so no two attentions are of one kind; choose two models of one kind"
+        )
+    found, left_out = {}, []
+    for name in common:
+        try:
+            found[name] = _aligned(sides, (a[name], b[name]), moved=name == common[0])
+        except ValueError as error:
+            left_out.append(f"The {name}'s tokens: {error}.")
+    if not found:
+        raise ValueError(left_out[0].removesuffix("."))
+    return found, " ".join(left_out)
+
+
+def _aligned(
+    sides: tuple[Side, Side], tokens: tuple[Sequence[str], Sequence[str]], *, moved: bool
+) -> Aligned:
+    """The tokens of one stack; moved: it reads the text, whose words may stand in another order."""
+    a, b = tokens
+    orders, loose = (sides[0].order, sides[1].order), False
+    if a == b:
+        pairs: Pairs = [(at, at) for at in range(len(a))]
+    elif moved and orders != (None, None):
+        pairs = _by_order(tokens, (sides[0].text, sides[1].text), orders)
+    elif one_vocabulary(sides[0].reader, sides[1].reader):
+        pairs = align(a, b)
+    else:
+        pairs, loose = _of_two_vocabularies(a, b), True
+    return Aligned(tuple(a), tuple(b), tuple(pairs), loose)
+
+
+def one_vocabulary(a: Model, b: Model) -> bool:
+    """Whether two models have the same tokens; those of pictures and of handed-in tensors have no others."""
+    if a is b:
+        return True
+    alphabets = (a.made_of(), b.made_of())
+    if alphabets[0] is None or alphabets[1] is None:
+        return alphabets[0] is alphabets[1]
+    return list(alphabets[0].names) == list(alphabets[1].names)
+
+
+def _of_two_vocabularies(a: Sequence[str], b: Sequence[str]) -> Pairs:
+    """By the characters of one text; of two texts by tokens that say the same, if enough of them do."""
+    try:
+        return align_by_characters(a, b)
+    except ValueError:
+        pairs = align(words := list(map(bare, a)), others := list(map(bare, b)))
+        same = sum(i is not None and j is not None and words[i] == others[j] != "" for i, j in pairs)
+        if same < MATCHED * min(len(a), len(b)):
+            raise
+        return pairs
+
+
+def _by_order(
+    tokens: tuple[Sequence[str], Sequence[str]], texts: tuple[str, str], orders: tuple[Order, Order]
+) -> Pairs:
+    """Each token beside the same part of the same word, wherever the word stands by now; special tokens in
+    their order. Where the tokens cannot be found in the words, the n-th of a label is beside the n-th.
+    """
+    keys = [_keyed(each, text, order) for each, text, order in zip(tokens, texts, orders, strict=True)]
+    if keys[0] is None or keys[1] is None:
+        keys = [_counted(each) for each in tokens]
+    assert keys[0] is not None and keys[1] is not None
+    where = {key: at for at, key in enumerate(keys[1])}
+    return by_place([where.get(key) for key in keys[0]], len(tokens[1]))
+
+
+def _keyed(tokens: Sequence[str], text: str, order: Order) -> list[object] | None:
+    """What tells each token: the word as the text had it before its words were moved, and the part of it."""
+    found = words_of(tokens, text)
+    if found is None:
+        return None
+    keys: list[object] = []
+    seen: dict[str, int] = {}
+    for token, place in zip(tokens, found, strict=True):
+        if place is None:
+            seen[token] = seen.get(token, 0) + 1
+            keys.append((token, seen[token]))
+        else:
+            word, part = place
+            keys.append((word if order is None else order[word], part))
+    return keys
+
+
+def _counted(tokens: Sequence[str]) -> list[object]:
+    seen: dict[str, int] = {}
+    keys: list[object] = []
+    for token in tokens:
+        seen[token] = seen.get(token, 0) + 1
+        keys.append((token, seen[token]))
+    return keys

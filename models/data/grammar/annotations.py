@@ -1,0 +1,270 @@
+"""What is known of the grammar's sentences: which word depends on which, and which French word says it.
+
+As Och & Ney (2003) have it, a link is sure where two words mean the same (dog, chien), and possible where one
+only helps to say the other (did, or the a of "a traversé"). Each word has meanings, some by the words around
+it. The first English word of a meaning belongs to the first French one, the second to the second: clauses
+have the same order in both languages.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from models.data.grammar.clauses import DETERMINERS, french_adjective, french_be, participle, third_person
+from models.data.grammar.lexicon import ADJECTIVES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS
+from models.data.grammar.pairs import Pair
+
+# Which word of an English sentence of the grammar depends on which: its syntax, read off the lexicon.
+
+RELATIONS = {
+    "det": "article or number → its noun",
+    "poss": "my, our → their noun",
+    "dobj": "object → its verb",
+    "pobj": "noun → its preposition",
+    "coref": "pronoun → the noun it means",
+}
+"""Names as Clark et al. 2019 have them, and what depends on what."""
+_POSSESSIVES = frozenset({"my", "our"})
+_PREPOSITIONS = frozenset({"near", "behind", "in", "of", "for"})
+
+
+class Dependency(NamedTuple):
+    """A word that depends on another, both by their places from 0."""
+
+    relation: str
+    dependent: int
+    head: int
+
+
+def dependencies(pair: Pair) -> list[Dependency]:
+    """Those of `RELATIONS` that hold in the pair's English sentence."""
+    found = sorted(_of_nouns(pair.english))
+    if mention := pair.english_mention:
+        found.append(Dependency("coref", mention.pronoun, mention.antecedent))
+    return found
+
+
+def _of_nouns(words: Sequence[str]) -> Iterator[Dependency]:
+    """Of every noun that comes after a determiner, with or without adjectives between."""
+    for at, word in enumerate(words):
+        if word not in _determiners():
+            continue
+        noun = at + 1
+        while noun < len(words) and words[noun] in ADJECTIVES:
+            noun += 1
+        if noun == len(words) or words[noun] not in _nouns():
+            continue
+        yield Dependency("poss" if word in _POSSESSIVES else "det", at, noun)
+        before = words[at - 1] if at else ""
+        if before in _PREPOSITIONS:
+            yield Dependency("pobj", noun, at - 1)
+        elif before in _verbs() and not _is_noun(words, at - 1):
+            yield Dependency("dobj", noun, at - 1)
+
+
+def _is_noun(words: Sequence[str], at: int) -> bool:
+    """Whether a word that is a verb and a noun, such as watch, is a noun here."""
+    return at > 0 and (words[at - 1] in _determiners() or words[at - 1] in ADJECTIVES)
+
+
+@cache
+def _determiners() -> frozenset[str]:
+    return frozenset(DETERMINERS) | {"an"}
+
+
+@cache
+def _nouns() -> frozenset[str]:
+    return frozenset(
+        form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)
+    )
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    """The forms of verbs that take an object without a preposition."""
+    return frozenset(
+        form
+        for verb in VERBS.values()
+        if not verb.english_preposition
+        for form in (verb.english, verb.english_past, third_person(verb.english))
+    )
+
+
+# Which French word says what which English word says, in sentences of the grammar.
+# As Och & Ney (2003) have it, a link is sure where two words mean the same (dog, chien), and possible
+# where one only helps to say the other (did, or the a of "a traversé"). Each word has meanings, some by
+# the words around it. The first English word of a meaning belongs to the first French one, the second to
+# the second: clauses have the same order in both languages.
+
+Lexicon = dict[str, set[str]]
+POSSIBLE = "~"
+"""How a meaning begins by which words are linked as possible only."""
+ENGLISH = """
+i:i i'm:i,be we:we we're:we,be you:you you're:you,be he:3s he's:3s,be she:3s she's:3s,be it:3s it's:3s,be
+they:3p they're:3p,be am:be is:be are:be was:be were:be be:be would:~would there:~there,~there2
+there's:~there,~there2,~has isn't:be,ne,not aren't:be,ne,not wasn't:be,ne,not weren't:be,ne,not not:ne,not
+never:ne,never do:~asked,~asked2 does:~asked,~asked2 did:~asked,~asked2 don't:~asked,~asked2,ne,not
+doesn't:~asked,~asked2,ne,not didn't:~asked,~asked2,ne,not can:can could:can cannot:can,ne,not
+can't:can,ne,not couldn't:can,ne,not want:want wants:want wanted:want who:which which:which
+because:because,because2 as:as but:but even:even though:though so:so that:so2 for:for too:too very:very
+often:often always:always slowly:slowly quickly:quickly near:near,~near behind:behind in:in front:front
+of:~of why:why where:where when:when and:and yesterday:yesterday last:last now:now monday:monday
+sunday:sunday winter:winter summer:summer week:week year:year ,:comma .:stop ?:question
+"""
+FRENCH = """
+je:i j':i nous:we vous:you il:3s elle:3s ils:3p elles:3p ne:ne n':ne pas:not jamais:never peux:can peut:can
+pouvons:can pouvez:can peuvent:can pouvais:can pouvait:can pouvions:can pouviez:can pouvaient:can veux:want
+veut:want voulons:want voulez:want veulent:want voulais:want voulait:want voulions:want vouliez:want
+voulaient:want soit:be,~would soient:be,~would étais:be était:be étions:be étiez:be étaient:be qui:which
+est-ce:~asked parce:because comme:as mais:but même:even si:though s':though afin:so pour:for trop:too
+très:very souvent:often toujours:always lentement:slowly rapidement:quickly près:near derrière:behind dans:in
+en:in devant:front,~front,~of pourquoi:why où:where quand:when et:and hier:yesterday dernière:last
+maintenant:now lundi:monday dimanche:sunday hiver:winter été:summer semaine:week année:year y:~there2
+,:comma .:stop ?:question
+"""
+TIMES = {"night": ("nuit",), "morning": ("matin",), "evening": ("soir",), "day": ("jour", "jours")}
+"""Nouns of phrases that say when; like all nouns, they have articles."""
+ARTICLES = {"le", "la", "l'", "les", "du", "des", "de", "d'", "cet", "mon", "tous", "beaucoup"}
+HAVE = {"ai", "a", "avons", "avez", "ont"}
+BE = {french_be("present", person) for person in range(5)}
+BEFORE_QUE = {"parce": "because2", "afin": "so2", "est-ce": "~asked2"}
+WITHIN = 4
+"""Words after "a" or "est" among which its participle stands."""
+
+
+class Link(NamedTuple):
+    """Positions of an English and a French word that belong together."""
+
+    english: int
+    french: int
+    sure: bool
+
+
+def aligned(english: Sequence[str], french: Sequence[str]) -> list[Link]:
+    """The links between a sentence of the grammar and its translation, each as the grammar writes words.
+
+    Words that the grammar does not know have none, nor have those without a counterpart.
+    """
+    of_english, of_french = _places(_of_english(english)), _places(_of_french(french))
+    found: dict[tuple[int, int], bool] = {}
+    for meaning in of_english.keys() & of_french.keys():
+        sure = not meaning.startswith(POSSIBLE)
+        for pair in zip(of_english[meaning], of_french[meaning], strict=False):
+            found[pair] = found.get(pair, False) or sure
+    return [Link(*pair, sure) for pair, sure in sorted(found.items())]
+
+
+def _places(meanings: Iterable[set[str]]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, said in enumerate(meanings):
+        for meaning in said:
+            places[meaning].append(at)
+    return places
+
+
+def _of_english(words: Sequence[str]) -> Iterator[set[str]]:
+    known = _english()
+    for at, word in enumerate(words):
+        rest, before = list(words[at + 1 :]), words[at - 1] if at else ""
+        said = known.get(word, set())
+        if word in DETERMINERS or word == "an":
+            yield _articles(rest, known) | ({"~many"} if word == "many" else set())
+        elif "~asked" in said:
+            yield said | {f"~finite:{verb}" for verb in _next(rest, known, "verb:")}
+        elif before == "there" and "be" in said:
+            yield {"~has"}
+        elif word == "in" and rest[:1] == ["front"]:
+            yield {"~front"}
+        else:
+            yield said
+
+
+def _of_french(words: Sequence[str]) -> Iterator[set[str]]:
+    known = _french()
+    for at, word in enumerate(words):
+        rest, before = list(words[at + 1 :]), words[at - 1] if at else ""
+        helped = _next(rest[:WITHIN], known, "past:" if word in HAVE else "gone:")
+        if word in HAVE | BE and helped:
+            yield {f"~finite:{verb}" for verb in helped}
+        elif word == "a" and before == "y":
+            yield {"~has"}
+        elif word in BE:
+            yield {"be"}
+        elif word == "il" and rest[:1] == ["y"]:
+            yield {"~there"}
+        elif word in ("que", "qu'"):
+            yield {BEFORE_QUE.get(before, "which")}
+        elif word in ("de", "d'") and before == "beaucoup":
+            yield {"~many"}
+        elif word in _determiners_alignments():
+            yield _articles(rest, known) | ({"~near"} if before == "près" else set())
+        elif word == "dans" and (into := {m for m in known.get(before, set()) if m.startswith("into:")}):
+            yield {POSSIBLE + meaning for meaning in into}
+        else:
+            yield known.get(word, set())
+
+
+def _articles(rest: Sequence[str], known: Lexicon) -> set[str]:
+    """An article belongs to the article of the same noun."""
+    return {f"the:{noun}" for noun in _next(rest, known, "noun:")}
+
+
+def _next(rest: Sequence[str], known: Lexicon, kind: str) -> set[str]:
+    """What the first word that has meanings of a kind may mean, of that kind."""
+    for word in rest:
+        found = {meaning.removeprefix(kind) for meaning in known.get(word, ()) if meaning.startswith(kind)}
+        if found:
+            return found
+    return set()
+
+
+@cache
+def _determiners_alignments() -> frozenset[str]:
+    return frozenset(ARTICLES.union(*(" ".join(forms).split() for forms in DETERMINERS.values())))
+
+
+def _written(table: str) -> Lexicon:
+    cells = (entry.split(":") for entry in table.split())
+    return defaultdict(set, {word: set(said.split(",")) for word, said in cells})
+
+
+@cache
+def _english() -> Lexicon:
+    known = _written(ENGLISH)
+    for noun in (*NOUNS.values(), *PROFESSIONS):
+        for form in (noun.english, noun.english_plural):
+            known[form].add(f"noun:{noun.english}")
+    for time in TIMES:
+        known[time].add(f"noun:{time}")
+    for adjective in ADJECTIVES.values():
+        known[adjective.english].add(f"adjective:{adjective.masculine}")
+    for name, verb in (VERBS | INTRANSITIVES).items():
+        for form in (verb.english, verb.english_past, third_person(verb.english)):
+            known[form] |= {f"verb:{name}", f"~finite:{name}", f"~into:{name}"}
+    return known
+
+
+@cache
+def _french() -> Lexicon:
+    known = _written(FRENCH)
+    for noun in (*NOUNS.values(), *PROFESSIONS):
+        plurals = {form + "s" for form in (noun.french, noun.french_plural) if noun in PROFESSIONS}
+        for form in {noun.french, noun.french_plural, *plurals}:
+            known[form].add(f"noun:{noun.english}")
+    for time, forms in TIMES.items():
+        for form in forms:
+            known[form].add(f"noun:{time}")
+    for adjective in ADJECTIVES.values():
+        agreed = {french_adjective(adjective, gender, plural) for gender in "mf" for plural in (True, False)}
+        for form in agreed | {adjective.euphonic or adjective.masculine}:
+            known[form].add(f"adjective:{adjective.masculine}")
+    for name, verb in (VERBS | INTRANSITIVES).items():
+        into = {f"into:{name}"} if verb.french_preposition and not verb.english_preposition else set()
+        known[verb.infinitive] |= {f"verb:{name}"} | into
+        for form in (*verb.present, *(verb.imperfect or ())):
+            known[form] |= {f"verb:{name}", f"~finite:{name}"} | into
+        done = f"{'past' if verb.auxiliary == 'avoir' else 'gone'}:{name}"
+        for form in {participle(verb, gender, plural) for gender in "mf" for plural in (True, False)}:
+            known[form] |= {f"verb:{name}", done} | into
+    return known

@@ -1,0 +1,304 @@
+"""Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's."""
+
+import hashlib
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.data.grammar import Pair, sample_pairs
+from models.data.grammar.sentences import Direction
+from models.data.tables import SEPARATORS, ColumnRole, Source, TableFormat, read_rows
+from models.data.tasks.algorithmic import padded
+from models.data.tasks.batch import IGNORED, At, Batch, Each, Judged, Reading, Split, Writing
+from models.data.tasks.task import Task, option
+from models.data.text_files import read_text, rows_of
+from models.data.word_tokenizer import (
+    BOS,
+    EOS,
+    PAD,
+    PRONOUNS,
+    SPECIALS,
+    TO_ENGLISH,
+    TO_FRENCH,
+    UNK,
+    WordTokenizer,
+)
+from models.engine.decoding import BeamTree, beam_search, greedy
+from models.engine.transformer import Transformer
+
+UNKNOWN_SHARE = 0.05
+NOTHING_NAMED = -100  # cross_entropy's ignore_index
+_HELD_OUT_SHARE = 10  # one pair in ten
+_POOL = 16  # batches drawn together and sorted by length, so that little is padding
+TWICE = "that come twice"
+_NAMES = (("source", "text", "from", "en", "english"), ("target", "translation", "to"))
+ROLES = (ColumnRole("source_column", _NAMES[0]), ColumnRole("target_column", _NAMES[1]))
+_NEEDS = (
+    "call two of them source and target, or choose its source column and target column (on the command line: "
+    "source_column and target_column); each line is a text and its translation, with a tab, a comma or a "
+    "semicolon between"
+)
+
+
+class Row(NamedTuple):
+    """What the encoder reads, with <eos>; what is written, without it; the noun that each pronoun means."""
+
+    source: list[int]
+    target: list[int]
+    named: list[int]
+
+
+def source_ids(tokenizer: WordTokenizer, words: Sequence[str], direction: Direction) -> list[int]:
+    """What the encoder reads: the language to write in, the words, <eos>."""
+    return [first_token(direction), *map(tokenizer.id, words), EOS]
+
+
+def first_token(direction: Direction) -> int:
+    return TO_FRENCH if direction == "en-fr" else TO_ENGLISH
+
+
+def grammar_row(tokenizer: WordTokenizer, pair: Pair, direction: Direction) -> Row:
+    """A pair of the grammar; a pronoun without an antecedent in its sentence names itself."""
+    source = source_ids(tokenizer, pair.source(direction), direction)
+    pronouns = {tokenizer.id(word) for word in PRONOUNS if word in tokenizer}
+    named = [id_ if id_ in pronouns else NOTHING_NAMED for id_ in source]
+    if mention := pair.mention(direction):
+        named[mention.pronoun + 1] = source[mention.antecedent + 1]
+    return Row(source, list(map(tokenizer.id, pair.target(direction))), named)
+
+
+def grammar_batches(tokenizer: WordTokenizer, size: int, seed: int, start: int = 0) -> Iterator[list[Row]]:
+    """Endless training batches from the one of step `start` on, always the same for a seed.
+
+    A batch holds sentences of like lengths, in both directions.
+    """
+    pairs = sample_pairs(seed, "training")
+    rng = random.Random(seed)
+    step = 0
+    while True:
+        drawn = [_maybe_unknown(pair, rng) for pair in islice(pairs, _POOL * size)]
+        pool = [(pair, rng.choice(pair.directions)) for pair in drawn]
+        pool.sort(key=lambda example: len(example[0].english) + len(example[0].french))
+        firsts = list(range(0, len(pool), size))
+        rng.shuffle(firsts)
+        for first in firsts:
+            if step >= start:
+                yield [grammar_row(tokenizer, *example) for example in pool[first : first + size]]
+            step += 1
+
+
+def _maybe_unknown(pair: Pair, rng: random.Random) -> Pair:
+    """Now and then hides one noun behind <unk> on both sides, so that unknown words do little harm."""
+    if pair.english_mention is None or pair.french_mention is None or rng.random() >= UNKNOWN_SHARE:
+        return pair
+    role = rng.choice(("antecedent", "rival"))
+    english, french = list(pair.english), list(pair.french)
+    english[getattr(pair.english_mention, role)] = SPECIALS[UNK]
+    french[getattr(pair.french_mention, role)] = SPECIALS[UNK]
+    return replace(pair, english=tuple(english), french=tuple(french))
+
+
+class Table(NamedTuple):
+    """(text, translation) pairs, split for good by the text."""
+
+    training: list[tuple[str, str]]
+    held_out: list[tuple[str, str]]
+
+
+def read_parallel(path: Path, how: TableFormat | None = None) -> Table:
+    """The pairs of a file, as `read_pairs` reads them."""
+    return read_pairs(path, how)[0]
+
+
+def read_pairs(path: Path, how: TableFormat | None = None) -> tuple[Table, Source]:
+    """A text file of two columns, or of more of which two are named; a first line of names is skipped.
+
+    Tabs, commas, semicolons or bars part the columns. Pairs that lack a side, and those that come twice, are
+    left out and counted. Raises ValueError, with value, rule and remedy, for fewer than 20 or more than a
+    million pairs, and as `read_rows` does.
+    """
+    rows = read_rows(path, how or TableFormat(), ROLES, needs=_NEEDS)
+    pairs: dict[tuple[str, str], None] = {}
+    for line, (text, translation) in rows.cells():
+        if (text, translation) in pairs:
+            rows.leave_out(TWICE, line)
+        else:
+            pairs[text, translation] = None
+    table = Table([], [])
+    for pair in pairs:
+        table[_is_held_out(pair[0])].append(pair)
+    if not table.held_out and len(table.training) >= 20:
+        table.held_out.extend(table.training.pop() for _ in range(len(table.training) // _HELD_OUT_SHARE))
+    if not table.held_out or len(table.training) < 10:
+        raise ValueError(f"{rows.read.name!r} has {len(pairs)} different pairs; give 20 or more")
+    return table, rows.source(ROLES)
+
+
+def _is_held_out(text: str) -> bool:
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+
+
+def as_before(path: Path) -> TableFormat:
+    """How this table was read by runs from before they kept that."""
+    text = read_text(path)
+    first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])  # a quoted comma is no border
+    separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "tab")
+    quoted = separator != "tab"
+    _, row = next(rows_of(text, path.name, SEPARATORS[separator], quoted=quoted), (0, []))
+    named = len(row) == 2 and all(
+        cell.strip().lower() in names for cell, names in zip(row, _NAMES, strict=True)
+    )
+    return TableFormat(
+        separator=separator,
+        header="yes" if named else "no",
+        columns=("column 1", "column 2"),
+        quotes="yes" if quoted else "no",
+    )
+
+
+# The base of tasks that write one text after another has been read: a text and its translation.
+
+_SLACK = 8  # tokens that a translation may have beyond twice its source
+
+
+def make_batch(rows: Sequence[Row]) -> Batch:
+    """Sentences padded to one length: source and target, what follows, `extra["named"]` at each pronoun."""
+    sources, targets, named = zip(*rows, strict=True)
+    return Batch(
+        (padded(sources, PAD), padded([[BOS, *ids] for ids in targets], PAD)),
+        padded([[*ids, EOS] for ids in targets], IGNORED),
+        {"named": padded(named, NOTHING_NAMED)},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Task):
+    """What both tasks of translation share; a subclass with a name is one."""
+
+    kind = "encoder-decoder"
+    abilities = ("translate",)
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64}
+    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
+    length: int = option(128, "tokens of the longest sentence", low=16, high=1024)
+
+    def dictates(self) -> dict[str, Any]:
+        return {"vocab_size": len(self.outputs()), "max_len": self.length, "pad_id": PAD}
+
+    def stretched(self, length: int) -> Task:
+        raise ValueError(
+            f"{self.title!r} reads texts of at most {self.length:,} tokens, as it was trained on; give a "
+            "shorter one, or choose a language model"
+        )
+
+    def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
+        """ "loss": the mean cross-entropy of the target's tokens, in nats."""
+        source, target = batch.inputs
+        return {"loss": self._loss(model, model.encode(source), source, target, batch, label_smoothing)}
+
+    @torch.no_grad()
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
+        at = self.at(model, batch)
+        return Judged({"loss": at.loss()}, self.scored(at, batch))
+
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+        """Shares of sentences that are right throughout, and of tokens that are likeliest where they stand,
+        after the right ones (teacher forcing).
+        """
+        return {"whole sentences": at.whole(), "tokens right": at.shares()}
+
+    @torch.no_grad()
+    def translations(self, model: Transformer, batch: Batch) -> list[str]:
+        """What the model writes for each source of a batch, greedily and all at once."""
+        source = batch.inputs[0]
+        prefix, room = torch.full_like(source[:, :1], BOS), self._room(source.shape[1])
+        rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)[:, 1:].tolist()
+        ends = [row.index(EOS) if EOS in row else len(row) for row in rows]
+        firsts = source[:, 0].tolist()
+        return [self.spoken(row[:end], first) for row, end, first in zip(rows, ends, firsts, strict=True)]
+
+    def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """The right translation of each source of a batch."""
+        rows = [[id_ for id_ in row if id_ not in (IGNORED, EOS)] for row in batch.targets.tolist()]
+        return [self.spoken(r, f) for r, f in zip(rows, batch.inputs[0][:, 0].tolist(), strict=True)]
+
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        return [self.written([i for i in row if i >= len(SPECIALS)]) for row in batch.inputs[0].tolist()]
+
+    @torch.no_grad()
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """The model's own greedy translation."""
+        return self._with_target(reading, self._decode(model, reading.inputs[0], 1)[0])
+
+    def writing(self, reading: Reading) -> Writing:
+        n_read = int((reading.inputs[0] != PAD).sum())
+        return Writing(
+            (BOS,), self._room(n_read), frozenset({EOS}), lambda ids: self._with_target(reading, ids)
+        )  # fmt: skip
+
+    def _room(self, n_read: int) -> int:
+        """How many tokens a translation of so many may have."""
+        return min(2 * n_read + _SLACK, self.length - 2)
+
+    def _loss(
+        self,
+        model: Transformer,
+        memory: Tensor,
+        source: Tensor,
+        target: Tensor,
+        batch: Batch,
+        label_smoothing: float,
+    ) -> Tensor:
+        written = batch.targets != IGNORED
+        logits = model.decode(target, memory, source, asked=written).float()
+        return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
+
+    def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
+        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one.
+
+        What does not end is cut where it still can be read again: after <2en> or <2fr>, before <eos>.
+        """
+        device = model.embedding.weight.device
+        source, prefix = source.to(device), torch.tensor([[BOS]], device=device)
+        room = self._room(source.shape[1])
+        if width == 1:
+            rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
+            return rows[0, 1:].tolist(), None
+        tree = beam_search(model, prefix, source=source, width=width, eos_id=EOS, max_new_tokens=room)
+        return tree.tokens(), tree
+
+    def _with_target(self, reading: Reading, written: Sequence[int]) -> Reading:
+        """The same with these ids in the decoder, which reads them to write them, and then <eos>."""
+        ids = [id_ for id_ in written if id_ != EOS]
+        source = reading.inputs[0]
+        return replace(
+            reading,
+            inputs=(source, torch.tensor([[BOS, *ids]])),
+            tokens={**reading.tokens, "decoder": self._labels([BOS, *ids])},
+            answer=self.spoken(ids, int(source[0, 0])),
+            following=SPECIALS[EOS] if EOS in written else None,
+            forced=False,
+        )
+
+    def spoken(self, ids: Sequence[int], first: int) -> str:
+        """A target as text; `first` is the first token of its source."""
+        return self.written(ids)
+
+    def _labels(self, ids: Sequence[int]) -> list[str]:
+        names = self.outputs()
+        return [names[id_] for id_ in ids]
+
+    def _reading(self, text: str, source: list[int], target: list[int]) -> Reading:
+        """What the encoder reads, and <bos> and the target, which the decoder reads to write it."""
+        written = [BOS, *target]
+        tokens = {"encoder": self._labels(source), "decoder": self._labels(written)}
+        inputs = (torch.tensor([source]), torch.tensor([written]))
+        return Reading(inputs, tokens, text)

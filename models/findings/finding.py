@@ -1,0 +1,140 @@
+"""What a finding is: a published claim, and a function that measures it on a model that is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from models.zoo.model import Model
+
+
+Tell = Callable[[float], None]
+"""Hears which share of the work is done, and may raise to end it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A number that the visitor may change, or one of `choices`, which are words by value."""
+
+    name: str
+    label: str
+    default: Any
+    low: int | float | None = None
+    high: int | float | None = None
+    choices: dict[str, str] = field(default_factory=dict)
+    help: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """What was measured here, beside what the paper has for it, in words; "" where it has nothing."""
+
+    label: str
+    value: int | float
+    published: str = ""
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """Numbers to be drawn: a series of `values` for each name, over `x`.
+
+    x: numbers, drawn as curves, or names, drawn as bars; bars are of one series. line: a level to compare
+    with, and its name. digits: of the numbers over bars.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    x: Sequence[int | float] | Sequence[str]
+    series: dict[str, Sequence[int | float]]
+    line: tuple[int | float, str] | None = None
+    log_x: bool = False
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """A head's pattern as it forms: patterns [step, query, key] after each of `steps`, over `tokens`."""
+
+    title: str
+    tokens: tuple[str, ...]
+    steps: tuple[int, ...]
+    patterns: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarFilm:
+    """Bars as they grow: values [step, bar] after each of `steps`, a name for each bar."""
+
+    title: str
+    x_label: str
+    y_label: str
+    names: tuple[str, ...]
+    steps: tuple[int, ...]
+    values: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a measurement gave: its numbers, whether the claim holds here by the finding's rule, and why.
+
+    film: where the finding is of a training, what formed in it; charts over steps then move with it.
+    """
+
+    numbers: tuple[Number, ...]
+    holds: bool
+    said: str
+    charts: tuple[Chart, ...]
+    film: Film | BarFilm | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A published result that can be measured on a model.
+
+    name: in links. claim: as the paper has it, with its numbers. paper: its authors, year, title and section.
+    rule: when it "holds here", and caveat: what this measurement cannot say, both with parameters in braces,
+    as `str.format` writes them ("{share:.0%}"), so that they say what is in force. model: the shipped one
+    that it is measured on unless another is chosen, or "" for one that is about runs that ship. needs: what a
+    model must be, as the end of "it needs". fits: whether a model's offer says that it is so, as far as one
+    knows before it is loaded. measure: takes a model, a `Tell` and the parameters; it raises ValueError, with
+    a sentence, for a model that it cannot be measured on. code: the functions that make the numbers, for
+    whoever wants to read them.
+    """
+
+    name: str
+    title: str
+    claim: str
+    paper: str
+    rule: str
+    caveat: str
+    model: str
+    needs: str
+    fits: Callable[[dict[str, Any]], bool]
+    measure: Callable[..., Outcome]
+    parameters: tuple[Parameter, ...] = ()
+    code: tuple[Callable[..., Any], ...] = ()
+
+    def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
+        """The outcome on a model, with the finding's own parameters where none are given."""
+        return self.measure(model, tell, **self._values(parameters))
+
+    def words(self, **parameters: Any) -> tuple[str, str]:
+        """The rule and the caveat with these parameters, and the finding's own where none are given."""
+        values = self._values(parameters)
+        return self.rule.format(**values), self.caveat.format(**values)
+
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+        usual = {each.name: each.default for each in self.parameters}
+        unknown = [name for name in given if name not in usual]
+        if unknown:
+            raise ValueError(
+                f"{unknown[0]!r} is no parameter of finding {self.name!r}; "
+                f"it has {', '.join(usual) or 'none'}"
+            )
+        return {**usual, **given}

@@ -1,0 +1,124 @@
+"""What findings are measured on: held-out texts that a model can read, and the runs that ship with their models."""
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from models.data.grammar import sample_pairs
+from models.data.reviews import sample_review
+from models.data.tasks import Reading
+from models.findings.finding import Tell
+from models.runs.folder import RunFolder
+from models.zoo.folders import SHIPPED
+from models.zoo.model import Model
+
+Known = TypeVar("Known")
+_SPECIAL = re.compile(r"<.+>|\[.+\]")
+_TRIED = 20
+_SEED = 1  # the training of shipped models drew other sentences
+
+
+def sentences(seed: int = _SEED) -> Iterator[str]:
+    """Endless held-out English sentences of the grammar."""
+    for pair in sample_pairs(seed, "held out"):
+        yield " ".join(pair.english)
+
+
+def reviews(seed: int = _SEED) -> Iterator[str]:
+    """Endless held-out reviews, each all praise or all blame in the end."""
+    rng = random.Random(seed)
+    while True:
+        yield sample_review(rng, held_out=True).text
+
+
+def own_texts(model: Model) -> Iterator[str]:
+    """Endless held-out texts of a model's own task; reviews, where it has none of its own."""
+    first = next(own := model.texts(_SEED), None)
+    return reviews() if first is None else chain([first], own)
+
+
+def readings(model: Model, texts: Iterator[str], count: int, tell: Tell) -> Iterator[Reading]:
+    """The first `count` texts that the model can read, read. Raises ValueError where it can read none."""
+    return (reading for reading, _ in known_readings(model, ((text, None) for text in texts), count, tell))
+
+
+def known_readings(
+    model: Model, texts: Iterator[tuple[str, Known]], count: int, tell: Tell
+) -> Iterator[tuple[Reading, Known]]:
+    """The same of texts of which something is known, each with that."""
+    refused, read = "", 0
+    for tried, (text, known) in enumerate(texts):
+        if read == count or (tried >= _TRIED and not read) or tried >= 10 * count:
+            break
+        try:
+            reading = model.read(text)
+        except ValueError as error:
+            refused = str(error)
+            continue
+        yield reading, known
+        read += 1
+        tell(read / count)
+    if not read:
+        raise ValueError(
+            f"{model.name!r} can read none of the texts that this is measured on ({refused}); "
+            "choose a model of English sentences"
+        )
+
+
+def longest(model: Model, most: int, seed: int = _SEED) -> Reading:
+    """As many words of held-out sentences as fit into `most` tokens of the model, as one reading.
+
+    Raises ValueError for a model that reads none.
+    """
+    words = [word for sentence in islice(sentences(seed), most) for word in sentence.split()]
+    best, refused = None, f"its first word has more than {most} tokens"
+    for count in range(1, most + 1):
+        try:
+            reading = model.read(" ".join(words[:count]))
+        except ValueError as error:
+            refused = str(error)
+            break
+        if n_tokens(reading) > most:
+            break
+        best = reading
+    if best is None:
+        raise ValueError(f"{model.name!r} can read no sentence of English ({refused}); choose another model")
+    return best
+
+
+def n_tokens(reading: Reading) -> int:
+    """The tokens of a reading's longest side."""
+    return max(map(len, reading.tokens.values()))
+
+
+def is_word(token: str) -> bool:
+    """Whether a token is of the text, and not a mark such as <eos> or [CLS]."""
+    return not _SPECIAL.fullmatch(token.strip())
+
+
+def reads_english(sizes: dict[str, Any]) -> bool:
+    """Whether a model's config may be that of one that reads words."""
+    return sizes.get("input_channels") is None
+
+
+def run_of(name: str) -> RunFolder:
+    """The run of a shipped model. Raises FileError, once it is read, where it is not there."""
+    return RunFolder(SHIPPED / name / "run")
+
+
+def validated(run: RunFolder) -> tuple[list[int], list[dict[str, float]]]:
+    """The steps of a run's validations, and their scores."""
+    found = [(line["step"], line["validation"]) for line in run.metrics() if "validation" in line]
+    return [step for step, _ in found], [scores for _, scores in found]
+
+
+def snapshots(run: RunFolder) -> tuple[list[int], list[dict[str, Tensor]]]:
+    """The steps of a run's snapshots, and what each holds: the probe's patterns, address -> [head, query,
+    key], and what the task watches.
+    """
+    steps = run.snapshots()
+    return steps, [{at: x.float() for at, x in run.snapshot(step).items()} for step in steps]

@@ -1,0 +1,281 @@
+"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; and what a model
+writes while they are in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from models.data.tasks import Reading, Writing
+from models.engine.trace import Trace
+from models.interventions.edit import Edit, Place, Seen
+
+Editing = Callable[[str, Tensor], Tensor]
+
+
+@runtime_checkable
+class Heads(Protocol):
+    """How many heads an attention has."""
+
+    @property
+    def n_heads(self) -> int: ...
+    @property
+    def n_key_heads(self) -> int: ...
+
+
+@runtime_checkable
+class Subject(Protocol):
+    """A model that is edited."""
+
+    name: str
+
+    def read(self, text: str, **settings: Any) -> Reading: ...
+    def trace(self, what: str | Reading, *, reduce: Any = None, edit: Editing | None = None) -> Trace: ...
+    def attention(self, stack: str) -> Heads: ...
+    def addresses(self) -> Collection[str]: ...
+    def writing(self, reading: Reading) -> Writing: ...
+    def following(self, reading: Reading, edit: Editing | None) -> int: ...
+    def references(self) -> Sequence[Reading]: ...
+
+
+Values = dict[str, Tensor]
+
+
+class Applied:
+    """The `edit` of a trace that does what some edits say, in their order, in one pass.
+
+    others: for each edit, the values that it takes from other texts, by address. Where the pass has more
+    positions than these, as while a model writes, the later ones stay as they are.
+    """
+
+    def __init__(self, edits: Sequence[Edit], others: Sequence[Sequence[Values]]) -> None:
+        self._others = dict(zip(map(id, edits), others, strict=True))
+        self._by_address: dict[str, list[Edit]] = {}
+        for edit in edits:
+            self._by_address.setdefault(edit.place.needed[-1], []).append(edit)
+        self._watched = {a.replace(".pattern", ".scores"): a for a in self._by_address if ".pattern" in a}
+        self._entered = {e.place.needed[0] for e in edits if e.place.kind == "layer"}
+        self._kept: Values = {}
+        self._missing = set(self._by_address)
+
+    def __call__(self, address: str, value: Tensor) -> Tensor:
+        if address in self._watched:
+            self._kept[address] = value != -torch.inf
+        for edit in self._by_address.get(address, ()):
+            value = self._edited(edit, address, value)
+        if address in self._entered:
+            self._kept[address] = value
+        self._missing.discard(address)
+        return value
+
+    def check_done(self) -> None:
+        """Raises ValueError where the pass never came to an edit's place."""
+        for address in sorted(self._missing):
+            place = self._by_address[address][0].place
+            raise ValueError(
+                f"{place}: the model did not compute this, so nothing was edited; choose another"
+            )
+
+    def _edited(self, edit: Edit, address: str, value: Tensor) -> Tensor:
+        place = edit.place
+        if any(key >= value.shape[-1] for key in edit.change.keys):
+            return value  # the model writes, and this key is not there yet: no row can look at it
+        heads: slice | list[int] = slice(None)
+        if place.heads is not None:  # the others cost nothing
+            heads = [head for head in place.heads if head < len(value)]
+        was = value[heads]
+        open_ = self._kept.get(address.replace(".pattern", ".scores"))
+        seen = Seen(
+            place=place.short,
+            others=[values[address][heads] for values in self._others[id(edit)]],
+            open=open_ if open_ is None or len(open_) == 1 else open_[heads],
+            entering=self._kept.get(place.needed[0]),
+            rows=place.at,
+        )
+        made = edit.change.apply(was, seen)
+        if place.at is not None:
+            mine = _among(place.at, made.shape[-2])[:, None]
+            made = torch.where(mine.to(value.device), made, was)
+        if torch.equal(made, was):
+            return value
+        if place.heads is None:
+            return made
+        changed = value.clone()
+        changed[heads] = made
+        return changed
+
+
+class Prepared:
+    """Edits with the other texts that they take values from, read once, for passes over one text.
+
+    Raises ValueError where an edit does not fit the model or the reading, before anything is computed.
+    """
+
+    def __init__(
+        self, model: Subject, reading: Reading, edits: Iterable[Edit], settings: dict[str, Any]
+    ) -> None:
+        self._model = model
+        self._edits = list(edits)
+        for edit in self._edits:
+            check(model, reading, edit)
+        others = _Others(model, reading, settings)
+        self._texts = [others.of(edit) for edit in self._edits]
+        self._wanted: dict[int, set[str]] = {}  # of each other text, by its id: all that any edit takes
+        for edit, texts in zip(self._edits, self._texts, strict=True):
+            for other in texts:
+                self._wanted.setdefault(id(other), set()).update(edit.place.needed)
+        self._known: dict[int, Values] = {}
+
+    def applied(self, reading: Reading) -> Applied:
+        """The edits for one pass over this: the same text, of which more may be written by now."""
+        of_this: dict[int, Values] = {}  # values from before an answer that grows are of one pass
+        values = [
+            [self._values(edit, other, reading, of_this) for other in texts]
+            for edit, texts in zip(self._edits, self._texts, strict=True)
+        ]
+        return Applied(self._edits, values)
+
+    def _values(self, edit: Edit, other: Reading, reading: Reading, of_this: dict[int, Values]) -> Values:
+        """What edits take from a text, which is traced once for all of them."""
+        grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
+        kept = of_this if grows else self._known
+        if id(other) not in kept:
+            read = before_the_same_answer(other, reading) if grows else other
+            wanted = self._wanted[id(other)]
+            trace = self._model.trace(read, reduce=lambda a, x: x if a in wanted else None)
+            kept[id(other)] = {address: trace[address] for address in wanted if address in trace}
+        return kept[id(other)]
+
+
+def check(model: Subject, reading: Reading, edit: Edit) -> None:
+    """Raises ValueError where an edit names what this model, or what it reads, has not."""
+    place = edit.place
+    check_place(model, reading, place)
+    n_keys = len(reading.tokens[place.keys_side])
+    for key in edit.change.keys:
+        if key >= n_keys:
+            raise ValueError(
+                f"{place}: key {key} is beyond the {n_keys} tokens of the {place.keys_side}; "
+                f"give 0 to {n_keys - 1}"
+            )
+
+
+def check_place(model: Subject, reading: Reading, place: Place) -> None:
+    """Raises ValueError where this model, or what it reads, has no such place."""
+    place.check_address(model.addresses(), model.name)
+    if place.kind in ("heads", "pattern"):
+        side, _, kind, _ = place.address.split(".")
+        about = model.attention(f"{side}.{kind}")
+        place.check_heads(about.n_heads, about.n_key_heads)
+    place.check_positions(len(reading.tokens[place.positions_of]))
+
+
+class _Others:
+    """The other texts that edits name, each read once."""
+
+    def __init__(self, model: Subject, reading: Reading, settings: dict[str, Any]) -> None:
+        self._model, self._reading, self._settings = model, reading, settings
+        self._read: dict[tuple[str, bool], Reading] = {}
+        self._references: list[Reading] | None = None
+
+    def of(self, edit: Edit) -> list[Reading]:
+        """The texts of an edit, in their order. Raises ValueError where they do not fit."""
+        found = [self._one(text, edit.change.aligned) for text in edit.change.texts]
+        if edit.change.aligned:
+            for other in found:
+                _check_aligned(edit, self._reading, other)
+        if edit.change.of_reference:
+            found += self._of_reference(edit)
+        return found
+
+    def _one(self, text: str, aligned: bool) -> Reading:
+        if (text, aligned) not in self._read:
+            other = self._model.read(text, **self._settings)
+            self._read[text, aligned] = before_the_same_answer(other, self._reading) if aligned else other
+        return self._read[text, aligned]
+
+    def _of_reference(self, edit: Edit) -> list[Reading]:
+        if self._references is None:
+            self._references = list(self._model.references())
+        if not self._references:
+            raise ValueError(
+                f"{edit.place}: {self._model.name!r} brings no reference texts; write some, such as mean of "
+                '"a text" "another"'
+            )
+        return self._references
+
+
+def before_the_same_answer(other: Reading, reading: Reading) -> Reading:
+    """Another text before the answer that is read here, so that the decoder's positions are the same."""
+    if len(reading.inputs) < 2:
+        return other
+    return replace(
+        other,
+        inputs=(other.inputs[0], *reading.inputs[1:]),
+        tokens={**other.tokens, "decoder": reading.tokens["decoder"]},
+    )
+
+
+def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
+    """Raises ValueError where the positions of another text cannot be put one to one."""
+    place, here, there = edit.place, reading.tokens, other.tokens
+    sides = {place.positions_of}
+    for position in place.at or ():
+        if position >= len(there[place.positions_of]):
+            raise ValueError(
+                f"{place}: the other text has {len(there[place.positions_of])} tokens, so none at position "
+                f"{position}; give a longer one, or another position"
+            )
+    if place.at is not None:
+        sides = set()
+    if place.kind == "pattern":
+        sides.add(place.keys_side)
+    for side in sorted(sides):
+        if len(here[side]) != len(there[side]):
+            raise ValueError(
+                f"{place}: the other text has {len(there[side])} tokens and this one {len(here[side])}, and "
+                "positions are put one to one; give a text of as many tokens, or name positions with at"
+            )
+
+
+def _among(numbers: tuple[int, ...], n: int) -> Tensor:
+    found = torch.zeros(n, dtype=torch.bool)
+    found[[number for number in numbers if number < n]] = True
+    return found
+
+
+Told = Callable[[float], object]
+
+
+def write_under_edits(
+    model: Subject,
+    reading: Reading,
+    edits: Sequence[Edit],
+    settings: dict[str, Any],
+    told: Told = lambda share: None,
+) -> Reading:
+    """The reading with what the model writes after it. told: hears which share of the most is written.
+
+    Raises ValueError where an edit does not fit the model or the reading, and for one that writes nothing.
+    """
+    writing = model.writing(reading)
+    prepared = Prepared(model, reading, edits, settings) if edits else None
+    ids: list[int] = []
+    while len(ids) < writing.most:
+        told(len(ids) / writing.most)
+        now = _grown(reading, [*writing.begun, *ids])
+        ids.append(model.following(now, None if prepared is None else prepared.applied(now)))
+        if ids[-1] in writing.ends:
+            break
+    return writing.finished(ids)
+
+
+def _grown(reading: Reading, ids: list[int]) -> Reading:
+    """The reading whose last stack reads these tokens."""
+    *before, last = reading.inputs
+    return replace(reading, inputs=(*before, torch.tensor([ids], device=last.device)))

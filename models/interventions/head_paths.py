@@ -1,0 +1,233 @@
+"""What heads do on their direct way to the output, and through one another alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.interventions.edit import Edit, Place
+from models.interventions.editing import Editing, Prepared, check_place
+from models.interventions.sweep import Change, Job, Sweep, Sweepable, Target, Told, values_of
+
+TOLERANCE = 1e-4
+"""How much of its size the stream may differ from the sum of what was added to it, by rounding."""
+
+
+@runtime_checkable
+class Summed(Sweepable, Protocol):
+    """A model whose stream is a plain sum of what its layers add."""
+
+    def projection(self, stack: str, layer: int) -> Tensor | None: ...
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None: ...
+    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+class Parts(NamedTuple):
+    """The logits of a position as a sum: what each part of the stream adds to each output, by name such as
+    "decoder.0.self head 2", "decoder.0.ff", "decoder.0.resid_pre", or "bias".
+    """
+
+    names: list[str]
+    values: Float[Tensor, "part output"]
+
+
+@torch.no_grad()
+def direct_heads(
+    model: Summed, reading: Reading, target: Target | str, *, told: Told = lambda share: None
+) -> Sweep:
+    """What taking each head's z W_O out of the stream that leaves the last layer does to the target: the part
+    of the effect of zeroing it that goes through no later layer. The last norm is computed anew.
+
+    Raises ValueError as `sweep_heads` does, and for a model whose stream is no plain sum.
+    """
+    side = list(reading.tokens)[-1]
+    trace = summed(model, reading, side)
+    heads = {a: _of_heads(model, trace, a) for a in model.projections() if a.startswith(f"{side}.")}
+    layers = model.layers()
+    last = [address for address in layers if address.startswith(f"{side}.")][-1]
+    jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
+    target, before, found = values_of(model, reading, target, layers, jobs, told, leaving=True)
+    places = ((address.split("."), len(parts)) for address, parts in heads.items())
+    rows = [(f"{side}.{kind}", int(layer), count) for (_, layer, kind), count in places]
+    return Sweep.of(target, before, found, rows)
+
+
+@torch.no_grad()
+def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
+    """The logits at a position as the sum of what the parts of the stream there add, with the scale of the
+    last norm frozen at what it is. Raises ValueError where the stream, or the output, is no plain sum.
+    """
+    side = list(reading.tokens)[-1]
+    n = len(reading.tokens[side])
+    if not 0 <= at < n:
+        raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give 0 to {n - 1}")
+    trace = summed(model, reading, side)
+    final = trace[_added(trace, side)[-1]]
+    matrix, constant = model.unembedding(final[at])
+    names, rows = [_first(trace, side)], [trace[_first(trace, side)][at] @ matrix]
+    for address in _added(trace, side)[:-1]:
+        if address.endswith(".ff.out"):
+            names.append(address.removesuffix(".out"))
+            rows.append(trace[address][at] @ matrix)
+            continue
+        attention = address.removesuffix(".out")
+        for head, part in enumerate(_of_heads(model, trace, attention)):
+            names.append(f"{attention} head {head}")
+            rows.append(part[at] @ matrix)
+        _, layer, kind = attention.split(".")
+        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        constant = constant if bias is None else constant + bias @ matrix
+    return Parts([*names, "bias"], torch.stack([*rows, constant]))
+
+
+def _added(trace: Trace, side: str) -> list[str]:
+    """Where a trace has what is added to the stream of a side, in order; at last, the stream itself."""
+    added = [
+        a for a in trace if a.startswith(f"{side}.") and a.endswith((".self.out", ".cross.out", ".ff.out"))
+    ]
+    return [*added, [a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_post")][-1]]
+
+
+def summed(model: Summed, reading: Reading, side: str) -> Trace:
+    """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
+    trace = model.trace(reading)
+    layers = [a for a in model.layers() if a.startswith(f"{side}.")]
+    unknown = next((a for a in layers if f"{a}.self.out" not in trace), None)
+    if unknown is not None:
+        raise ValueError(
+            f"what {unknown} of {model.name!r} adds to its stream is not known; choose another model"
+        )
+    *added, last = _added(trace, side)
+    whole = trace[_first(trace, side)] + sum(trace[address] for address in added)
+    if not _near(whole, trace[last]):
+        raise ValueError(
+            f"the stream of {model.name!r} is no plain sum of what its layers add, since norms or "
+            "other layers stand between; choose a model with pre-norm"
+        )
+    for address in (a.removesuffix(".out") for a in added if not a.endswith(".ff.out")):
+        _, layer, kind = address.split(".")
+        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        heads = _of_heads(model, trace, address).sum(dim=0)
+        if not _near(heads if bias is None else heads + bias, trace[f"{address}.out"]):
+            raise ValueError(
+                f"what {address} of {model.name!r} adds is no sum of its heads, since a norm or a factor "
+                "stands after its output projection; choose another model"
+            )
+    return trace
+
+
+def _first(trace: Trace, side: str) -> str:
+    """The address of the stream that enters the first of a side's layers."""
+    return next(a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_pre"))
+
+
+def _near(first: Tensor, second: Tensor) -> bool:
+    return float((first - second).abs().max()) <= TOLERANCE * float(second.abs().max())
+
+
+def _of_heads(model: Summed, trace: Trace, address: str) -> Tensor:
+    """What each head adds to the stream, [head, position, d_model]."""
+    side, layer, kind = address.split(".")
+    w_o = model.projection(f"{side}.{kind}", int(layer))
+    if w_o is None:
+        raise ValueError(f"the output projection of {address} is not known; choose another model")
+    return trace[f"{address}.z"] @ w_o
+
+
+def _without(part: Tensor) -> Change:
+    return lambda stream: stream - part.to(stream)
+
+
+INPUTS = ("q", "k", "v")
+FeedForward = Literal["recomputed", "frozen"]
+"""What feed-forward layers between the two heads do: hear of the edit, or add what they do without it."""
+
+
+@torch.no_grad()
+def path(
+    model: Summed,
+    reading: Reading,
+    sender: Edit | str,
+    receiver: Place | str,
+    *,
+    through: Sequence[str] = INPUTS,
+    feed_forward: FeedForward = "recomputed",
+    **settings: Any,
+) -> Trace:
+    """The pass in which an edit of a head acts on what receiving heads read from the stream, and on nothing
+    else: compare it with the pass without any edit.
+
+    sender: such as "encoder.0.self heads 2: zero". receiver: such as "encoder.1.self heads 3". through: which
+    of q, k and v are read anew; k and v that heads share, for all that share them. First the sender is edited
+    while what all other heads add is frozen, and with feed_forward="frozen" what feed-forward layers add, too
+    (norms are computed anew); then the receiver's q, k and v are put into a pass without the edit: steps 2
+    and 3 of Wang et al. 2022, appendix B. Raises ValueError where these do not fit the model, or its stream
+    is no plain sum.
+    """
+    sender = Edit.read(sender) if isinstance(sender, str) else sender
+    receiver = Place.read(receiver) if isinstance(receiver, str) else receiver
+    own = _attention_of(sender.place)
+    at = _attention_of(receiver)
+    if not through or not set(through) <= set(INPUTS):
+        raise ValueError(f"through={list(through)} is not of q, k and v; name at least one of them")
+    if feed_forward not in get_args(FeedForward):
+        raise ValueError(
+            f"feed_forward={feed_forward!r} is neither 'recomputed' nor 'frozen'; give one of them"
+        )
+    check_place(model, reading, receiver)
+    plain = {address: x for side in reading.tokens for address, x in _held(summed(model, reading, side))}
+    order = list(plain)
+    prepared = Prepared(model, reading, [sender], settings)
+    if order.index(f"{own}.out") > order.index(f"{at}.q"):
+        raise ValueError(
+            f"{receiver} is computed before {sender.place}, so nothing can go from there to it; name a later "
+            "receiver"
+        )
+    applied = prepared.applied(reading)
+
+    kinds = (".self.out", ".cross.out", ".ff.out")[: None if feed_forward == "frozen" else 2]
+
+    def frozen(address: str, value: Tensor) -> Tensor:
+        if address.endswith(kinds) and address != f"{own}.out":
+            return plain[address]
+        return applied(address, value)
+
+    heard = model.trace(reading, reduce=_only([f"{at}.{name}" for name in INPUTS]), edit=frozen)
+    read = {f"{at}.{name}": heard[f"{at}.{name}"] for name in through}
+    return model.trace(reading, edit=_receiving(read, receiver.heads, len(plain[f"{at}.q"])))
+
+
+def _receiving(read: dict[str, Tensor], heads: tuple[int, ...] | None, n_heads: int) -> Editing:
+    """Puts what these heads read in place of what they would; of k and v, for the key heads they share."""
+
+    def received(address: str, value: Tensor) -> Tensor:
+        if address not in read:
+            return value
+        chosen = range(n_heads) if heads is None else heads
+        mine = sorted({head * len(value) // n_heads for head in chosen})
+        made = value.clone()
+        made[mine] = read[address][mine]
+        return made
+
+    return received
+
+
+def _attention_of(place: Place) -> str:
+    """The address of the attention whose heads are meant. Raises ValueError for another place."""
+    if place.kind != "heads" or not place.address.endswith(".z") or place.at is not None:
+        raise ValueError(f"{place}: a path goes from heads to heads; write such as encoder.0.self heads 2")
+    return place.address.removesuffix(".z")
+
+
+def _only(wanted: Sequence[str]) -> Any:
+    return lambda address, x: x if address in wanted else None
+
+
+def _held(trace: Trace) -> list[tuple[str, Tensor]]:
+    return [(address, trace[address]) for address in trace]

@@ -1,0 +1,438 @@
+"""Runs against each other: groups that differ by their seed alone, which may be ranked, and what the tests say in words.
+
+It is read without torch. The tests are in significance.py.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from models.runs.folder import RunFolder
+from models.runs.report import read_report
+from models.runs.results import LOSS, Result, bounds_of, lower_is_better
+from models.runs.significance import (
+    LEAST,
+    PAIRED,
+    WELCH,
+    Difference,
+    Summary,
+    between,
+    holm,
+    of_examples,
+    summary,
+)
+
+# Runs that differ by their seed alone as one group, and which groups may be ranked against each other.
+# It is read without torch. The sentences are in verdicts.py, the tests in significance.py.
+
+MISSING = "–"
+_SEED = re.compile(r"[ ,;:_-]*\bseed[ =:_-]*\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one configuration, in the order given; one at least."""
+
+    runs: tuple[Result, ...]
+
+    @property
+    def first(self) -> Result:
+        """One of the runs: all have its settings."""
+        return self.runs[0]
+
+    @property
+    def name(self) -> str:
+        """What the group is called: as its only run; as all of them where their names differ by a seed alone;
+        else as the first with the number of the others.
+        """
+        n = len(self.runs)
+        if n == 1:
+            return self.first.name
+        names = {_SEED.sub("", run.name).strip() for run in self.runs}
+        alike = names.pop() if len(names) == 1 else ""
+        return f"{alike} ({n} runs)" if alike else f"{self.first.name} and {n - 1} more"
+
+    @property
+    def counted(self) -> list[Result]:
+        """The runs whose scores count: those that have finished and were validated."""
+        return [run for run in self.runs if run.finished and run.scores]
+
+    def by_seed(self, score: str) -> dict[int, float]:
+        """The last held-out score of each seed. Runs with the same seed count once, with their mean: they are
+        the same training again, and tell nothing of how chance moves the score.
+        """
+        found: dict[int, list[float]] = {}
+        for run in self.counted:
+            if score in run.scores:
+                found.setdefault(run.seed, []).append(run.scores[score])
+        return {seed: sum(values) / len(values) for seed, values in sorted(found.items())}
+
+    def summary(self, score: str) -> Summary | None:
+        """Mean, spread, n and interval of a score over the seeds; None where no run has it."""
+        values = list(self.by_seed(score).values())
+        return summary(values, bounds_of(score)) if values else None
+
+
+@dataclass(frozen=True)
+class Rankable:
+    """Groups that may be ranked: of the same task, data and score. score: which, "" where they have none."""
+
+    groups: tuple[Group, ...]
+    score: str
+
+    @cached_property
+    def ranked(self) -> list[Group]:
+        """The groups with a score, the best mean first."""
+        scored = [
+            (found.mean, at) for at, each in enumerate(self.groups) if (found := each.summary(self.score))
+        ]
+        scored.sort(key=lambda pair: pair[0], reverse=not lower_is_better(self.score))
+        return [self.groups[at] for _, at in scored]
+
+    @cached_property
+    def differences(self) -> dict[tuple[int, int], Difference]:
+        """Every two ranked groups, the better mean first, with p corrected for all of them together."""
+        places = [(a, b) for a in range(len(self.ranked)) for b in range(a + 1, len(self.ranked))]
+        values = [group.by_seed(self.score) for group in self.ranked]
+        tested = [between(values[a], values[b], bounds_of(self.score)) for a, b in places]
+        return dict(zip(places, holm(tested), strict=True))
+
+
+def differs_by_seed_alone(first: Result, second: Result) -> bool:
+    """Whether two runs have the same configuration and data, and different seeds."""
+    return first.key == second.key and first.seed != second.seed
+
+
+def groups(runs: Iterable[Result]) -> list[Group]:
+    """The runs by configuration, in the order in which each was met first."""
+    found: dict[str, list[Result]] = {}
+    for run in runs:
+        found.setdefault(run.key, []).append(run)
+    return [Group(tuple(each)) for each in found.values()]
+
+
+def rankable(found: Sequence[Group], score: str = "") -> list[Rankable]:
+    """The groups by task and data: only those in one of the returned can be ranked against each other.
+
+    score: by which; left out, the main score that all of them have, else the loss.
+    """
+    kinds: dict[str, list[Group]] = {}
+    for group in found:
+        kinds.setdefault(group.first.data_key, []).append(group)
+    return [Rankable(tuple(each), score or main_score(each)) for each in kinds.values()]
+
+
+def main_score(found: Sequence[Group]) -> str:
+    """The first score that every group with scores has: the task's main one, or "loss"; "" without any."""
+    scored = [group.counted[-1].scores for group in found if group.counted]
+    return next((name for name in (scored[0] if scored else ()) if all(name in each for each in scored)), "")
+
+
+def differing(found: Sequence[Group]) -> dict[str, list[Any]]:
+    """The settings and options that are not the same in all groups: name -> the value in each."""
+    every = [{**group.first.data, **group.first.settings} for group in found]
+    names = dict.fromkeys(name for each in every for name in each)
+    values = {name: [each.get(name, MISSING) for each in every] for name in names}
+    return {name: each for name, each in values.items() if any(value != each[0] for value in each)}
+
+
+# What a comparison of runs says, in sentences and tables; the page and the command line show the same.
+# Nothing is called better, let alone best, where the interval of the difference holds zero.
+
+Outcomes = Callable[[Result, str], tuple[Sequence[float], Sequence[float]] | None]
+"""Looks up what each held-out example adds to a run's score, and what it is divided by; else None."""
+Rows = list[list[str]]
+
+MOST_PAIRS = 3
+"""Pairs that have a sentence each; of more, the table speaks."""
+FEW = 5
+"""With fewer seeds than this in a test, the sentence warns that n is small."""
+OVER_SEEDS = (
+    f"An interval is of the mean over {LEAST} seeds or more that are not all alike; over the examples of one "
+    "run, its report has it."
+)
+
+
+def verdict(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
+    """What these groups show against each other, in sentences, the most important first.
+
+    score: by which they are ranked; left out, the main one. outcomes: for single runs, which have no seeds to
+    test with.
+    """
+    if not found:
+        return []
+    kinds = rankable(found, score)
+    said: list[str] = []
+    if len(kinds) > 1:
+        said.append(_apart(found, kinds))
+    for kind in kinds:
+        if len(kind.groups) > 1 or len(found) == 1:
+            said += _ranked(kind, outcomes)
+    return said + _left_out(found)
+
+
+def _apart(found: Sequence[Group], kinds: Sequence[Rankable]) -> str:
+    """Says that not all can be ranked, and in what the data or tasks differ."""
+    data = [kind.groups[0].first.data for kind in kinds]
+    names = dict.fromkeys(name for each in data for name in each)
+    apart = [name for name in names if len({str(each.get(name)) for each in data}) > 1]
+    if "task" in apart:
+        tasks = ", ".join(dict.fromkeys(kind.groups[0].first.task for kind in kinds))
+        why = f"they learn different tasks ({tasks})"
+    else:
+        why = f"they have different data ({', '.join(apart)})"
+    if all(len(kind.groups) == 1 for kind in kinds):
+        return f"None of these can be compared: {why}."
+    return f"Not all of these can be compared: {why}; only those of the same task and data are ranked."
+
+
+def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
+    """The sentences on groups that may be ranked."""
+    if not kind.ranked:
+        return ["None of these runs has been validated at its end yet."]
+    names = _names(kind.ranked)
+    scores = [_mean(group.summary(kind.score)) for group in kind.ranked]
+    means = "; ".join(f"{name} {mean}" for name, mean in zip(names, scores, strict=True))
+    way = "lower is better" if lower_is_better(kind.score) else "higher is better"
+    said = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
+    if len(kind.ranked) == 1:
+        return said
+    differences = _differences(kind, outcomes)
+    pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
+    if len(pairs) > MOST_PAIRS:
+        pairs = [f"Each of these with each other makes {len(pairs)} pairs; the table has their tests."]
+    return [_best(names, differences), *said, *pairs, *_caveats(differences)]
+
+
+def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) -> str:
+    """Whether the first is better than all others, than some, or than none."""
+    beaten = [names[b] for (a, b), each in differences.items() if a == 0 and each.shown]
+    others = len(names) - 1
+    if len(beaten) == others:
+        whom = "the other" if others == 1 else f"each of the other {others}"
+        return f"{names[0]} is better than {whom}."
+    if any(each.shown for each in differences.values()):
+        worse = "; ".join(
+            f"{names[a]} is better than {names[b]}" for (a, b), each in differences.items() if each.shown
+        )
+        return f"No best is shown: {worse}; between the others no difference is shown."
+    return "No difference is shown between them." if others > 1 else "No difference is shown between the two."
+
+
+def _pair(first: str, second: str, found: Difference) -> str:
+    """One test in words."""
+    head = f"{first} − {second}: {number(found.difference)}"
+    if not found.test:
+        return f"{head}; no test: {found.why}."
+    shown = "a difference is shown" if found.shown else "no difference shown"
+    return f"{head}, {tested(found)}: {shown}."
+
+
+def tested(found: Difference) -> str:
+    """The interval, the test with its n and its p of a difference."""
+    parts = []
+    if found.interval is not None:
+        parts.append(f"95% interval {number(found.interval[0])} to {number(found.interval[1])}")
+    parts += [f"{found.test}, n = {count(found)}", p_words(found.p)]
+    if found.holm is not None and found.holm != found.p:
+        parts.append(f"after Holm {p_words(found.holm)}")
+    if found.signed_rank is not None:
+        parts.append(f"Wilcoxon's signed-rank test {p_words(found.signed_rank)}")
+    return ", ".join(parts)
+
+
+def count(found: Difference) -> str:
+    """The n of a test: "5 pairs of seeds", "4 and 5 seeds", or examples."""
+    if len(found.n) == 2:
+        return f"{found.n[0]} and {found.n[1]} seeds"
+    of = "examples" if "bootstrap" in found.test else "pairs of seeds"
+    return f"{found.n[0]:,} {of}" if found.n else "0"
+
+
+def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
+    found = [each for each in differences.values() if each.test]
+    if not found:
+        return []
+    if "bootstrap" in found[0].test:
+        return [
+            "The tests compare these trained models on the held-out examples, "
+            f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
+        ]
+    if any(min(each.n) < FEW for each in found if each.test in (PAIRED, WELCH)):
+        return ["n is small: the test assumes that scores vary normally over the seeds, and misses much."]
+    return []
+
+
+def _differences(kind: Rankable, outcomes: Outcomes | None) -> dict[tuple[int, int], Difference]:
+    """The tests between every two ranked groups: over seeds, or of single runs over their examples."""
+    if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
+        return _by_examples(kind, outcomes) or kind.differences
+    return kind.differences
+
+
+def _by_examples(kind: Rankable, outcomes: Outcomes) -> dict[tuple[int, int], Difference]:
+    """The tests of single runs on the same examples; {} unless all have kept theirs."""
+    found = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
+    known = [each for each in found if each is not None and len(each[0]) > 1]
+    if len(known) < len(found) or any(list(each[1]) != list(known[0][1]) for each in known):
+        return {}
+    places = [(a, b) for a in range(len(known)) for b in range(a + 1, len(known))]
+    tests = [of_examples(known[a][0], known[b][0], known[a][1]) for a, b in places]
+    return dict(zip(places, holm(tests), strict=True))
+
+
+def _left_out(found: Sequence[Group]) -> list[str]:
+    """Says which runs do not count."""
+    live = [run for group in found for run in group.runs if not run.finished]
+    bare = [run for group in found for run in group.runs if run.finished and not run.scores]
+    said = []
+    if live:
+        names = ", ".join(f"{run.name} (step {run.step:,} of {run.steps:,})" for run in live)
+        said.append(f"Not counted, since not finished: {names}.")
+    if bare:
+        said.append(f"Not counted, since never validated: {', '.join(run.name for run in bare)}.")
+    return said
+
+
+def _names(found: Sequence[Group]) -> list[str]:
+    return [f"“{group.name}”" for group in found]
+
+
+def worded_score(name: str) -> str:
+    """A score's name in a sentence."""
+    return name or LOSS
+
+
+def _mean(found: Summary | None) -> str:
+    if found is None:
+        return MISSING
+    return f"{mean_words(found)} ({_seeds(found.n)})"
+
+
+def _seeds(n: int) -> str:
+    return "one seed" if n == 1 else f"n = {n} seeds"
+
+
+def mean_words(found: Summary, times: int = 1) -> str:
+    """A mean, with ± the standard deviation where there is one, of which two digits are told and as many of
+    the mean. times: 100 for per cent.
+    """
+    mean = times * found.mean
+    if found.spread is None:
+        return number(mean)
+    spread = times * found.spread
+    if spread == 0 or not math.isfinite(spread):
+        return f"{number(mean)} ± {number(spread)}"
+    digits = min(9, max(0, 1 - math.floor(math.log10(spread))))
+    return f"{mean:,.{digits}f} ± {spread:,.{digits}f}".replace("-", "−")
+
+
+def interval_words(interval: tuple[float, float] | None) -> str:
+    """An interval as two numbers; "–" for none."""
+    return MISSING if interval is None else f"{number(interval[0])} to {number(interval[1])}"
+
+
+def number(value: float) -> str:
+    """A number with four significant digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def p_words(p: float | None) -> str:
+    """A p value: three digits, or that it is below 0.001."""
+    if p is None:
+        return ""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def scores_table(found: Sequence[Group]) -> Rows:
+    """A row per group with mean, spread, n and interval of every score; the first row names the columns."""
+    scores = (run.scores for group in found for run in group.counted)
+    names = list(dict.fromkeys(name for each in scores for name in each))
+    rows = [
+        [
+            "configuration",
+            "seeds",
+            *[f"{name}{what}" for name in names for what in ("", ", 95% interval over seeds")],
+        ]
+    ]
+    for group in found:
+        cells: list[str] = []
+        for name in names:
+            known = group.summary(name)
+            cells += [
+                mean_words(known) if known else MISSING,
+                interval_words(known.interval) if known else MISSING,
+            ]
+        seeds = ", ".join(str(run.seed) for run in group.runs)
+        rows.append([group.name, seeds, *cells])
+    return rows
+
+
+def differences_table(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> Rows:
+    """A row per two groups that may be ranked: difference, interval, test, n, p and verdict."""
+    rows = [["first", "second", "score", "difference", "95% interval", "test", "n", "p", "Holm", "shown"]]
+    for kind in rankable(found, score):
+        for (a, b), each in _differences(kind, outcomes).items():
+            names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
+            shown = ("yes" if each.shown else "no difference shown") if each.test else "no test"
+            corrected = p_words(each.holm) if each.test else MISSING
+            rows.append(
+                [
+                    *names,
+                    number(each.difference),
+                    interval_words(each.interval),
+                    each.test or MISSING,
+                    count(each) if each.test else f"{_seeds(min(each.n))}" if each.n else MISSING,
+                    p_words(each.p) or MISSING,
+                    corrected or MISSING,
+                    shown,
+                ]
+            )
+    return rows
+
+
+def differing_table(found: Sequence[Group], said: Callable[[Any], str] = str) -> Rows:
+    """A row per setting that is not the same in all groups; the first row names the groups.
+
+    said: writes a value.
+    """
+    rows = [["setting", *(group.name for group in found)]]
+    return rows + [[name, *map(said, values)] for name, values in differing(found).items()]
+
+
+# What each held-out example added to a run's score, from its report: two single runs are compared by it.
+
+HELD_OUT, LARGEST = "held out", 1e30
+
+
+def outcomes_in(folders: Mapping[str, RunFolder]) -> Outcomes:
+    """Looks examples up in the reports of these folders, by the runs' ids; None where a report has none."""
+
+    def look(run: Result, score: str) -> tuple[Sequence[float], Sequence[float]] | None:
+        folder = folders.get(run.id)
+        if folder is None:
+            return None
+        try:
+            report = read_report(folder)
+        except ValueError:
+            return None
+        return of_report(report, score) if report.get("step") == run.step else None
+
+    return look
+
+
+def of_report(report: Mapping[str, Any], score: str) -> tuple[list[float], list[float]] | None:
+    """The sums of each held-out example and what they are divided by; None where the report has no such."""
+    found: Any = report
+    for name in ("parts", HELD_OUT, "outcomes", score):
+        found = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(found, list) or len(found) != 2 or not all(isinstance(each, list) for each in found):
+        return None
+    above, below = found
+    if not all(isinstance(value, int | float) and abs(value) < LARGEST for value in (*above, *below)):
+        return None
+    sums, parts = list(map(float, above)), list(map(float, below))
+    return (sums, parts) if len(sums) == len(parts) and sum(parts) > 0 else None

@@ -1,0 +1,261 @@
+"""Who trains next and for how long: slots, the queue for them, and the minutes that visitors' runs have taken."""
+
+import contextlib
+import json
+import os
+import platform
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+
+from models.files import read_lines, write_whole
+from models.limits import in_force
+from models.runs.folder import REQUEST, RunFolder, list_runs
+from models.runs.owners import owned
+from models.runs.status import Status, hanging, read_status, write_status
+from models.zoo.folders import RUN_ID
+
+# Who trains now and who waits: one lock for each GPU and each place on the CPU, and a queue for each kind.
+# The files lie in `.slots` in the folder of the runs, so that several servers and the command line share
+# them.
+
+Kind = Literal["cpu", "gpu", "mps"]
+
+PATIENCE_SECONDS = 10.0
+"""One submission waits for the others at most so long."""
+
+SLOTS = "ATTENTION_LAB_SLOTS"
+"""Variable of the environment by which a command lets its own runs train on the CPU so many at once."""
+
+_FOLDER = ".slots"
+_MOST_ASKED = 256
+_TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
+
+
+@dataclass(frozen=True, order=True)
+class Ticket:
+    """A run that waits: its time of arrival (nanoseconds, Unix time), the kind of slot, and its id."""
+
+    since: int
+    kind: str
+    run_id: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.since:020d}-{self.kind}-{self.run_id}"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place to train, held until the process ends or `release`s it; `index` counts within its kind."""
+
+    kind: Kind
+    index: int
+    lock: FileLock
+
+    def release(self) -> None:
+        self.lock.release()
+
+
+def kind_for(device: str) -> Kind:
+    """The kind of slot that a run on `device` ("auto", "cpu", "cuda", "mps") takes; found without torch."""
+    if device in ("auto", "cuda") and visible_gpus():
+        return "gpu"
+    apple = sys.platform == "darwin" and platform.machine() == "arm64"
+    return "mps" if device in ("auto", "mps") and apple else "cpu"
+
+
+def visible_gpus() -> list[str]:
+    """NVIDIA's GPUs by their names in CUDA_VISIBLE_DEVICES, in the order in which CUDA counts them."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is None:
+        n_gpus = sum(bool(re.fullmatch(r"nvidia\d+", path.name)) for path in Path("/dev").glob("nvidia*"))
+        return [str(index) for index in range(n_gpus)]
+    names = [name.strip() for name in chosen.split(",")]
+    end = next((place for place, name in enumerate(names) if name in ("", "-1")), len(names))
+    return names[:end]
+
+
+def n_slots(kind: Kind) -> int:
+    """How many runs may train at once: one per GPU, and as many as the limit `cpu_jobs` on the CPU."""
+    if kind == "gpu":
+        return len(visible_gpus())
+    return max(in_force().cpu_jobs, _asked_for()) if kind == "cpu" else 1
+
+
+def _asked_for() -> int:
+    """The runs at once that a command asked for; 0 where none did."""
+    asked = os.environ.get(SLOTS, "")
+    return min(int(asked), _MOST_ASKED) if asked.isdecimal() else 0
+
+
+def submitting(root: Path) -> FileLock:
+    """The lock under which limits are counted and a run enters the queue."""
+    folder = root / _FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    return FileLock(folder / "submit.lock", timeout=PATIENCE_SECONDS)
+
+
+def enter(root: Path, run_id: str, kind: Kind) -> None:
+    """Puts the run at the end of the queue."""
+    folder = root / _FOLDER / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / Ticket(time.time_ns(), kind, run_id).file).touch()
+
+
+def leave(root: Path, run_id: str) -> None:
+    """Takes the run out of the queue."""
+    for ticket in _tickets(root):
+        if ticket.run_id == run_id:
+            _discard(root, ticket)
+
+
+def waiting(root: Path) -> list[Ticket]:
+    """The runs that wait, the oldest first; those that no longer wait are taken out."""
+    alive = []
+    for ticket in _tickets(root):
+        if read_status(root / ticket.run_id).state in ("queued", "stopping"):
+            alive.append(ticket)
+        else:
+            _discard(root, ticket)
+    return alive
+
+
+def take(root: Path, run_id: str, kind: Kind) -> Slot | int:
+    """A slot if one is free and it is this run's turn; else the number of runs that wait before it."""
+    ahead = [ticket for ticket in waiting(root) if ticket.kind == kind]
+    before = next((place for place, ticket in enumerate(ahead) if ticket.run_id == run_id), 0)
+    if before:
+        return before
+    for index in range(n_slots(kind)):
+        lock = FileLock(root / _FOLDER / f"{kind}-{index}.lock", thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            continue
+        leave(root, run_id)
+        return Slot(kind, index, lock)
+    return 0
+
+
+def _tickets(root: Path) -> list[Ticket]:
+    try:
+        names = os.listdir(root / _FOLDER / "queue")
+    except OSError:
+        return []
+    found = [match.groups() for match in map(_TICKET.fullmatch, names) if match]
+    return sorted(Ticket(int(since), kind, run_id) for since, kind, run_id in found)
+
+
+def _discard(root: Path, ticket: Ticket) -> None:
+    (root / _FOLDER / "queue" / ticket.file).unlink(missing_ok=True)
+
+
+# How long each visitor of a class has trained lately: a line for each stretch, in a file beside the runs.
+# So the time of a deleted run still counts. What a run's process has not noted, since it trains still or
+# was killed, is in the run's own status.
+
+DAY_SECONDS = 86_400
+_FOLDER_SPENT = ".minutes"
+_NAME = re.compile("[0-9a-z]{1,64}")
+
+
+def note(root: Path, visitor_id: str, seconds: int | float, *, at: float | None = None) -> None:
+    """Adds a stretch that ends `at` a Unix time, or now, and removes those older than a day.
+
+    Raises WriteError.
+    """
+    if not _NAME.fullmatch(visitor_id):
+        return
+    stretch = {"at": time.time() if at is None else at, "seconds": round(seconds, 1)}
+    lines = [*_noted(root, visitor_id), stretch]
+    path = _file(root, visitor_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+
+
+def note_killed(folder: Path) -> None:
+    """Adds the stretch of a run whose process could not note it; before the run's status is lost.
+
+    A disk that refuses keeps nobody from deleting or resuming a run.
+    """
+    status = read_status(folder)
+    if status.unnoted > 0:
+        with contextlib.suppress(OSError):
+            note(folder.parent, owned(folder).owner, status.unnoted, at=status.heartbeat)
+
+
+def minutes_spent(root: Path, visitor_id: str) -> float:
+    """The minutes that a visitor's runs have trained within the last day."""
+    return sum(float(line["seconds"]) for line in _lately(root, visitor_id)) / 60
+
+
+def hours_until_less(root: Path, visitor_id: str) -> float:
+    """The hours until the first of these stretches is a day old."""
+    first = min((float(line["at"]) for line in _lately(root, visitor_id)), default=time.time() - DAY_SECONDS)
+    return max(0.0, first + DAY_SECONDS - time.time()) / 3_600
+
+
+def _lately(root: Path, visitor_id: str) -> list[dict[str, Any]]:
+    """The stretches of the last day, noted or not."""
+    if not _NAME.fullmatch(visitor_id):
+        return []
+    theirs = [read_status(run.path) for run in list_runs(root) if owned(run.path).owner == visitor_id]
+    unnoted = [{"at": status.heartbeat, "seconds": status.unnoted} for status in theirs]
+    return [*_noted(root, visitor_id), *filter(_counts, unnoted)]
+
+
+def _noted(root: Path, visitor_id: str) -> list[dict[str, Any]]:
+    """The stretches of a visitor's file; invalid lines are left out."""
+    return list(filter(_counts, read_lines(_file(root, visitor_id))))
+
+
+def _counts(line: dict[str, Any]) -> bool:
+    """Whether it is a stretch of the last day."""
+    if not all(isinstance(line.get(name), int | float) for name in ("at", "seconds")):
+        return False
+    now = time.time()
+    return line["seconds"] > 0 and now - DAY_SECONDS < line["at"] <= now
+
+
+def _file(root: Path, visitor_id: str) -> Path:
+    return root / _FOLDER_SPENT / f"{visitor_id}.jsonl"
+
+
+# A run that waits to train, new or resumed, wherever it will: what an earlier process left is gone.
+
+
+def write_queued(folder: Path, sentence: str, *, keep_going: bool, node: str = "") -> Status:
+    """Writes and returns the status of a run that waits; its step and its seconds stay.
+
+    An earlier process that hangs is killed, its stretch is noted, and what it was asked is forgotten.
+    sentence: what the run waits for. node: where it waits, as in its status. Raises FileError where the run's
+    config is damaged, and WriteError.
+    """
+    steps = RunFolder(folder).description()["training"]["steps"]
+    before, hung = read_status(folder), hanging(folder)
+    if hung is not None:
+        hung.kill()
+    note_killed(folder)
+    (folder / REQUEST).unlink(missing_ok=True)
+    now = time.time()
+    queued = Status(
+        state="queued",
+        step=before.step,
+        steps=steps,
+        seconds=before.seconds,
+        sentence=sentence,
+        keep_going=keep_going,
+        queued_at=now,
+        heartbeat=now,
+        node=node,
+        attempt=before.attempt + 1 if node or before.attempt else 0,
+        resumed=before.state == "paused",
+    )
+    write_status(folder, queued)
+    return queued

@@ -1,0 +1,156 @@
+"""Where models lie: those shipped, by their cards, and training runs, by their folders.
+
+All of it is read without torch, so that a page can name what it will show while torch is still being
+imported.
+
+"""
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from models.files import FileError, read_json
+
+# Model cards: the description of a model beside its weights.
+# They are read without torch, so that a page can name what it will show while torch is still being
+# imported.
+
+CARD = "card.json"
+SHIPPED = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """A shipped model; `showcase`: the stack, layer and head worth opening first; `examples`: what to try."""
+
+    name: str
+    path: Path
+    card: dict[str, Any]
+
+    @property
+    def task(self) -> str:
+        """The name of the task that it was trained on."""
+        return self.card["task"]["name"]
+
+    @property
+    def showcase(self) -> dict[str, Any]:
+        return self.card.get("showcase", {})
+
+    @property
+    def examples(self) -> list[dict[str, str]]:
+        return self.card.get("examples", [])
+
+
+def list_models() -> list[ModelCard]:
+    """The cards of all shipped models, by name."""
+    return [ModelCard(name, SHIPPED / name, read_card(SHIPPED / name / CARD)) for name in shipped_names()]
+
+
+def shipped_names() -> list[str]:
+    """The names of all shipped models, without reading their cards."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{CARD}"))
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """A card, checked as far as every model needs it. Raises FileError."""
+    card = read_json(path)
+    missing = [field for field in ("config", "task", "learnt") if field not in card]
+    if missing:
+        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it")
+    return card
+
+
+# Where the folders of training runs are, and the part of a folder that loading its model needs.
+# It is read without torch. `models.runs` writes these folders and reads the rest of them.
+
+VERSION = 1
+CONFIG, TASK, CHECKPOINT = "config.json", "task.json", "checkpoint.safetensors"
+PROBE = "probe.json"
+BEST = "best.safetensors"
+"""The weights of the best validation so far, by their names in the model."""
+NEXT_BEST = "best.next.safetensors"
+"""The weights of a better validation than that, until a checkpoint covers their step."""
+Which = Literal["last", "best"]
+"""Whose weights of a run: those of its last checkpoint, or those of its best validation."""
+RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
+"""The pattern of every run's id, which is the name of its folder."""
+
+
+def runs_url() -> str:
+    """The fsspec URL of the runs that ATTENTION_LAB_RUNS names, such as s3://bucket/runs; "" for a folder."""
+    given = os.environ.get("ATTENTION_LAB_RUNS", "")
+    return given.rstrip("/") if "://" in given else ""
+
+
+def runs_root() -> Path:
+    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project.
+
+    For a URL it is the local copy that `models.runs.ray.mirror` keeps.
+    """
+    given = os.environ.get("ATTENTION_LAB_RUNS")
+    if url := runs_url():
+        copies = os.environ.get("ATTENTION_LAB_MIRROR") or Path(__file__).parents[2] / "runs" / ".mirrors"
+        return Path(copies).expanduser() / hashlib.sha256(url.encode()).hexdigest()[:16]
+    return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
+
+
+def check_runs_root() -> None:
+    """Raises FileError where the runs' folder is no folder but a file."""
+    root = runs_root()
+    if root.is_file():
+        remedy = (
+            "let ATTENTION_LAB_RUNS name a folder, or unset it for runs/ in the project"
+            if os.environ.get("ATTENTION_LAB_RUNS")
+            else "move it away, or let ATTENTION_LAB_RUNS name a folder"
+        )
+        raise FileError(f"{str(root)!r} is a file, but runs are kept in a folder; {remedy}")
+
+
+def uploads_root() -> Path:
+    """Where the files that visitors hand in are kept, a folder for each visitor; runs read them there."""
+    return runs_root() / "uploads"
+
+
+def run_path(run_id: str) -> Path:
+    """The folder of a run, directly in `runs_root()`. The id may come from anybody.
+
+    Raises FileError for an invalid id, an id without a folder, or a folder that is a link or holds one.
+    """
+    path = runs_root() / run_id if re.fullmatch(RUN_ID, run_id) else None
+    if path is None or not path.is_dir() or path.is_symlink():
+        raise FileError(f"there is no run {run_id[:100]!r}: it was deleted, or its link is wrong; see Runs")
+    links = [entry.name for entry in os.scandir(path) if entry.is_symlink()]
+    if links:
+        raise FileError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
+    return path
+
+
+def weights_path(folder: Path, which: Which = "last") -> Path:
+    """The file with a run's weights. Raises FileError where there is none yet."""
+    path = folder / (CHECKPOINT if which == "last" else BEST)
+    if path.is_file():
+        return path
+    if which == "best":
+        raise FileError(
+            f"run {folder.name!r} keeps no best weights: it was not validated yet, or it is older than they; "
+            "choose the last step"
+        )
+    raise FileError(f"run {folder.name!r} has no checkpoint yet; wait for the first, or train it")
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """config.json: version, name, created, task, model, training.
+
+    Raises FileError where it describes no run.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise FileError(f"{str(folder)!r} holds no run: {CONFIG} is missing; choose another folder")
+    found = read_json(path, newest=VERSION)
+    missing = [name for name in ("task", "model") if name not in found]
+    if missing:
+        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every run states; restore it")
+    return found

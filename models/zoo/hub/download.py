@@ -1,0 +1,355 @@
+"""Bringing a model of the hub to this machine: what it is, if it can be opened, and what fetches it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from models.byte_units import MB, readable
+from models.files import FileError
+from models.zoo.hub.folder import CONFIG, NAME, PREFIX, inside, is_path
+
+# What a model of the hub (Hugging Face) would bring to this machine, and bringing it: its files alone.
+
+SECONDS = 10
+"""How long the hub may take to answer."""
+ABANDONED_SECONDS = 600
+"""A half of a file that nobody has written to for so long is nobody's any more."""
+INDEX = "model.safetensors.index.json"
+WHOLE = "model.safetensors"
+_SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+_WEIGHTS = re.compile(r"[\w.-]+\.safetensors")
+_OTHERS = re.compile(r"[\w.-]+\.(?:json|jinja|model|spm)|(?:vocab|merges)\.txt")
+_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+
+class UnreachableError(FileError):
+    """The hub cannot be reached from this machine."""
+
+
+@dataclass(frozen=True)
+class Coming:
+    """A model that can be fetched: its name, its files with their bytes, and what the hub says of it.
+
+    numbers: how many weights in which format, in words; "" where the hub does not say.
+    """
+
+    name: str
+    files: dict[str, int]
+    licence: str
+    numbers: str
+
+    @property
+    def repository(self) -> str:
+        return self.name.removeprefix(PREFIX)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(self.files.values())
+
+
+def look_up(name: str) -> Coming:
+    """What the hub has under a name. Raises FileError where nothing can be had, UnreachableError offline."""
+    plain = name.removeprefix(PREFIX)
+    if not NAME.fullmatch(name) or is_path(name):
+        raise FileError(f"{plain[:100]!r} is no name on the hub; give one like gpt2 or owner/name")
+    from huggingface_hub import HfApi, get_token
+
+    info = asked(plain, lambda: HfApi().model_info(plain, files_metadata=True, timeout=SECONDS))
+    if info.gated and not get_token():
+        raise FileError(_gated(plain))
+    said = info.safetensors.parameters if info.safetensors else {}
+    return Coming(
+        f"{PREFIX}{info.id}",
+        files_of(plain, {each.rfilename: each.size or 0 for each in info.siblings or ()}),
+        _licence(info),
+        ", ".join(f"{_count(count)} weights as {_TYPES.get(kind, kind)}" for kind, count in said.items()),
+    )
+
+
+def _gated(name: str) -> str:
+    return (
+        f"{name!r} is gated: its owners give it to those who ask on its page; ask there, log in on this "
+        "machine with `hf auth login`, then look it up again"
+    )
+
+
+def asked(name: str, ask: Callable[[], Any]) -> Any:
+    """What the hub answers. Raises FileError with a sentence for every way in which it does not."""
+    from huggingface_hub import constants, errors
+
+    try:
+        return ask()
+    except errors.GatedRepoError:
+        raise FileError(_gated(name)) from None
+    except (errors.RepositoryNotFoundError, errors.HFValidationError):
+        raise FileError(
+            f"{name!r} is no model that the hub shows to everybody; see its address there, owner/name"
+        ) from None
+    except errors.HfHubHTTPError as error:
+        raise FileError(
+            f"the hub answered {error.response.status_code} when asked for {name!r}; try again later"
+        ) from None
+    except (
+        errors.OfflineModeIsEnabled,
+        errors.LocalEntryNotFoundError,
+        errors.HTTPError,  # type: ignore[attr-defined]
+    ):
+        raise UnreachableError(
+            f"the hub ({constants.ENDPOINT}) cannot be reached from this machine, so nothing can be looked "
+            "up or downloaded; choose a model that is here, or bring its folder"
+        ) from None
+
+
+def files_of(name: str, sizes: dict[str, int]) -> dict[str, int]:
+    """The files of a repository that a model is read from. Raises FileError where it has no weights."""
+    weights = [file for file in sizes if _WEIGHTS.fullmatch(file)]
+    if WHOLE in weights:
+        weights = [WHOLE]
+    elif INDEX in sizes:
+        weights = [file for file in weights if _SHARD.fullmatch(file)]
+    inner = {file.split("/")[0] for file in sizes if re.fullmatch(r"[^/]+/[\w.-]+\.safetensors", file)}
+    folders = sorted(name for name in inner if f"{name}/{CONFIG}" in sizes)
+    if not weights and folders:
+        raise FileError(f"{inside(repr(name), folders)}, brought here by hand")
+    if not weights:
+        raise FileError(
+            f"{name!r} has no .safetensors file on the hub, and nothing else is ever read; choose another "
+            "model, or convert it elsewhere"
+        )
+    if CONFIG not in sizes:
+        raise FileError(f"{name!r} has no {CONFIG}, so it is no model of transformers; choose another one")
+    others = [file for file in sizes if _OTHERS.fullmatch(file) and (file != INDEX or WHOLE not in weights)]
+    return {file: sizes[file] for file in (*weights, *others)}
+
+
+def _licence(info: Any) -> str:
+    said = (info.card_data or {}).get("license")
+    tags = [tag.partition(":")[2] for tag in info.tags or () if tag.startswith("license:")]
+    found = said if isinstance(said, str) else ", ".join(map(str, said or tags))
+    return found[:100]
+
+
+def _count(count: int) -> str:
+    for unit, name in ((10**9, "billion"), (10**6, "million")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count:,}"
+
+
+def check_room(coming: Coming) -> None:
+    """Raises FileError where the disk of the cache has too little room for it."""
+    place = cache_folder()
+    while not place.is_dir():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if coming.n_bytes > free:
+        raise FileError(
+            f"{coming.repository!r} has {readable(coming.n_bytes)}, but {readable(free)} of the disk are "
+            "free; free some space, or choose a smaller model"
+        )
+
+
+def cache_folder() -> Path:
+    """Where models of the hub are kept on this machine."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def fetch(coming: Coming, told: Callable[[int], None]) -> None:
+    """Brings the files into the local cache; those that are there already are not fetched again.
+
+    The config comes last, so that a model is either here as a whole or not at all. told: is called with the
+    bytes that have come anew; what it raises ends the fetching, and the halves of files go. Raises FileError
+    where the hub does not give them.
+    """
+    from huggingface_hub import snapshot_download
+
+    _sweep(coming)
+    progress = _progress(told)
+    for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
+        asked(
+            coming.repository,
+            lambda files=files: snapshot_download(
+                coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=progress,
+                max_workers=2,
+            ),
+        )  # fmt: skip
+
+
+def _progress(told: Callable[[int], None]) -> type[Any]:
+    """The class that huggingface_hub makes its bars of; one of them counts bytes, the others files."""
+    from tqdm.auto import tqdm
+
+    class Progress(tqdm):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            kwargs.pop("name", None)
+            self._counts = kwargs.get("unit") == "B" and not str(kwargs.get("desc", "")).startswith(
+                "Download"
+            )
+            super().__init__(*args, **(kwargs | {"disable": True}))
+
+        def update(self, n: int | float | None = 1) -> bool | None:
+            if self._counts:
+                told(int(n or 0))
+            return super().update(n)
+
+    return Progress
+
+
+def _sweep(coming: Coming) -> None:
+    """Removes the halves of files that were left by whatever was killed while it fetched them."""
+    from huggingface_hub.file_download import repo_folder_name
+
+    blobs = cache_folder() / repo_folder_name(repo_id=coming.repository, repo_type="model") / "blobs"
+    for path in _older(blobs.glob("*.incomplete"), time.time() - ABANDONED_SECONDS):
+        path.unlink(missing_ok=True)
+
+
+def _older(paths: Iterable[Path], than: float) -> Iterable[Path]:
+    for path in paths:
+        with suppress(OSError):
+            if path.stat().st_mtime < than:
+                yield path
+
+
+# One model of the hub that is coming just now, in a process of its own, whoever asked for it.
+
+END_SECONDS = 15.0
+"""How long the process may take to stop: the hub may be silent so long before it hears of it."""
+_NICENESS = 10
+
+
+_lock = threading.RLock()
+
+
+class Stopped(Exception):  # noqa: N818 (a person's wish, not a fault)
+    """Raised where bytes arrive that nobody wants any more."""
+
+
+@dataclass
+class Fetching:
+    """A model that is coming, has come, or does not come. problem: why it does not, as a sentence."""
+
+    coming: Coming
+    problem: str = ""
+    done: bool = False
+    _stopped_at: float | None = None
+    _counter: Any = field(init=False, repr=False)
+    _pipe: Connection = field(init=False, repr=False)
+    _process: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        context = multiprocessing.get_context("spawn")  # not forked: threads of the server may hold locks
+        self._counter = context.Value("q", 0)
+        self._pipe, theirs = context.Pipe(duplex=False)
+        given = (self.coming, self._counter, theirs)
+        self._process = context.Process(target=_work, args=given, daemon=True, name="fetching a model")
+        self._process.start()
+        theirs.close()
+
+    @property
+    def n_come(self) -> int:
+        """The bytes that have come."""
+        return min(self._counter.value, self.coming.n_bytes)
+
+    def is_running(self) -> bool:
+        """Whether it is still coming; takes note of how it ended."""
+        with _lock:  # every visitor's page asks
+            return self._is_running()
+
+    def _is_running(self) -> bool:
+        if self.done or self.problem:
+            return False
+        if self._stopped_at is not None and time.monotonic() > self._stopped_at + END_SECONDS:
+            self._process.kill()
+        if not self._pipe.poll() and self._process.is_alive():
+            return True
+        try:
+            self.problem = self._pipe.recv() if self._pipe.poll() else self._last_words()
+        except EOFError:
+            self.problem = self._last_words()
+        self.done = not self.problem
+        self._process.join(END_SECONDS)
+        self._pipe.close()
+        return False
+
+    def _last_words(self) -> str:
+        self._process.join(END_SECONDS)
+        if self._stopped_at is not None:  # before it could listen, or as it did not
+            return _was_stopped(self.coming)
+        return (
+            f"the process that fetched {self.coming.repository!r} ended with the code "
+            f"{self._process.exitcode}; what had come as a whole is kept: download it again for the rest"
+        )
+
+    def stop(self) -> None:
+        """Ends it: whole files stay for the next time, halves go."""
+        if self._stopped_at is None and self._process.is_alive():
+            self._stopped_at = time.monotonic()
+            self._process.terminate()
+
+
+def _was_stopped(coming: Coming) -> str:
+    return f"{coming.repository!r} was stopped; whole files of it stay here for the next time"
+
+
+_last: Fetching | None = None
+
+
+def latest() -> Fetching | None:
+    """The model that was asked for last; None where there was none."""
+    return _last
+
+
+def begin(coming: Coming) -> None:
+    """Begins to fetch a model. Raises FileError while another one comes, and where the disk has no room."""
+    global _last
+    with _lock:
+        if _last is not None and _last.is_running():
+            raise FileError(
+                f"{_last.coming.repository!r} is coming just now, and one model comes at a time; wait, or "
+                "stop it"
+            )
+        check_room(coming)
+        _last = Fetching(coming)
+
+
+def _work(coming: Coming, counter: Any, pipe: Connection) -> None:
+    """Fetches a model in the process of its own; sends "" or why it did not come."""
+    os.nice(_NICENESS)
+    # The library for the hub's newer transfers cannot be stopped between two pieces of a file.
+    os.environ["HF_HUB_DISABLE_XET"] = "1"
+    from huggingface_hub import constants
+
+    constants.DOWNLOAD_CHUNK_SIZE = MB  # so often it is heard whether to stop
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+
+    def told(n_bytes: int) -> None:
+        if stopped.is_set():
+            raise Stopped
+        with counter.get_lock():
+            counter.value += n_bytes
+
+    try:
+        fetch(coming, told)
+        pipe.send("")
+    except Stopped:
+        pipe.send(_was_stopped(coming))
+    except FileError as error:
+        pipe.send(str(error))
+    except Exception as error:
+        pipe.send(f"{coming.repository!r} did not come as a whole ({error}); download it again for the rest")

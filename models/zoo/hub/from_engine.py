@@ -1,0 +1,492 @@
+"""What all architectures of transformers ask of a config, and what their weights are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+from torch import Tensor, nn
+
+from models.config import ModelConfig
+from models.data.learnt_tokenizer import INSIDE, LearntTokenizer, byte_rules, word_rules
+from models.data.tasks import Task
+from models.data.tasks.masked import Masked
+from models.data.tasks.parallel_text import ParallelText
+from models.data.tasks.text_classes import TextClasses
+from models.data.word_tokenizer import SPECIALS
+from models.engine.attention import MultiHeadAttention
+from models.engine.layers import Stack
+from models.engine.transformer import Transformer
+
+ADDED = ("sinusoidal", "learned", "none")
+"""Position schemes that add one vector to each token: a table can hold them."""
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new"}
+Weights = dict[str, Tensor]
+
+
+class Misfit(ValueError):  # noqa: N818 (it is an answer, not a fault)
+    """A config that no architecture of transformers computes; the text says why."""
+
+
+def misfit(value: str, rule: str) -> Misfit:
+    return Misfit(f"{value}, but {rule}; export it as ONNX, which takes every model")
+
+
+def check_common(config: ModelConfig) -> None:
+    """Raises Misfit for what none of the families computes."""
+    if config.n_heads * config.head_size != config.d_model:
+        raise misfit(
+            f"d_head={config.d_head}",
+            f"the {config.n_heads} heads of theirs share d_model={config.d_model} channels",
+        )
+    for name, needed in (("normalizer", "softmax"), ("mask", "none"), ("residual", True)):
+        if getattr(config, name) != needed:
+            raise misfit(f"{name}={getattr(config, name)!r}", f"theirs have {needed!r}")
+    if not config.feed_forward:
+        raise misfit("feed_forward=False", "every layer of theirs has a feed-forward network")
+    if config.input_channels is not None:
+        raise misfit(f"input_channels={config.input_channels}", "theirs read tokens")
+
+
+def check_norm(config: ModelConfig, needed: str, family: str) -> None:
+    if config.norm != needed:
+        raise misfit(f"norm={config.norm!r}", f"{family} has norm={needed!r}")
+
+
+def check_positions(config: ModelConfig, family: str, among: tuple[str, ...] = ADDED) -> None:
+    if config.positions not in among:
+        raise misfit(f"positions={config.positions!r}", f"{family} has {' or '.join(map(repr, among))}")
+
+
+@torch.no_grad()
+def position_table(stack: Stack, config: ModelConfig) -> Tensor:
+    """What the stack's positions add [position, channel]."""
+    weight = next(stack.parameters())
+    return stack.positions(torch.zeros(1, config.max_len, config.d_model, device=weight.device))[0]
+
+
+def linear(name: str, module: Any, *, scale: float = 1.0) -> Weights:
+    """A linear map or norm of ours under their name; what has no bias here gets one of zeros."""
+    weight = module.weight
+    bias = module.bias if module.bias is not None else weight.new_zeros(weight.shape[0])
+    return {f"{name}.weight": weight * scale, f"{name}.bias": bias * scale}
+
+
+def query_scale(config: ModelConfig) -> float:
+    """What the queries are multiplied by, since theirs always divide by sqrt(d_head)."""
+    return config.scale * config.head_size**0.5
+
+
+def load(net: Any, weights: Weights) -> Any:
+    """Gives a model of transformers these weights, on the CPU and in float32; it must need no others."""
+    owned = {name: each.detach().to("cpu", torch.float32, copy=True) for name, each in weights.items()}
+    net.load_state_dict({name: each.contiguous() for name, each in owned.items()})
+    return net
+
+
+# Decoder-only models with rotary positions as GPT-NeoX (Black et al. 2022), its residual not in parallel.
+
+NEOX = "GPT-NeoX"
+
+
+def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
+    """A GPTNeoXForCausalLM."""
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+
+    config, stack = model.config, model.decoder
+    assert stack is not None
+    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": config.pad_id} | special_ids
+    ids.pop("decoder_start_token_id", None)
+    kind: Any = GPTNeoXConfig
+    settings = kind(
+        vocab_size=config.vocab_size, hidden_size=config.d_model, num_hidden_layers=config.n_layers,
+        num_attention_heads=config.n_heads, intermediate_size=config.ff_size,
+        hidden_act=ACTIVATIONS[config.activation], max_position_embeddings=config.max_len,
+        layer_norm_eps=config.norm_eps, attention_dropout=config.dropout, hidden_dropout=config.dropout,
+        use_parallel_residual=False, tie_word_embeddings=False,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0}, **ids,
+    )  # fmt: skip
+    output = model.embedding if model.output is None else model.output
+    weights: Weights = {
+        "gpt_neox.embed_in.weight": model.embedding.weight * config.d_model**0.5,  # as ours is read
+        "lm_head.weight": output.weight,
+        **linear("gpt_neox.final_layer_norm", stack.norm),
+    }
+    for at, layer in enumerate(stack.layers):
+        weights |= _layer(f"gpt_neox.layers.{at}", layer, config)
+    return load(GPTNeoXForCausalLM(settings), weights)
+
+
+def _layer(name: str, layer: Any, config: ModelConfig) -> Weights:
+    attention, network = layer.self_attention, layer.feed_forward
+    return {
+        **_joined(f"{name}.attention.query_key_value", attention, config),
+        **linear(f"{name}.attention.dense", attention.out_proj),
+        **linear(f"{name}.mlp.dense_h_to_4h", network.linear_in),
+        **linear(f"{name}.mlp.dense_4h_to_h", network.linear_out),
+        **linear(f"{name}.input_layernorm", layer.self_norm),
+        **linear(f"{name}.post_attention_layernorm", layer.ff_norm),
+    }
+
+
+def _joined(name: str, attention: MultiHeadAttention, config: ModelConfig) -> Weights:
+    """Each head's rows of q, k and v after one another; q and k in the order in which theirs turns them."""
+    order = turning_order(config.head_size)
+    parts = [linear("x", attention.q_proj, scale=query_scale(config))]
+    parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
+    joined: Weights = {}
+    for key in ("weight", "bias"):
+        heads = [part[f"x.{key}"].unflatten(0, (config.n_heads, config.head_size)) for part in parts]
+        turned = [heads[0][:, order], heads[1][:, order], heads[2]]
+        joined[f"{name}.{key}"] = torch.cat(turned, dim=1).flatten(0, 1)
+    return joined
+
+
+def turning_order(d_head: int) -> Tensor:
+    """The channels of a head: theirs turns i with i + d_head / 2, ours neighbours (Su et al. 2021)."""
+    return torch.cat([torch.arange(0, d_head, 2), torch.arange(1, d_head, 2)])
+
+
+# Decoder-only models as GPT-2 (Radford et al. 2019): positions in a table (or, as GPT-NeoX, rotary), a
+# norm before each sublayer.
+
+GPT2 = "GPT-2"
+
+
+def gpt2_family(config: ModelConfig) -> str:
+    """ "GPT-2", or "GPT-NeoX", which is the same with rotary positions. Raises Misfit."""
+    check_norm(config, "pre", GPT2)
+    check_positions(config, GPT2, (*ADDED, "rotary"))
+    if config.embedding_norm or config.output_transform:
+        raise misfit("embedding_norm or output_transform", f"{GPT2} has neither")
+    return NEOX if config.positions == "rotary" else GPT2
+
+
+def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
+    """A GPT2LMHeadModel or a GPTNeoXForCausalLM."""
+    if model.config.positions == "rotary":
+        return neox_net(model, special_ids)
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config, stack = model.config, model.decoder
+    assert stack is not None
+    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": config.pad_id} | special_ids
+    ids.pop("decoder_start_token_id", None)
+    drop = config.dropout
+    net = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=config.vocab_size, n_positions=config.max_len, n_embd=config.d_model,
+            n_layer=config.n_layers, n_head=config.n_heads, n_inner=config.ff_size,
+            activation_function=ACTIVATIONS[config.activation], layer_norm_epsilon=config.norm_eps,
+            tie_word_embeddings=False, resid_pdrop=drop, embd_pdrop=drop, attn_pdrop=drop, **ids,
+        )
+    )  # fmt: skip
+    output = model.embedding if model.output is None else model.output
+    weights: Weights = {
+        # ours are multiplied by sqrt(d_model) where they are read
+        "transformer.wte.weight": model.embedding.weight * config.d_model**0.5,
+        "transformer.wpe.weight": position_table(stack, config),
+        "lm_head.weight": output.weight,
+        **linear("transformer.ln_f", stack.norm),
+    }
+    for at, layer in enumerate(stack.layers):
+        weights |= _layer_gpt2(f"transformer.h.{at}", layer, query_scale(config))
+    return load(net, weights)
+
+
+def _layer_gpt2(name: str, layer: Any, scale: float) -> Weights:
+    attention, network = layer.self_attention, layer.feed_forward
+    q, k, v = (linear("x", each) for each in (attention.q_proj, attention.k_proj, attention.v_proj))
+    parts = [{key: value * scale for key, value in q.items()}, k, v]
+    return {
+        f"{name}.attn.c_attn.weight": torch.cat([part["x.weight"] for part in parts]).mT,
+        f"{name}.attn.c_attn.bias": torch.cat([part["x.bias"] for part in parts]),
+        **_turned(linear(f"{name}.attn.c_proj", attention.out_proj)),
+        **_turned(linear(f"{name}.mlp.c_fc", network.linear_in)),
+        **_turned(linear(f"{name}.mlp.c_proj", network.linear_out)),
+        **linear(f"{name}.ln_1", layer.self_norm),
+        **linear(f"{name}.ln_2", layer.ff_norm),
+    }
+
+
+def _turned(weights: Weights) -> dict[str, Tensor]:
+    """Linear maps as GPT-2 keeps them, [in, out]."""
+    return {name: each.mT if each.dim() == 2 else each for name, each in weights.items()}
+
+
+# Encoder-only models as BERT (Devlin et al. 2019): a norm after each sublayer and after the embeddings.
+
+BERT = "BERT"
+
+
+def bert_family(config: ModelConfig) -> str:
+    """ "BERT". Raises Misfit."""
+    check_norm(config, "post", BERT)
+    check_positions(config, BERT)
+    if not config.embedding_norm:
+        raise misfit("embedding_norm=False", f"{BERT} normalises what enters its first layer")
+    if config.pooling != "none":
+        raise misfit(f"pooling={config.pooling!r}", f"{BERT}'s pooled answers pass one more layer, a tanh")
+    if config.output_transform and config.output_vocab_size != config.vocab_size:
+        raise misfit(f"n_outputs={config.n_outputs}", f"{BERT}'s head answers in its vocabulary")
+    return BERT
+
+
+def bert_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
+    """A BertForMaskedLM, or a BertForTokenClassification where no transform stands before the outputs."""
+    from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
+
+    config, stack = model.config, model.encoder
+    assert stack is not None
+    kind: Any = BertConfig
+    settings = kind(
+        vocab_size=config.vocab_size, hidden_size=config.d_model, num_hidden_layers=config.n_layers,
+        num_attention_heads=config.n_heads, intermediate_size=config.ff_size,
+        hidden_act=ACTIVATIONS[config.activation], hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout, max_position_embeddings=config.max_len,
+        type_vocab_size=config.token_types or 1, layer_norm_eps=config.norm_eps,
+        pad_token_id=special_ids.get("pad_token_id", config.pad_id), tie_word_embeddings=False,
+        num_labels=config.output_vocab_size, classifier_dropout=0.0,
+    )  # fmt: skip
+    output = model.embedding if model.output is None else model.output
+    weights: Weights = _embeddings(model)
+    for at, layer in enumerate(stack.layers):
+        weights |= _layer_bert(f"bert.encoder.layer.{at}", layer, query_scale(config))
+    transform: Any = model.transform
+    if transform is None:
+        biased = linear("classifier", output)
+        biased["classifier.bias"] = output.weight.new_zeros(config.output_vocab_size)
+        return load(BertForTokenClassification(settings), weights | biased)
+    head = "cls.predictions"
+    weights |= linear(f"{head}.transform.dense", transform.linear)
+    weights |= linear(f"{head}.transform.LayerNorm", transform.norm)
+    weights |= linear(f"{head}.decoder", output)
+    return load(BertForMaskedLM(settings), weights | {f"{head}.bias": weights[f"{head}.decoder.bias"]})
+
+
+def _embeddings(model: Transformer) -> Weights:
+    config, stack = model.config, model.encoder
+    assert stack is not None
+    width = model.embedding.weight.shape[1] ** 0.5  # ours are multiplied by it where they are read
+    types = model.embedding.weight.new_zeros(1, config.d_model)
+    if stack.types is not None:
+        types = stack.types.embedding.weight * width
+    return {
+        "bert.embeddings.word_embeddings.weight": model.embedding.weight * width,
+        "bert.embeddings.position_embeddings.weight": position_table(stack, config),
+        "bert.embeddings.token_type_embeddings.weight": types,
+        **linear("bert.embeddings.LayerNorm", stack.embedding_norm),
+    }
+
+
+def _layer_bert(name: str, layer: Any, scale: float) -> Weights:
+    attention, network = layer.self_attention, layer.feed_forward
+    return {
+        **linear(f"{name}.attention.self.query", attention.q_proj, scale=scale),
+        **linear(f"{name}.attention.self.key", attention.k_proj),
+        **linear(f"{name}.attention.self.value", attention.v_proj),
+        **linear(f"{name}.attention.output.dense", attention.out_proj),
+        **linear(f"{name}.attention.output.LayerNorm", layer.self_norm),
+        **linear(f"{name}.intermediate.dense", network.linear_in),
+        **linear(f"{name}.output.dense", network.linear_out),
+        **linear(f"{name}.output.LayerNorm", layer.ff_norm),
+    }
+
+
+# Encoder-decoders with sinusoids: Marian (Junczys-Dowmunt et al. 2018) with a norm after each sublayer,
+# and Pegasus (Zhang et al. 2020), the same with a norm before. T5 fits none of ours: its norms subtract no
+# mean.
+
+_FAMILIES = {"post": "Marian", "pre": "Pegasus"}
+_INTO = ("q_proj", "k_proj", "v_proj", "fc1")
+"""Linear maps that read the residual stream; all others write to it."""
+
+
+def marian_family(config: ModelConfig) -> str:
+    """ "Marian" or "Pegasus". Raises Misfit."""
+    if config.norm not in _FAMILIES:
+        raise misfit(f"norm={config.norm!r}", "Marian has norm='post' and Pegasus norm='pre'")
+    family = _FAMILIES[config.norm]
+    check_positions(config, family, ("sinusoidal",))
+    if config.target_vocab_size is not None:
+        raise misfit(f"target_vocab_size={config.target_vocab_size}", f"{family} has one vocabulary")
+    if config.embedding_norm or config.output_transform:
+        raise misfit("embedding_norm or output_transform", f"{family} has neither")
+    if config.norm_eps != nn.LayerNorm(1).eps:
+        raise misfit(f"norm_eps={config.norm_eps:g}", f"{family} has {nn.LayerNorm(1).eps:g}")
+    return family
+
+
+def marian_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
+    """A MarianMTModel or a PegasusForConditionalGeneration."""
+    from transformers import MarianConfig, MarianMTModel, PegasusConfig, PegasusForConditionalGeneration
+
+    config = model.config
+    marian = config.norm == "post"
+    ids = {"pad_token_id": config.pad_id, "forced_eos_token_id": None} | special_ids
+    settings: Any = (MarianConfig if marian else PegasusConfig)(
+        vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.n_layers,
+        decoder_layers=config.n_layers, encoder_attention_heads=config.n_heads,
+        decoder_attention_heads=config.n_heads, encoder_ffn_dim=config.ff_size,
+        decoder_ffn_dim=config.ff_size, max_position_embeddings=config.max_len,
+        activation_function=ACTIVATIONS[config.activation], dropout=config.dropout,
+        attention_dropout=config.dropout, activation_dropout=0.0, scale_embedding=True,
+        tie_word_embeddings=config.tied_embeddings, **ids,
+    )  # fmt: skip
+    net: Any = (MarianMTModel if marian else PegasusForConditionalGeneration)(settings)
+    order = channel_order(config.d_model)
+    words = model.embedding.weight[:, order]
+    output = model.embedding if model.output is None else model.output
+    weights: Weights = {
+        "final_logits_bias": torch.zeros(1, config.vocab_size),
+        "model.shared.weight": words,
+        "lm_head.weight": output.weight[:, order],
+    }
+    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+        assert stack is not None
+        name = f"model.{side}"
+        weights[f"{name}.embed_tokens.weight"] = words
+        weights[f"{name}.embed_positions.weight"] = net.state_dict()[f"{name}.embed_positions.weight"]
+        weights |= _stack(name, stack, query_scale(config), order)
+    return load(net, weights)
+
+
+def channel_order(d_model: int) -> Tensor:
+    """The channels of ours in their order: theirs has all sines first, then all cosines; ours alternates."""
+    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
+
+
+def _stack(name: str, stack: Stack, scale: float, order: Tensor) -> Weights:
+    weights: Weights = {}
+    for at, layer in enumerate(stack.layers):
+        weights |= _layer_marian(f"{name}.layers.{at}", layer, scale)
+    if isinstance(stack.norm, nn.LayerNorm):
+        weights |= linear(f"{name}.layer_norm", stack.norm)
+    return {key: _reordered(key, each, order) for key, each in weights.items()}
+
+
+def _layer_marian(name: str, layer: Any, scale: float) -> Weights:
+    network = layer.feed_forward
+    weights = _attention(f"{name}.self_attn", layer.self_attention, scale)
+    weights |= linear(f"{name}.self_attn_layer_norm", layer.self_norm)
+    if layer.cross_attention is not None:
+        weights |= _attention(f"{name}.encoder_attn", layer.cross_attention, scale)
+        weights |= linear(f"{name}.encoder_attn_layer_norm", layer.cross_norm)
+    weights |= linear(f"{name}.fc1", network.linear_in) | linear(f"{name}.fc2", network.linear_out)
+    return weights | linear(f"{name}.final_layer_norm", layer.ff_norm)
+
+
+def _attention(name: str, attention: MultiHeadAttention, scale: float) -> Weights:
+    return {
+        **linear(f"{name}.q_proj", attention.q_proj, scale=scale),
+        **linear(f"{name}.k_proj", attention.k_proj),
+        **linear(f"{name}.v_proj", attention.v_proj),
+        **linear(f"{name}.out_proj", attention.out_proj),
+    }
+
+
+def _reordered(name: str, weight: Tensor, order: Tensor) -> Tensor:
+    """A weight whose channels of the residual stream stand in their order."""
+    reads = name.split(".")[-2] in _INTO
+    if not reads:
+        return weight[order]  # rows of a map that writes, its bias, and norms
+    return weight[:, order] if weight.dim() == 2 else weight
+
+
+# What a task reads texts with, as a tokenizer of transformers.
+
+_ROLES = {
+    "<pad>": "pad_token", "[PAD]": "pad_token", "<unk>": "unk_token", "[UNK]": "unk_token",
+    "<bos>": "bos_token", "<eos>": "eos_token", "[CLS]": "cls_token", "[SEP]": "sep_token",
+    "[MASK]": "mask_token",
+}  # fmt: skip
+
+
+def tokenizer_of(task: Task) -> Any:
+    """A `PreTrainedTokenizerFast` that gives a text the ids that the task gives it; None for a task whose
+    texts are no tokens of such a kind (numbers, pictures, the grammar's two directions).
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    said = task.learnt().get("tokenizer")
+    if said is None:
+        return None
+    learnt = LearntTokenizer.from_json(said)
+    library = _library(learnt)
+    template = _template(task)
+    if template:
+        used = [word for word in template.split() if word != "$A"]
+        library.post_processor = processors.TemplateProcessing(
+            single=template, special_tokens=[(word, learnt.id(word)) for word in used]
+        )
+    specials = learnt.vocabulary[: learnt.n_specials]
+    roles = {_ROLES[word]: word for word in specials if word in _ROLES}
+    return PreTrainedTokenizerFast(tokenizer_object=library, **roles)
+
+
+def _library(learnt: LearntTokenizer) -> Tokenizer:
+    """The same with the special tokens as ids; a special token that is typed counts as one."""
+    ids = {token: id_ for id_, token in enumerate(learnt.vocabulary)}
+    unknown = "" if learnt.unknown_id is None else learnt.vocabulary[learnt.unknown_id]
+    if learnt.kind == "characters":
+        made = Tokenizer(models.WordLevel(ids, unk_token=unknown))
+        made.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        made.decoder = decoders.Fuse()
+    elif learnt.kind == "bpe":
+        made = Tokenizer(models.BPE(vocab=ids, merges=list(learnt.merges)))
+        made.pre_tokenizer, made.decoder = byte_rules(), decoders.ByteLevel()
+    else:
+        made = Tokenizer(models.WordPiece(vocab=ids, unk_token=unknown))
+        made.normalizer, made.pre_tokenizer = word_rules()
+        made.decoder = decoders.WordPiece(prefix=INSIDE, cleanup=False)
+    made.add_special_tokens(list(learnt.vocabulary[: learnt.n_specials]))
+    return made
+
+
+def special_ids(task: Task) -> dict[str, int]:
+    """The ids that an architecture of transformers asks for, of a task that writes a text after another."""
+    if task.kind != "encoder-decoder" or tuple(task.outputs()[: len(SPECIALS)]) != SPECIALS:
+        return {}
+    bos, eos = SPECIALS.index("<bos>"), SPECIALS.index("<eos>")
+    return {"bos_token_id": bos, "eos_token_id": eos, "decoder_start_token_id": bos}
+
+
+def _template(task: Task) -> str:
+    """The special words that the task puts around a text."""
+    if isinstance(task, ParallelText):
+        return "$A <eos>"
+    if isinstance(task, Masked):
+        return "[CLS] $A [SEP]"
+    return "[CLS] $A" if isinstance(task, TextClasses) and task.pool == "cls" else ""
+
+
+# A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits.
+
+_FAMILIES_FROM_ENGINE: dict[
+    str, tuple[Callable[[ModelConfig], str], Callable[[Transformer, dict[str, Any]], Any]]
+] = {
+    "decoder-only": (gpt2_family, gpt2_net),
+    "encoder-only": (bert_family, bert_net),
+    "encoder-decoder": (marian_family, marian_net),
+}
+
+
+def family_of(config: ModelConfig) -> str:
+    """The architecture of transformers that computes what a model of this config does, such as "GPT-2".
+
+    Raises Misfit, a ValueError that says what none of theirs computes, and that ONNX takes it.
+    """
+    check_common(config)
+    return _FAMILIES_FROM_ENGINE[config.kind][0](config)
+
+
+def from_engine(model: Transformer, *, special_ids: dict[str, Any] | None = None) -> Any:
+    """A `PreTrainedModel` with the logits of `model`, in float32, ready to be asked and to be saved.
+
+    special_ids: fields of theirs, such as eos_token_id and decoder_start_token_id. Their models take an
+    attention mask where ours finds padding by its id. Raises Misfit as `family_of` does.
+    """
+    family_of(model.config)
+    return _FAMILIES_FROM_ENGINE[model.config.kind][1](model, special_ids or {}).eval()

@@ -1,0 +1,478 @@
+"""Two sides beside each other: every head of both on the same places, what comes out, how far they are
+apart, and the work that computes it, by a thread of its own, one comparison after another, told and
+stopped by the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+from models.byte_units import MB
+from models.contrast import Aligned, Contrast, Side, contrast, knobs, match_sides
+from models.contrast.comparison import on_places, variation
+from models.contrast.matching import Matching
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.limits import in_force
+from models.zoo.model import Model
+from models.zoo.offers import offer_of
+from pages.shared import affordable, cache
+from pages.shared.training import runs
+from pages.shared.work import Job, Jobs
+
+TOP = 12
+"""The likeliest outputs of each side that are kept at a place."""
+MOST_PLACES = 512
+Patterns = Mapping[str, torch.Tensor]
+Row = tuple[str, float | None, float | None]
+Head = tuple[str, int, int]
+"""A stack such as "encoder.self", a layer, a head."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The likeliest outputs of both sides. tokens: of a and of b at each place; top: there, a name and its
+    probability on each side; kl: KL(a || b) in nats; note: what cannot be compared, in a sentence.
+    """
+
+    tokens: tuple[tuple[str, str], ...]
+    top: tuple[tuple[Row, ...], ...]
+    kl: np.ndarray
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A pair of sides. patterns: [head, query, key] of each by address, such as "encoder.0.self". recut: both
+    have the same matrices, so that a head of one stands where another number of them stand in the other.
+    """
+
+    patterns: tuple[Patterns, Patterns]
+    aligned: Mapping[str, Aligned]
+    moved: Mapping[str, np.ndarray]
+    outputs: Outputs | None
+    note: str = ""
+    recut: bool = False
+
+    def places(self, stack: str) -> tuple[Aligned, Aligned]:
+        """The aligned tokens of a stack's queries and of its keys."""
+        side, kind = stack.split(".")
+        return self.aligned[side], self.aligned["encoder" if kind == "cross" else side]
+
+    def laid(self, side: int, head: Head) -> np.ndarray:
+        """The pattern of a head of side 0 or 1 on the places of both, NaN at gaps: [query, key]."""
+        stack, layer, number = self.counterpart(head) if side else head
+        pattern = self.patterns[side][address(stack, layer)][[number]]
+        return on_places(pattern, *self.places(stack), side)[0].numpy()
+
+    def counterpart(self, head: Head) -> Head:
+        """The head of side 1 of this number; where the same matrices are cut into more or fewer heads, the
+        one in the same place.
+        """
+        stack, layer, number = head
+        count, other = (self.counts(side)[stack][1] for side in (0, 1))
+        return (stack, layer, number * other // count) if self.recut else head
+
+    def distances(self, stack: str) -> np.ndarray:
+        """How far each head of side 0 is from its counterpart: [layer, head]."""
+        counts = [self.counts(side).get(stack) for side in (0, 1)]
+        if not self.recut or counts[0] == counts[1] or counts[0] is None:
+            return self.moved[stack]
+        found = np.full(counts[0], np.nan)
+        for layer in self.layers(0, stack):
+            found[layer] = [self.apart_from((stack, layer, head)) for head in range(counts[0][1])]
+        return found
+
+    def apart_from(self, head: Head) -> float:
+        """How far a head of side 0 is from its counterpart."""
+        _, layer, number = self.counterpart(head)
+        return float(self.apart(head)[layer, number])
+
+    def apart(self, head: Head) -> np.ndarray:
+        """How far each head of side 1 is from one of side 0, in the stack of that one: [layer, head]."""
+        stack = head[0]
+        queries, keys = self.places(stack)
+        one = on_places(self.patterns[0][address(stack, head[1])][[head[2]]], queries, keys, 0)
+        found = np.full(self.counts(1)[stack], np.nan, np.float32)
+        one = one.expand(found.shape[1], -1, -1)
+        for layer in self.layers(1, stack):
+            other = on_places(self.patterns[1][address(stack, layer)], queries, keys, 1)
+            found[layer] = variation(one, other, queries).numpy()
+        return found
+
+    def layers(self, side: int, stack: str) -> list[int]:
+        """The numbers of a stack's layers that attend."""
+        places = (where.split(".") for where in self.patterns[side])
+        return [int(layer) for begin, layer, kind in places if f"{begin}.{kind}" == stack]
+
+    def counts(self, side: int) -> dict[str, tuple[int, int]]:
+        """The number after its last layer's, and the heads, of each stack of a side whose tokens are aligned;
+        layers between that do not attend count.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        for where, pattern in self.patterns[side].items():
+            begin, layer, kind = where.split(".")
+            if begin in self.aligned and (kind != "cross" or "encoder" in self.aligned):
+                stack = f"{begin}.{kind}"
+                found[stack] = (max(int(layer) + 1, found.get(stack, (0, 0))[0]), len(pattern))
+        return found
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the page shows. names: of the frames, a knob's values; () where there is one frame alone; first:
+    the place of the one to begin with. matches: for each head of the first side the one of the second that
+    is its partner by likeness; note: by what they were matched.
+    """
+
+    frames: tuple[Frame, ...]
+    names: tuple[str, ...] = ()
+    first: int = 0
+    matches: Mapping[Head, Head] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def n_bytes(self) -> int:
+        kept = {id(each): each for frame in self.frames for side in frame.patterns for each in side.values()}
+        return sum(each.nbytes for each in kept.values()) + 20_000
+
+
+def address(stack: str, layer: int) -> str:
+    side, kind = stack.split(".")
+    return f"{side}.{layer}.{kind}"
+
+
+def frame_of(found: Contrast, first: Patterns | None = None, *, recut: bool = False) -> Frame:
+    """A contrast without its models. first: the patterns of a, where they are at hand already."""
+    patterns = tuple(_patterns(trace) for trace in found.traces)
+    moved = {stack: values.numpy() for stack, values in found.moved.items()}
+    return Frame(
+        (first if first is not None else patterns[0], patterns[1]), found.aligned, moved, _outputs(found),
+        found.note, recut,
+    )  # fmt: skip
+
+
+def _patterns(trace: Trace) -> dict[str, torch.Tensor]:
+    return {name.removesuffix(".pattern"): trace[name].float() for name in trace if name.endswith(".pattern")}
+
+
+def _outputs(found: Contrast) -> Outputs | None:
+    if found.outputs is None:
+        return None
+    aligned = found.outputs.aligned
+    n = min(len(aligned), MOST_PLACES)
+    tokens = tuple(zip(aligned.tokens_a, aligned.tokens_b, strict=True))
+    sides = tuple(map(_Side, found.outputs.named, found.outputs.logs))
+    top = tuple(_top(sides, pair) for pair in aligned.pairs[:n])
+    return Outputs(tokens[:n], top, found.outputs.kl[:n].numpy(), found.outputs.note)
+
+
+class _Side:
+    """The probabilities of a side by name; outputs of one name are counted together."""
+
+    def __init__(self, names: Sequence[str], logs: torch.Tensor) -> None:
+        self.names = names or [str(number) for number in range(logs.shape[1])]
+        self.logs, self.best = logs, logs.topk(min(TOP, logs.shape[1])).indices.tolist()
+        self.columns: dict[str, list[int]] = {}
+        for column, name in enumerate(self.names):
+            self.columns.setdefault(name, []).append(column)
+
+    def probability(self, at: int | None, name: str) -> float | None:
+        columns = self.columns.get(name)
+        return None if at is None or columns is None else float(self.logs[at, columns].exp().sum())
+
+
+def _top(sides: Sequence[_Side], pair: Sequence[int | None]) -> tuple[Row, ...]:
+    """The likeliest of side a and of side b at a place, with their probabilities on both."""
+    best = [
+        side.names[column]
+        for side, at in zip(sides, pair, strict=True)
+        if at is not None
+        for column in side.best[at]
+    ]
+    a, b = (
+        [side.probability(at, name) for name in dict.fromkeys(best)]
+        for side, at in zip(sides, pair, strict=True)
+    )
+    return tuple(zip(dict.fromkeys(best), a, b, strict=True))
+
+
+MOST_STEPS = 8
+"""The steps of a run that stand in its strip."""
+NOTE = "A run keeps the patterns of the one text that it watched, and no outputs."
+
+
+def run_of(name: str) -> runs.Run | None:
+    """The run that a model comes from, where it is one whose folder is here."""
+    _, begins, run_id = name.removesuffix("@best").partition("run:")
+    return runs.find(run_id if begins else f"{runs.SHIPPED}{name}")
+
+
+def steps_of(name: str) -> list[int]:
+    """The steps of which the run of a model keeps patterns."""
+    run = run_of(name)
+    return run.folder.snapshots() if run else []
+
+
+def nearest_step(step: str, steps: list[int]) -> int:
+    """The step that is meant: the last where none is given, the nearest where a run has not kept it."""
+    return min(steps, key=lambda each: abs(each - int(step))) if step else steps[-1]
+
+
+def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Comparison:
+    """The patterns at a step beside those at all others. Raises ValueError for a model without steps."""
+    run, steps = run_of(name), steps_of(name)
+    if run is None or not steps:
+        raise ValueError(
+            f"{name!r} keeps no steps of its training; choose a run of Runs, or induction, which ships with "
+            "its own."
+        )
+    tokens = run.folder.probe()["tokens"]
+    places = {side: Aligned(*2 * (tuple(each),), _identity(len(each))) for side, each in tokens.items()}
+    shown = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
+
+    def patterns(at: int) -> dict[str, torch.Tensor]:
+        found = run.folder.snapshot(at)
+        return {where.removesuffix(".pattern"): pattern.float() for where, pattern in found.items()}
+
+    first = patterns(nearest_step(step, steps))
+    frames = []
+    for count, at in enumerate(shown):
+        tell(count / len(shown))
+        both = (first, patterns(at))
+        frames.append(Frame(both, places, _distances(both, places), None, NOTE))
+    return Comparison(tuple(frames), tuple(f"{at:,}" for at in shown))
+
+
+def _identity(n: int) -> tuple[tuple[int, int], ...]:
+    return tuple((at, at) for at in range(n))
+
+
+def _distances(both: tuple[Patterns, Patterns], places: dict[str, Aligned]) -> dict[str, np.ndarray]:
+    found: dict[str, list[np.ndarray]] = {}
+    for where in sorted(both[0], key=lambda each: int(each.split(".")[1])):
+        side, _, kind = where.split(".")
+        queries, keys = places[side], places["encoder" if kind == "cross" else side]
+        a, b = (on_places(each[where], queries, keys, at) for at, each in enumerate(both))
+        found.setdefault(f"{side}.{kind}", []).append(variation(a, b, queries).numpy())
+    return {stack: np.stack(rows) for stack, rows in found.items()}
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """What a page wants compared. settings: with which the first side is read. differs: what the second side
+    differs in, and other: how. stamps: of the weights of both.
+    """
+
+    model: str
+    text: str
+    settings: tuple[tuple[str, Any], ...]
+    differs: str
+    other: str
+    stamps: tuple[int, int]
+    matched: bool = False
+
+
+@dataclass(kw_only=True)
+class ComparisonJob(Job):
+    """One comparison on its way."""
+
+    doing: str = "compares"
+    seen: Comparison | None = None
+
+
+def ask(asked: ComparisonRequest, page: str) -> ComparisonJob:
+    """The work on a page's wish, as `Wishes.ask` has it; what was compared already is there at once."""
+    work, kept = ComparisonJob(asked=asked), cache.results.get(asked)
+    if kept is not None:
+        work.share, work.seen = 1.0, kept
+        work.done.set()
+    return jobs.ask(work, page)
+
+
+def _work(work: ComparisonJob) -> None:
+    pass  # MERGED
+
+    seen = seen_of(work.asked, work.tell)
+    cache.results.put(work.asked, seen, seen.n_bytes)
+    work.tell(1.0)
+    work.seen = seen
+
+
+jobs = Jobs("comparisons", _work, "a shorter text")
+forget = jobs.forget
+
+
+Tell = Callable[[float], None]
+ROOM = min(128, in_force().trace_mb) * MB
+"""What the patterns of all frames may take."""
+
+
+def seen_of(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """The comparison that was asked for. Raises ValueError, with a sentence, where it cannot be made."""
+    make = DIFFERENCES.get(asked.differs, of_knob)
+    return make(asked, tell)
+
+
+def first_side(asked: ComparisonRequest) -> Side:
+    model = cache.model(asked.model, dict(asked.settings))
+    return Side(model, filled(asked.text, "first"), reading_settings(asked.model, asked.settings))
+
+
+def reading_settings(name: str, settings: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """Those settings with which a model reads; the others make it."""
+    offer = offer_of(name)
+    building = {each.name for each in offer.settings if each.builds} if offer else set()
+    return {key: value for key, value in settings if key not in building}
+
+
+def settings_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings with which another model reads, too."""
+    offer = offer_of(name)
+    known = {each.name for each in offer.settings if not each.builds} if offer else set()
+    return {key: value for key, value in settings.items() if key in known}
+
+
+def filled(text: str, which: str) -> str:
+    """A text that is there. Raises ValueError for an empty one."""
+    if not text.strip():
+        raise ValueError(f"The {which} text is empty; type one, so that there are two sides to compare.")
+    return text
+
+
+def of_text(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """The same model on another text."""
+    first = first_side(asked)
+    second = Side(first.model, filled(asked.other, "second"), first.settings)
+    return alone(first, second)
+
+
+def of_model(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """Another model on the same text; heads may be matched by likeness."""
+    first = first_side(asked)
+    other = cache.model(asked.other)
+    second = Side(other, first.text, settings_of(asked.other, first.settings))
+    found = alone(first, second)
+    return matched(found, first, second, tell) if asked.matched else found
+
+
+def matched(seen: Comparison, first: Side, second: Side, tell: Tell) -> Comparison:
+    """The same with each head of the first side beside its partner by likeness, over held-out texts, or over
+    the text itself where the two models have none in common.
+    """
+    (frame,) = seen.frames
+    stacks = [stack for stack in frame.counts(0) if stack in frame.counts(1)]
+    matches: dict[Head, Head] = {}
+    moved: dict[str, np.ndarray] = {}
+    for at, stack in enumerate(stacks):
+        found = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
+        moved[stack] = np.full(frame.counts(0)[stack], np.nan)
+        for one, other in _partners(found, _heads_of(frame, 0, stack), _heads_of(frame, 1, stack)).items():
+            matches[stack, *one] = (stack, *other)
+            moved[stack][one] = frame.apart((stack, *one))[other]
+    return Comparison(
+        (replace(frame, moved=moved),), matches=matches, note=_matched_on(found) if stacks else ""
+    )
+
+
+def _heads_of(frame: Frame, side: int, stack: str) -> list[tuple[int, int]]:
+    """All heads of a stack, layer by layer."""
+    count = frame.counts(side)[stack][1]
+    return [(layer, head) for layer in frame.layers(side, stack) for head in range(count)]
+
+
+def _partners(
+    found: Matching, heads: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """For each head of the first side its partner; for one left over, as the second side has fewer heads, the
+    head most like it.
+    """
+    nearest = found.distances.argmin(dim=1).tolist()
+    partners = {heads[at]: others[other] for at, other in enumerate(nearest)}
+    for (layer, head), other, _ in found.pairs:
+        partners[layer, head] = (other.layer, other.head)
+    return partners
+
+
+def _matched_on(found: Matching) -> str:
+    """By what heads were matched, in a sentence or two."""
+    over = len(found.distances) > len(found.pairs)
+    left = " Those left over stand beside the head most like them." if over else ""
+    on = f"{found.n_texts} texts" if found.n_texts > 1 else "this text alone"
+    return f"Heads are matched one to one by likeness, on {on}.{left}"
+
+
+def _matching(first: Side, second: Side, stack: str, told: Tell) -> Matching:
+    try:
+        return match_sides(first, second, stack, told=told)
+    except ValueError:  # no texts that both were made for
+        return match_sides(first, second, stack, (first.text,), told=told)
+
+
+def of_step(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """The patterns of a run's watched text at its steps, beside those of one."""
+    return compared_steps(asked.model, asked.other, tell)
+
+
+def of_head(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """One pass, whose heads are compared with each other."""
+    first = first_side(asked)
+    return alone(first, first)
+
+
+def alone(first: Side, second: Side) -> Comparison:
+    """One pair of sides. Raises ValueError where it is too expensive."""
+    for side in (first, second):
+        check_cost(side.model, side.read(), passes=2)
+    return Comparison((frame_of(contrast(first, second)),))
+
+
+def of_knob(asked: ComparisonRequest, tell: Tell) -> Comparison:
+    """The same weights at every value of a knob."""
+    first, knob = first_side(asked), knobs()[asked.differs]
+    why_not = knob.why_not(first)
+    if why_not:
+        raise ValueError(why_not)
+    own, chosen = knob.own(first.model), asked.other.strip() and knob.read(asked.other)
+    values = list(dict.fromkeys([*knob.values(first.model), *([chosen] if chosen else [])]))
+    check_cost(first.reader, first.read(), passes=1 + len(values))
+    frames: dict[str, Frame] = {}
+    for at, value in enumerate(values):
+        tell(at / len(values))
+        before = next((each.patterns[0] for each in frames.values()), None)
+        try:
+            frames[value] = frame_of(contrast(first, knob.applied(first, value)), before, recut=True)
+        except ValueError:  # such as a number of heads that does not divide this model's
+            if value == chosen:
+                raise
+    if not frames:
+        raise ValueError(f"{knob.title}: {asked.model!r} can have no other value; choose another knob.")
+    chosen = chosen or next((value for value in frames if value != own), next(iter(frames)))
+    return Comparison(tuple(frames.values()), tuple(frames), list(frames).index(chosen))
+
+
+def check_cost(model: Model, reading: Reading, *, passes: int) -> None:
+    """Raises ValueError where the passes, or the patterns that they keep, are too many."""
+    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
+    cells = 0
+    for stack in model.stacks(tuple(reading.tokens)):
+        about, (side, kind) = model.attention(stack), stack.split(".")
+        n_keys = len(reading.tokens["encoder" if kind == "cross" else side])
+        cells += about.n_layers * about.n_heads * len(reading.tokens[side]) * n_keys
+    if 4 * cells * passes > ROOM:
+        raise ValueError(
+            f"The patterns of {passes} passes take {4 * cells * passes // MB:,} MB; at most "
+            f"{ROOM // MB:,} MB are compared; take a shorter text or a smaller model."
+        )
+
+
+DIFFERENCES: dict[str, Callable[[ComparisonRequest, Tell], Comparison]] = {
+    "text": of_text, "model": of_model, "step": of_step, "head": of_head,
+}  # fmt: skip
+"""What computes each kind of difference; all others are knobs."""

@@ -1,0 +1,180 @@
+"""What edits change: outputs, heads, and what the model writes with edits and without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+
+from models.byte_units import MB
+from models.engine.long_text import Told
+from models.engine.trace import Trace
+from models.interventions import comparison
+from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
+from pages.explore.state import MOVED, Inputs
+from pages.explore.subject import Subject, operations_of, shown, subject_of
+from pages.shared import affordable, cache
+
+COMPARED_BYTES = 512 * MB
+"""What the patterns of both passes may take while they are compared."""
+TOP_CHANGED = 6
+MOST_ROWS = 512
+COMPARED_ROWS = 64  # whose probabilities are held at once
+_COMPARED = re.compile(r"logits|\w+\.\d+\.(resid_pre|resid_post|(self|cross)\.pattern)")
+
+
+@runtime_checkable
+class Collects(Protocol):
+    """What takes from a pass what the screen shows."""
+
+    def __call__(self, address: str, tensor: Any) -> Any | None: ...
+    def stacks(self) -> list[dict[str, Any]]: ...
+    def open_heads(self) -> list[dict[str, Any]]: ...
+
+
+class EditedPass:
+    """The pass of a subject without its edits; then what the pass with them has against it.
+
+    Raises ValueError where the text is too long for two passes to be compared.
+    """
+
+    def __init__(self, subject: Subject, collector: Collects) -> None:
+        cells = sum(s.n_layers * s.n_heads * s.n_query * s.n_key for s in subject.stacks)
+        if 2 * 4 * cells > COMPARED_BYTES:
+            raise ValueError(
+                f"the patterns with and without edits would take {2 * 4 * cells // MB:,} MB together, and "
+                f"{COMPARED_BYTES // MB:,} MB are compared at most; take a shorter text"
+            )
+        self._subject, self._collector = subject.unedited, collector
+        self._before = self._subject.run(self.beside(collector))
+
+    def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        """The same `reduce` of a trace, which keeps what is compared as well.
+
+        Where the numbers of an edited pass are beyond what can be computed with, it raises ValueError.
+        """
+
+        def both(address: str, tensor: Any) -> Any:
+            is_compared = _COMPARED.fullmatch(address)
+            if is_compared and (tensor.isnan() | (tensor == torch.inf)).any():
+                raise ValueError(
+                    f"with these edits {address} holds numbers that are too large; scale by less"
+                )
+            found = reduce(address, tensor)
+            return tensor.clone() if is_compared else found
+
+        return both
+
+    def made(
+        self, after: Trace, stacks: list[dict[str, Any]], steps_of: Callable[..., Any]
+    ) -> dict[str, Any]:
+        """The header's entries; each stack gets the measure of how far its heads moved."""
+        found = comparison(self._before, after, self._subject.names)
+        for stack in stacks:
+            moved = found.patterns[stack["id"]].variation.flatten()
+            stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]
+        before = self._collector.stacks()
+        return {
+            "before": {
+                "stacks": before,
+                "exact": self._collector.open_heads(),
+                "steps": steps_of(self._subject, self._before),
+            },
+            "change": {
+                "kl": [float(f"{value:.6g}") for value in found.kl.tolist()] if self._subject.names else [],
+                "outputs": outputs_of((self._before["logits"], after["logits"]), self._subject),
+                "stream": {side: np.float32(moved.numpy()) for side, moved in found.stream.items()},
+            },
+        }
+
+
+def outputs_of(logits: tuple[torch.Tensor, torch.Tensor], subject: Subject) -> list[list[list[Any]]]:
+    """Of two passes' logits, the likeliest outputs at each position: [name, before, after]."""
+    count = len(subject.names)
+    if not count:
+        return []
+    rows = []
+    for before, after in zip(
+        *(each[:MOST_ROWS, :count].split(COMPARED_ROWS) for each in logits), strict=True
+    ):
+        p, q = before.double().softmax(-1), after.double().softmax(-1)
+        top = torch.cat(
+            [p.topk(min(TOP_CHANGED, count)).indices, q.topk(min(TOP_CHANGED, count)).indices], dim=-1
+        )
+        for row, one, other in zip(top.tolist(), p, q, strict=True):
+            chosen = sorted(dict.fromkeys(row), key=lambda at: -max(float(one[at]), float(other[at])))
+            rows.append(
+                [
+                    [shown(subject.names[at]), _short(one[at]), _short(other[at])]
+                    for at in chosen[: TOP_CHANGED + 2]
+                ]
+            )
+    return rows
+
+
+def _short(probability: torch.Tensor) -> float:
+    return float(f"{float(probability):.6g}")
+
+
+CONTINUED = 16
+"""Tokens that a model writes after a text."""
+MOST_OPERATIONS = 400 * 10**9
+"""What a search may take: some ten seconds."""
+
+
+def price_written(inputs: Inputs) -> int:
+    """The floating-point operations of `made`, about: passes without edits and with them for each token."""
+    return operations_of(inputs) * _tokens(inputs)
+
+
+def price_smallest(inputs: Inputs, stack: str) -> int:
+    """The most that `smallest` takes, about."""
+    return min(MOST_OPERATIONS, MOST * operations_of(inputs.unedited) * _tokens(inputs))
+
+
+def _tokens(inputs: Inputs) -> int:
+    """How many tokens are written, about: a translation is no longer than twice its text."""
+    return 2 * len(inputs.text.split()) + CONTINUED
+
+
+def made(inputs: Inputs, told: Told = lambda share: None) -> dict[str, Any]:
+    """What is written to its end, without the edits and with them. Raises ValueError where it takes long."""
+    subject = subject_of(inputs)
+    model, reading, settings = subject.model, subject.reading, inputs.reading
+    affordable.check(model, reading, "or a smaller model", passes=2 * model.writing(reading).most)
+
+    def both() -> dict[str, Any]:
+        plain = model.answer(reading, told=told, **settings)
+        edited = model.answer(reading, edits=inputs.edits, told=told, **settings)
+        return {"before": plain.answer, "after": edited.answer}
+
+    return dict(cache.on_worker(both))
+
+
+def smallest(inputs: Inputs, stack: str, told: Told = lambda share: None) -> dict[str, Any]:
+    """The smallest set of heads of a stack without which the answer is another one."""
+    subject = subject_of(inputs)
+    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
+    side, kind = of.id.split(".")
+    heads = [Head(f"{side}.{layer}.{kind}", h) for layer in of.attention.layers for h in range(of.n_heads)]
+    lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
+    each = max(1, subject.model.operations(lengths) * lengths[-1])
+    most = min(MOST, MOST_OPERATIONS // each)
+    if most < len(heads):
+        raise ValueError(
+            f"Switching off {len(heads)} heads one by one takes more than "
+            f"{MOST_OPERATIONS // 10**9:,} billion operations; take a shorter text, or a smaller model."
+        )
+    found = cache.on_worker(
+        lambda: smallest_set(subject.model, subject.reading, heads, most=most, told=told, **inputs.reading)
+    )
+    return {
+        "lines": list(switched_off(found.heads)),
+        "answer": found.answer,
+        "tried": found.tried,
+        "whole": found.whole,
+        "heads": len(heads),
+    }

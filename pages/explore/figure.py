@@ -1,0 +1,272 @@
+"""What Explore computes between its widgets and its stage."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from typing import Any, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from models.data.tasks import Advice
+from models.interventions.edit import named_numbers
+from models.zoo.offers import Offer
+from pages.explore import computing, controls, effect, head_measures, payload, quantities, state, sums, sweep
+from pages.explore.payload import SHOWN, Body, Opened
+from pages.explore.state import FURTHER, Inputs, View
+from pages.shared import cache, glossary, server_load
+from pages.shared.link import read_link
+from pages.shared.page_parts import computed_or_last, generation
+from pages.shared.state import guard_choice, refuse
+from pages.shared.wording import plain
+
+CAPTIONS = {
+    "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
+    "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
+    "difference": "Every head: what the edits added to each weight (warm), and what they took (cold).",
+    "sweep": "What each head, position, part or path does to the output.",
+    "effect": "What the edits did to what the model computes after them.",
+    "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
+    "output": "The last linear layer and the softmax: how probable each output is.",
+}
+PLACE = ("stack", "layer", "head", "q0", "k0")
+"""A head and the window of it that is shown."""
+TERMS = (
+    "token head query key value weight pattern score dot product softmax logit entropy channel encoder "
+    "decoder self-attention cross-attention d_model d_head"
+)
+"""Those of the glossary that the stage speaks of, in whatever view."""
+WISHES = ("mapped", "further", "repeated", "sums", "swept", "written", "smallest")
+"""What the stage may have asked for beside the trace, as the session calls it."""
+
+
+def opened_from(act: dict[str, Any]) -> Opened:
+    """The head that the stage asked to open; the first one unless it named a known stack and integers."""
+    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened()) if name in act})
+    return Opened() if problems else Opened(**values)
+
+
+def wanted_from(act: dict[str, Any]) -> tuple[Any, ...]:
+    """What the stage asked for, of which head and window."""
+    show = act["show"] if act["show"] in FURTHER else FURTHER[0]
+    place = asdict(opened_from(act))
+    return (show, *(place[name] for name in PLACE))
+
+
+def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
+    """The trace of `inputs` as the stage gets it. Raises ValueError with a sentence where there is none.
+
+    In a class, a process of its own computes what is expensive, so that nobody else waits for it.
+    slot: where that is said meanwhile.
+    """
+    key = (inputs, opened, controls.offer(inputs.model).stamp)
+    known = cache.payloads.get(key)
+    if known is not None:
+        return cast(Body, known)
+    with computing.waiting_for(inputs, slot) as waiting:
+
+        def make() -> tuple[Body, int]:
+            server_load.check_memory()
+            body = payload.body_of_inputs(inputs, opened, waiting.told)
+            return body, body.packed.size
+
+        if not computing.is_dear(inputs):
+            return cast(Body, cache.cached(cache.payloads, key, make, waiting.look))
+        known = computing.runner(inputs, is_wanted=waiting.look)(payload.body_of_inputs, inputs, opened)
+    cache.payloads.put(key, known, known.packed.size)
+    return cast(Body, known)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The stage's bytes, a sentence if the widgets ask for the impossible, what would suit the text better,
+    unknown words, what the model is able to do, and the terms of the glossary that the stage speaks of.
+    """
+
+    payload: bytes | None
+    problem: str | None = None
+    advice: Advice | None = None
+    unknown: list[dict[str, Any]] = field(default_factory=list)
+    abilities: tuple[str, ...] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
+
+
+def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
+    """What the widgets ask for, computed; where that is impossible, the last inputs that were possible.
+
+    slot: where it is said that a dear figure is computed.
+    """
+    asked = controls.inputs_now()
+    computing.forget_stopped(asked)
+    usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
+    try:
+        found = computed_or_last("explore", asked, usual, partial(_computed, slot))
+    except ValueError as error:
+        return Figure(None, _as_sentence(str(error)))
+    body = found.made
+    st.session_state.last_target = "".join(part["text"] for part in body.translation)
+    terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
+    own = own_header(found.inputs, body) | _asked(found.inputs, slot)
+    packed = body.packed.message(**own, terms=glossary.sentences(terms))
+    if found.problem:
+        problem = _as_sentence(found.problem)
+        if found.inputs.model != asked.model:
+            problem += f" The figure below is of {controls.offer(found.inputs.model).title}."
+        return Figure(packed, problem, abilities=body.abilities, terms=terms)
+    return Figure(packed, None, body.advice, body.unknown, body.abilities, terms)
+
+
+def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
+    """What the stage asked for beside the trace."""
+    return {
+        "map": computing.answer_request("mapped", inputs, slot, head_measures.made),
+        "further": computing.answer_request("further", inputs, slot, quantities.head_quantity),
+        "repeated": quantities.answer_random_tokens(inputs, slot),
+        "sums": computing.answer_request("sums", inputs, slot, sums.made),
+        "swept": computing.answer_request("swept", inputs, slot, sweep.made, sweep.price, tells=True),
+        "written": computing.answer_request(
+            "written", inputs, slot, effect.made, effect.price_written, tells=True
+        ),
+        "smallest": computing.answer_request(
+            "smallest", inputs, slot, effect.smallest, effect.price_smallest, tells=True
+        ),
+    }
+
+
+def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
+    body = body_of(inputs, _opened(inputs), slot)
+    # A link may have asked for a head that this trace does not have: then another is open.
+    return body_of(inputs, _opened(inputs), slot) if _check_link(body) else body
+
+
+def _as_sentence(message: str) -> str:
+    """A message as prose; a name at its start, such as d_model=100 or encoder.0, keeps its first letter."""
+    is_name = re.match(r"\S*(=|\w\.\w)", message)
+    start = message[:1] if is_name else message[:1].upper()
+    return start + message[1:].removesuffix(".") + "."
+
+
+def _check_link(body: Body) -> bool:
+    """Drops what a link asks of the view that its trace does not have, and says so; True if there was any.
+
+    Once a session: later traces may be shorter.
+    """
+    if st.session_state.get("link_checked"):
+        return False
+    st.session_state.link_checked = True
+    linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
+    stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
+    counts = {
+        "layer": 1 + max(stack.attention.layers),
+        "head": stack.n_heads,
+        "heads": stack.n_heads,
+        "step": n_steps,
+    }
+    counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
+    rules = {}
+    if stack.id != linked.get("stack", stack.id):
+        rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
+    for name, count in counts.items():
+        asked = linked.get(name, 0)
+        if isinstance(asked, str):
+            asked = state.largest_position(asked)
+        if (max(asked) if isinstance(asked, tuple) else asked) >= count:
+            rules[name] = f"below {count}"
+    if linked.get("layer", stack.attention.layers[0]) not in stack.attention.layers and "layer" not in rules:
+        rules["layer"] = f"one of the layers that attend, {named_numbers(stack.attention.layers)}"
+    if linked.get("special", SHOWN) != SHOWN and not body.can_hide:
+        rules["special"] = "meant for a text without special tokens"
+    for name, rule in rules.items():
+        value = linked.pop(name)
+        shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
+        problem = f"The link's {name}={shown} is not {rule}; its default is shown."
+        refuse(problem)
+    return bool(rules)
+
+
+def _opened(inputs: Inputs) -> Opened:
+    """The head that the stage asked for; at first the link's, or the one that tells the story."""
+    if "opened" in st.session_state:
+        return st.session_state.opened
+    linked = {**controls.offer(inputs.model).story, **st.session_state.view_link}
+    return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})
+
+
+def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
+    """The part of the header that belongs to this session: its view, its link, its buttons."""
+    label, text = controls.swap_of(inputs)
+    example, offer = _example(inputs), controls.offer(inputs.model)
+    story_view = offer.story
+    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *WISHES)]
+    turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
+    return {
+        "generation": generation((inputs, *session)),
+        "linked": st.session_state.view_link,
+        "defaults": {spec.name: spec.default for spec in fields(View)} | story_view,
+        "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
+        "focus": _focus(body, story_view, example),
+        "focusToken": " ".join([*turned, inputs.text]),
+        "link": state.write_link(inputs),
+        "edits": inputs.edits.splitlines(),
+        "swap": {"label": label, "text": text, "other": controls.other_of(inputs)},
+        "beside": controls.can_stand_beside(),
+        "caption": CAPTIONS,
+        "taught": _taught(offer, body.note),
+    } | ({"see": example["see"]} if example.get("see") else {})
+
+
+def _example(inputs: Inputs) -> dict[str, Any]:
+    """The example that is read; what it says holds for the model's own output, in its own direction."""
+    offer = controls.offer(inputs.model)
+    if any(s.of_text and inputs.settings[s.name] != s.default for s in offer.settings):
+        return {}
+    return next((example for example in offer.examples if example["text"] == inputs.text), {})
+
+
+def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
+    """Where a text opens: on its pronoun or masked word, or as the model does; an example where it says."""
+    usual = {"pinned": "none"} | {name: story[name] for name in ("query", "pinned") if name in story}
+    seen = body.focus | {"pinned": "query"} if body.focus else usual
+    opens = example.get("opens", {})
+    heads = {"heads": [opens["head"]]} if "head" in opens else {}
+    return seen | ({"pinned": "query"} if "query" in opens else {}) | opens | heads
+
+
+def _taught(offer: Offer, note: str) -> dict[str, str]:
+    """What the model was trained for and what is to be known of its heads, and the button that opens the one
+    to compare it with.
+    """
+    contrast = offer.contrast if controls.contrast_of(offer) else {"label": "", "model": ""}
+    return {"text": f"{offer.taught} {note}".strip(), **contrast}
+
+
+def examples() -> None:
+    """Draws a button for a text of each kind, and the words that a model of words knows."""
+    offer = controls.offer()
+    names = {example["text"]: example["label"] for example in offer.examples}
+    st.session_state.example = st.session_state.text if st.session_state.text in names else None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.pills(
+            "Examples", list(names), key="example", on_change=_choose_example,
+            format_func=lambda text: plain(names[text]), label_visibility="collapsed", wrap=True,
+        )  # fmt: skip
+        guard_choice("example", "Examples", names)
+        if offer.words:
+            _words(offer.words)
+
+
+def _words(words: dict[str, list[str]]) -> None:
+    popover = st.popover("Words", on_change="rerun", help="All that the translator knows")
+    if not popover.open:
+        return
+    with popover:
+        for language, known in words.items():
+            shown = sorted(word for word in known if any(map(str.isalpha, word)))
+            st.caption(f"{len(shown)} {language} words")
+            st.text(", ".join(shown))
+
+
+def _choose_example() -> None:
+    if st.session_state.example:
+        controls.read_text(st.session_state.example)

@@ -1,0 +1,294 @@
+"""Quantities that are computed when the stage asks for them: of a head, of its stack, and of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, get_args
+
+import numpy as np
+import streamlit as st
+import torch
+from streamlit.delta_generator import DeltaGenerator
+
+from models.data.tasks.batch import Repeated
+from models.interventions.head_paths import FeedForward, parts_of_logits, path
+from models.interventions.sweep import Target
+from models.zoo.model import Model
+from models.zoo.offers import offer_of
+from pages.explore import computing
+from pages.explore.head_measures import shares
+from pages.explore.state import Inputs, settings_of
+from pages.explore.subject import Stack, Subject, operations_of, shown, subject_of
+from pages.shared import cache
+from pages.shared.affordable import BILLION, affordable
+from pages.shared.page_parts import last
+from viz_core.measures import (
+    MEASURES,
+    attention_flow,
+    head_scores,
+    plane_of_queries_and_keys,
+    rollout,
+    value_weighted,
+)
+from viz_core.measures.several_heads import QueriesAndKeys
+
+# Quantities of a head or of its stack that are computed when the stage asks for them.
+
+MOST_FLOW = 10_000_000
+"""queries x keys x the edges between them, of attention flow: a third of a second."""
+
+
+def head_quantity(
+    inputs: Inputs, show: str, stack: str, layer: int, head: int, q0: int, k0: int
+) -> dict[str, Any]:
+    """The quantity over all queries and keys that the stage's window may show.
+
+    Raises ValueError, with a sentence, for what is not defined here.
+    """
+    from pages.explore.payload import WINDOW
+
+    subject = subject_of(inputs)
+    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
+    layer, head = of.attention.nearest(layer), min(head, of.n_heads - 1)
+    if show == "plane":
+        found = head_plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
+        return {name: points.round(4).tolist() for name, points in found._asdict().items()}
+    values = head_matrix(subject, of, layer, head, show)
+    part = values[q0 : q0 + WINDOW, k0 : k0 + WINDOW]
+    return {"values": [float(f"{value:.4g}") for value in part.ravel()], "shape": list(part.shape)}
+
+
+def head_matrix(subject: Subject, stack: Stack, layer: int, head: int, show: str) -> np.ndarray:
+    """[query, key]: "length", what the head takes from each key; "rollout" and "flow", from the first layer
+    up to this one through all heads. Raises ValueError where it is not defined, or would take long.
+    """
+    return _QUANTITIES[show](subject, stack, layer, head)
+
+
+def head_plane(
+    subject: Subject, stack: Stack, layer: int, head: int, queries: slice, keys: slice
+) -> QueriesAndKeys:
+    """These queries and keys of a head in one plane. Raises ValueError where they are not known."""
+    if not stack.attention.whole:
+        raise ValueError("Of this model, queries and keys are not known, only patterns; look at the weights.")
+    side, kind = stack.id.split(".")
+    at = {f"{side}.{layer}.{kind}.q": head, f"{side}.{layer}.{kind}.k": head // stack.sharing}
+    q, k = _arrays(subject, lambda a, t: t[at[a]].clone() if a in at else None).values()
+    return plane_of_queries_and_keys(q[queries], k[keys])
+
+
+def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
+    output = subject.model.projection(stack.id, layer)
+    if output is None or not stack.attention.whole:
+        raise ValueError(
+            "Of this model, values or their output projection are not known, so the length of what a head "
+            "takes from a key cannot be computed; look at the weights."
+        )
+    side, kind = stack.id.split(".")
+    wanted = {f"{side}.{layer}.{kind}.{name}" for name in ("pattern", "v")}
+    of_key = head // stack.sharing
+    found = _arrays(subject, lambda a, t: t[[of_key if a.endswith(".v") else head]] if a in wanted else None)
+    pattern, v = (found[f"{side}.{layer}.{kind}.{name}"] for name in ("pattern", "v"))
+    return value_weighted(pattern, v, output[[head]].float().numpy())[0]
+
+
+def _rollout(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
+    return rollout(_means(subject, stack, layer, "rollout"))[-1]
+
+
+def _flow(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
+    work = stack.n_query * stack.n_key * (layer + 1) * stack.n_query * stack.n_key
+    if work > MOST_FLOW:
+        most = int((MOST_FLOW / (layer + 1)) ** 0.25)
+        raise ValueError(
+            f"Attention flow between {stack.n_query} tokens through {layer + 1} layers would take long; "
+            f"take at most {most} tokens, or look at the rollout."
+        )
+    return attention_flow(_means(subject, stack, layer, "flow"))
+
+
+def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
+    """The mean pattern of each layer's heads up to a layer: [layer, 1, query, key]."""
+    side, kind = stack.id.split(".")
+    if kind == "cross":
+        raise ValueError(
+            f"Attention {name} follows positions of one text through the layers, but in cross-attention "
+            "queries and keys are of two; choose a stack of self-attention."
+        )
+    stack.attention.check_all_below(layer, f"attention {name}")
+    wanted = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
+    found = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in wanted else None)
+    return np.stack([shares(mean) for mean in found.values()])
+
+
+def _arrays(subject: Subject, reduce: Callable[[str, Any], Any]) -> dict[str, np.ndarray]:
+    trace = cache.on_worker(lambda: subject.run(reduce))
+    return {address: trace[address].numpy() for address in trace}
+
+
+_QUANTITIES = {"length": _length, "rollout": _rollout, "flow": _flow}
+FIGURE_NAMES = {"length": "length", "rollout": "share", "flow": "flow"}
+"""What viz_core calls them."""
+
+
+# What heads do with random tokens that are read twice in a row: a property of the model, whatever the
+# text.
+# It is computed when a measure of it is chosen, and once for a model and the settings that build it.
+
+N_TEXTS = 4
+"""Random texts, of which each measure is the mean."""
+RANDOM_LENGTH = 52
+"""Tokens of such a text, about: two halves of 25, and special ones."""
+REPEAT_MEASURES = tuple(measure.name for measure in MEASURES if measure.needs == "repeat")
+
+
+def random_token_measures(inputs: Inputs) -> dict[str, Any]:
+    """By stack and measure a number per head [layer * head], and a sentence on what was read.
+
+    Raises ValueError, with a sentence, for a model that reads no tokens, and for too much work.
+    """
+    model = cache.model(inputs.model, inputs.settings)
+    texts = [model.repeated(seed) for seed in range(N_TEXTS)]
+    _check_price(model, texts[0])
+    stacks = [s for s in model.stacks(tuple(texts[0].starts)) if s.endswith(".self")]
+    read = [cache.on_worker(lambda text=text: _scores(model, text, stacks)) for text in texts]
+    stats = {
+        stack: {name: _mean([scores[stack][name] for scores in read]) for name in REPEAT_MEASURES}
+        for stack in stacks
+    }
+    n = texts[0].n
+    said = f"Means over {N_TEXTS} texts of {n} random tokens that the model read twice in a row."
+    return {"stats": stats, "said": said}
+
+
+def _scores(model: Model, text: Repeated, stacks: list[str]) -> dict[str, dict[str, list[np.ndarray]]]:
+    """Of each layer of the stacks, the measures of its heads."""
+    found: dict[str, dict[str, list[np.ndarray]]] = {
+        stack: {name: [] for name in REPEAT_MEASURES} for stack in stacks
+    }
+
+    def take(address: str, tensor: Any) -> None:
+        side, _, kind, name = (*address.split("."), "", "", "")[:4]
+        if name == "pattern" and (stack := f"{side}.{kind}") in found:
+            scores = head_scores(shares(tensor.numpy()), cross=False, repeat=(text.starts[side], text.n))
+            for each in REPEAT_MEASURES:
+                found[stack][each].append(scores[each])
+
+    model.trace(text.reading, reduce=take)
+    return found
+
+
+def _mean(texts: list[list[np.ndarray]]) -> list[float]:
+    """[text, layer, head] -> [layer * head]"""
+    return [round(float(value), 4) for value in np.mean(texts, axis=0).ravel()]
+
+
+def _check_price(model: Model, text: Repeated) -> None:
+    lengths = [len(tokens) for tokens in text.reading.tokens.values()]
+    price, most = N_TEXTS * model.operations(lengths), affordable()
+    if price > most:
+        raise ValueError(
+            f"To read {N_TEXTS} random texts of {lengths[0]} tokens takes {price / BILLION:,.0f} billion "
+            f"operations; at most {most / BILLION:,.0f} billion are computed for a figure; take a smaller "
+            "model."
+        )
+
+
+def note_random_tokens() -> None:
+    """Notes that the stage wants this of the model that it shows."""
+    st.session_state.repeated = _whose(last("explore", Inputs()))
+
+
+def answer_random_tokens(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
+    """What was computed of the model, or the "problem" that forbids it; nothing where nobody asked."""
+    whose = _whose(inputs)
+    if st.session_state.get("repeated") != whose:
+        return {}
+    key = ("repeated", *whose)
+    price = N_TEXTS * operations_of(Inputs(inputs.model, "x " * RANDOM_LENGTH, **inputs.settings))
+    run = computing.runner(inputs, price, is_wanted=computing.still_wanted)
+
+    def make() -> tuple[dict[str, Any], int]:
+        found = run(random_token_measures, inputs)
+        return found, cache.held_by(str(found)) + 1_000
+
+    try:
+        if not computing.is_dear(inputs, price):
+            return dict(cache.cached(cache.results, key, make))
+        if (known := cache.results.get(key)) is None:
+            with computing.waiting_for(inputs, slot, price):
+                known, size = make()
+            cache.results.put(key, known, size)
+        return dict(known)
+    except ValueError as error:
+        return {"problem": f"{str(error).removesuffix('.')}."}
+
+
+def _whose(inputs: Inputs) -> tuple[Hashable, ...]:
+    """The model as it is now, with the settings that build it."""
+    building = {s.name for s in settings_of(inputs.model) if s.builds}
+    offer = offer_of(inputs.model)
+    given = ((name, value) for name, value in inputs.settings.items() if name in building)
+    return (inputs.model, None if offer is None else offer.stamp, *given)
+
+
+# Which way an answer comes about: what each part of the stream gives to a logit, and what one head does
+# through another alone.
+
+PASSES = {"parts": 1, "path": 8}
+"""How many passes each takes."""
+TOP_OUTPUTS = 8
+
+
+def logit_parts(subject: Subject, line: str) -> dict[str, Any]:
+    """What each part adds to a logit, or to the difference of two, the largest first, and their sum.
+
+    Raises ValueError for another target, and for a model whose logits are no sum of parts.
+    """
+    target = Target.read(line)
+    if target.kind not in ("logit of", "logits"):
+        raise ValueError(f"{line} is no sum of parts; choose a logit, or a difference of two.")
+    model: Any = subject.model
+    found = parts_of_logits(model, subject.reading, target.at)
+    columns = found.values.double()
+    values = columns[:, target.outputs[0]]
+    if target.kind == "logits":
+        values = values - columns[:, target.outputs[1]]
+    order = values.abs().argsort(descending=True, stable=True).tolist()
+    return {
+        "parts": [[found.names[at], float(f"{float(values[at]):.6g}")] for at in order],
+        "before": float(f"{float(values.sum()):.6g}"),
+    }
+
+
+def path_patched(
+    subject: Subject, sender: str, change: str, receiver: str, through: str, step: int
+) -> dict[str, Any]:
+    """The probabilities of the likeliest outputs at a step: as they are; where a change of the sending head
+    is heard by what the receiving one reads alone, with feed-forward layers recomputed and with them frozen;
+    and where all hear it. Raises ValueError as `path` does.
+    """
+    model: Any = subject.model
+    edit = f"{sender}: {change}"
+    settings = subject.inputs.reading
+    ways: tuple[FeedForward, ...] = get_args(FeedForward)
+    heard = [
+        path(
+            model, subject.reading, edit, receiver, through=tuple(through), feed_forward=way, **settings
+        )
+        for way in ways
+    ]  # fmt: skip
+    only = lambda address, x: x if address == "logits" else None  # noqa: E731
+    plain = model.trace(subject.reading, reduce=only)
+    whole = model.trace(subject.reading, reduce=only, edits=[edit], **settings)
+    logits = [trace["logits"] for trace in (plain, *heard, whole)]
+    at = max(0, min(step, len(logits[0]) - 1))
+    count = len(subject.names)
+    before, *others = each = [rows[at, :count].double().softmax(-1) for rows in logits]
+    most = torch.stack(each).amax(0).topk(min(TOP_OUTPUTS, count)).indices.tolist()
+    nats = [float((before * (before.log() - after.log())).nan_to_num(0).sum()) for after in others]
+    return {
+        "title": f"{edit} through {' and '.join(through)} of {receiver}",
+        "outputs": [[shown(subject.names[i]), *(float(f"{float(p[i]):.6g}") for p in each)] for i in most],
+        "kl": [float(f"{max(0.0, each):.6g}") for each in nats],
+    }

@@ -1,0 +1,233 @@
+"""What browsers ask this server for beside Streamlit's own, and which requests it refuses.
+
+Plotly.js, from the Python package, so that charts in the browser are drawn by the same version; the
+document at every page's address; and the check of every request and of every answer.
+
+Streamlit's front end would look for its server below the page's name first: two requests answered 404,
+two errors in the console, and a pause before it looks beside it. So the document says where the server
+is. Pages with charts begin to load Plotly there.
+
+A page of any other site can reach a server on 127.0.0.1 through the browser of the person who runs it:
+by a name of that site that resolves to this address (DNS rebinding), or directly. So there the server
+answers only to its own names; and everywhere it refuses messages that another site's page sends, says
+what a browser may do with its pages, and tells no visitor of a class where things lie on the server.
+"""
+
+import base64
+import gzip
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import streamlit
+import streamlit as st
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.shared import visitors
+from pages.shared.visitors import message_without_places
+
+# It is relative, as the document's other links are: every page lies beside the root, even behind a proxy.
+PLOTLY_ADDRESS = f"./plotly/{version('plotly')}.js"
+AT_ONCE = ("scatter", "bar", "heatmap")
+"""The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
+
+_REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
+_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter is in Plotly's core
+# Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
+_OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
+
+
+def plotly_routes() -> list[BaseRoute]:
+    """The routes that `st.App` has to serve beside Streamlit's own."""
+    return [Route(PLOTLY_ADDRESS.removeprefix("."), _send_plotly)]
+
+
+def plotly_script() -> str:
+    """plotly.min.js, as LabPlotly; most kinds of traces are there only after `registerOthers()`."""
+    spec = find_spec("plotly")
+    assert spec is not None and spec.origin is not None
+    whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return f"{_REGISTERED.sub(_parted, whole)}\n{_OWN_NAME}"
+
+
+def _parted(found: re.Match[str]) -> str:
+    core, modules = found[1], found[2].split(",")
+    first = ",".join(modules[place] for place in _PLACES)
+    others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
+    return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
+
+
+@cache
+def _packed() -> bytes:
+    return gzip.compress(plotly_script().encode(), 6)
+
+
+def _send_plotly(request: Request) -> Response:
+    headers = {"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(_packed(), media_type="text/javascript", headers=headers)
+
+
+# This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
+# the document's own links to scripts are, so that both hold behind a proxy that adds a path.
+_WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
+# A browser runs this while it would otherwise wait for the server's first answer.
+_WITH_CHARTS = f'<script async src="{PLOTLY_ADDRESS}"></script>'
+
+
+RENEW = "renew"
+"""Where a browser gets its new token, beside the pages."""
+
+
+class _Name(StringConvertor):
+    regex = "[^/.]*"  # no dot: not a file such as favicon.png
+
+
+def document_routes() -> list[BaseRoute]:
+    """The routes that `st.App` has to serve beside Streamlit's own."""
+    register_url_convertor("name", _Name())
+    return [Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", _send)]
+
+
+def _renew(request: Request) -> Response:
+    """Brings whoever has signed in a new token, and back to the page of teachers; others keep theirs."""
+    headers = {"Cache-Control": "no-store"}
+    with suppress(ValueError):
+        fresh = visitors.renew(request.path_params["code"], request.cookies.get(visitors.COOKIE, ""))
+        headers["Set-Cookie"] = visitors.cookie_for(fresh, secure=request.url.scheme == "https")
+    return RedirectResponse("../teacher", 303, headers)
+
+
+@cache
+def _document(has_charts: bool) -> str:
+    document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts, 1)
+
+
+def inline_scripts() -> list[str]:
+    """The scripts that stand in the document itself."""
+    return re.findall(r"<script>(.*?)</script>", _document(True), re.DOTALL)
+
+
+def _send(request: Request) -> HTMLResponse:
+    has_charts = bool(request.path_params["page"])  # Explore, the page without a name, fetches Plotly later
+    headers = {"Cache-Control": "no-cache"}
+    if visitors.is_class():
+        token = request.cookies.get(visitors.COOKIE, "")
+        headers["Set-Cookie"] = visitors.cookie_for(token, secure=request.url.scheme == "https")
+    return HTMLResponse(_document(has_charts), headers=headers)
+
+
+HOSTS = "ATTENTION_LAB_HOSTS"
+"""The environment variable with the names, with commas between, by which this server is reached: that of a
+proxy before it, for one. Without it, a server for one person answers to 127.0.0.1 and to localhost, and that
+of a class, where another site's page would be a visitor like any other, to all names.
+"""
+_STREAMLITS = "/_stcore"
+_NEEDED = re.compile(r"/_stcore/(?:health|host-config|stream|upload_file/.*|bidi-components/.*)")
+"""What a page asks of Streamlit. Its other addresses tell of all visitors (metrics), or drive the app."""
+_HOST = re.compile(r"(?:(?P<name>[^\s:/@\[\]]+)|\[(?P<number>[0-9a-f:.]+)\])(?::[0-9]+)?", re.IGNORECASE)
+_OWN = frozenset(("localhost", "127.0.0.1", "::1"))
+_READING = frozenset(("GET", "HEAD", "OPTIONS"))
+_OTHERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class Gate:
+    """ASGI middleware around all of the app."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(answer_headers())
+            elif message["type"] == "websocket.send" and message.get("bytes"):
+                message = {**message, "bytes": message_without_places(message["bytes"])}
+            await send(message)
+
+        refused = refusal(scope)
+        if refused is None:
+            await self._app(scope, receive, guarded)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refused[1]})
+        else:
+            await PlainTextResponse(refused[1], refused[0])(scope, receive, guarded)
+
+
+def refusal(scope: Scope) -> tuple[int, str] | None:
+    """The status and the sentence with which a request is refused; None where it may pass."""
+    if scope["path"].startswith(_STREAMLITS) and not _NEEDED.fullmatch(scope["path"]):
+        return 404, "This server does not answer at that address; open one of its pages."
+    headers, named = Headers(scope=scope), _named()
+    host, origin = headers.get("host", ""), headers.get("origin")
+    netloc = (origin or "").partition("//")[2]
+    if named is not None and _name(host) not in named:
+        said = f"This server is not called {_name(host)[:80]!r}; open it by its own name, or set {HOSTS}."
+        return 421, said
+    writes = scope["type"] == "websocket" or scope["method"] not in _READING
+    if writes and origin is not None and netloc != host and _name(netloc) not in _given():
+        return 403, f"A page of {origin[:80]!r} may not ask this server; open this server's own page."
+    return None
+
+
+@cache
+def _given() -> frozenset[str]:
+    return frozenset(name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip())
+
+
+@cache
+def _named() -> frozenset[str] | None:
+    """The names that this server answers to; None for all."""
+    if not visitors.is_class():
+        return _OWN | _given() | {_name(st.get_option("server.address") or "")}
+    return _given() or None
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, or an address of this machine, without its port; "" where it holds none."""
+    found = _HOST.fullmatch(host)
+    return (found["name"] or found["number"]).lower().rstrip(".") if found else ""
+
+
+@cache
+def answer_headers() -> dict[str, str]:
+    """The headers of every answer."""
+    return {"Content-Security-Policy": _policy(inline_scripts()), **_OTHERS}
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """The Content-Security-Policy: everything comes from here, and no other site may embed a page.
+
+    Streamlit makes modules of our components' code, and styles while a page is open.
+    """
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    known = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return re.sub(
+        r"\s+",
+        " ",
+        f"""default-src 'self'; script-src 'self' blob: {known}; style-src 'self' 'unsafe-inline';
+        img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' blob:; worker-src 'self' blob:;
+        connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'""",
+    )

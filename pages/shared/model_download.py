@@ -1,0 +1,157 @@
+"""The download of a model that is not on this machine: looked up first, then fetched, shown, stopped."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from models.byte_units import MB, readable
+from models.files import FileError
+from models.limits import in_force
+from models.zoo.hub import download
+from models.zoo.hub.download import Coming
+from models.zoo.hub.folder import PREFIX, folder_of, is_path
+from pages.shared import on_offer, visitors
+from pages.shared.state import refuse
+from pages.shared.wording import plain
+
+SECONDS = 1.0
+WANTED, FOUND, SURE, BEGUN = "download.wanted", "download.found", "download.sure", "download.begun"
+
+
+def want(name: str) -> None:
+    """Notes that a person asked for a model, which may not be on this machine."""
+    st.session_state.pop(FOUND, None)
+    st.session_state[WANTED] = "" if is_path(name) or _is_here(name) else name
+
+
+def _is_here(name: str) -> bool:
+    try:
+        folder_of(name)
+    except FileError:
+        return False
+    return True
+
+
+def why_not(name: str) -> str:
+    """Why this visitor may not download a model; "" where they may."""
+    if in_force().read_only:
+        return "this server is for looking only (read_only): it downloads nothing"
+    if visitors.is_class() and not visitors.visitor().all_rights:
+        return f"{name.removeprefix(PREFIX)!r} is not on this machine, and only a teacher may download models"
+    if not on_offer.may_name(name):
+        return on_offer.why_not(name)
+    return ""
+
+
+def field(open_model: Callable[[str], None]) -> None:
+    """Draws what comes just now, and the offer to look up what was asked for. open_model: shows a model."""
+    latest, wanted = download.latest(), st.session_state.get(WANTED, "")
+    if latest is not None and not why_not(latest.coming.name):
+        if latest.is_running():
+            st.fragment(_progress, run_every=SECONDS)(latest)
+            return
+        if st.session_state.get(BEGUN) == latest.coming.name:  # it may have come for another visitor
+            _ended(latest, open_model)
+            wanted = "" if latest.done else wanted
+    if not wanted:
+        return
+    refused = why_not(wanted)
+    if refused:
+        st.caption(plain(f"{refused[:1].upper()}{refused[1:]}."))
+        return
+    found: Coming | None = st.session_state.get(FOUND)
+    if found is None:
+        st.button(
+            plain(f"Look up {wanted.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
+            help="Asks how large it is and under which licence; nothing is downloaded yet",
+            on_click=_look_up, args=(wanted, open_model),
+        )  # fmt: skip
+        return
+    _offer(found)
+
+
+def _look_up(wanted: str, open_model: Callable[[str], None]) -> None:
+    """Looks a model up; one that is here already, by its full name, is opened."""
+    try:
+        found = download.look_up(wanted)
+        if _is_here(found.name):
+            open_model(found.name)
+            want(found.name)
+        else:
+            st.session_state[FOUND] = found
+    except FileError as error:
+        refuse(f"{_sentence(error)}.{_here() if isinstance(error, download.UnreachableError) else ''}")
+
+
+def _here() -> str:
+    """The models that could be opened instead."""
+    names = [name.removeprefix(PREFIX) for name in on_offer.of_transformers()]
+    return f" On this machine: {', '.join(names) or 'no model of transformers yet'}."
+
+
+def _sentence(error: FileError) -> str:
+    said = str(error)
+    return said[:1].upper() + said[1:]
+
+
+def is_large(found: Coming) -> bool:
+    """Whether a person has to confirm that it comes."""
+    return found.n_bytes > in_force().confirm_mb * MB
+
+
+def _offer(found: Coming) -> None:
+    """Says what would come, and the button that brings it; a large one has to be confirmed."""
+    numbers = found.numbers or "number format not stated"
+    licence = found.licence or "not stated"
+    size = f"{readable(found.n_bytes)} in {len(found.files)} file{'s' * (len(found.files) != 1)}"
+    st.markdown(plain(f"{found.repository}: {size}, {numbers}; licence: {licence}."))
+    large = is_large(found)
+    if large:
+        st.checkbox(f"Yes, download {readable(found.n_bytes)}", key=SURE)
+    sure = not large or st.session_state.get(SURE) is True
+    st.button(
+        f"Download {readable(found.n_bytes)}", key="download.start", on_click=_start, args=(found,),
+        disabled=not sure,
+    )  # fmt: skip
+
+
+def _start(found: Coming) -> None:
+    refused = why_not(found.name)
+    if not refused and is_large(found) and st.session_state.get(SURE) is not True:
+        refused = f"{readable(found.n_bytes)} were not confirmed; tick the box first"
+    try:
+        if refused:
+            raise FileError(refused)
+        download.begin(found)
+    except FileError as error:
+        refuse(f"{_sentence(error)}.")
+        return
+    for name in (FOUND, SURE):
+        st.session_state.pop(name, None)
+    st.session_state[BEGUN] = found.name
+
+
+def _progress(latest: download.Fetching) -> None:
+    """How much of it has come."""
+    if not latest.is_running():
+        st.rerun()  # its name is among the models now, or the page says why not
+    title, total = latest.coming.repository, max(1, latest.coming.n_bytes)
+    said = f"{title}: {readable(latest.n_come)} of {readable(total)} have come"
+    st.progress(min(1.0, latest.n_come / total), text=plain(said))
+    st.button("Stop", key="download.stop", on_click=_stop, args=(latest,))
+
+
+def _ended(latest: download.Fetching, open_model: Callable[[str], None]) -> None:
+    """Why it has not come, or the button that opens it."""
+    if latest.problem:
+        st.caption(plain(_sentence(FileError(latest.problem)) + "."))
+        return
+    st.button(
+        plain(f"Open {latest.coming.repository}, which has come"), key="download.open", on_click=open_model,
+        args=(latest.coming.name,),
+    )  # fmt: skip
+
+
+def _stop(latest: download.Fetching) -> None:
+    if not why_not(latest.coming.name):
+        latest.stop()

@@ -1,0 +1,67 @@
+"""Where a person names a model of transformers: one field for every page that takes one."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from models.zoo.hub.folder import NAME, PREFIX
+from pages.shared import cache, model_download, on_offer, visitors
+from pages.shared.state import KEPT, refuse
+
+MOST = 300
+KEY = "other_model"
+Open = Callable[[str], None]
+
+
+def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
+    """Draws it. open_model: shows the model of a name, or says why it cannot. more: draws what else can be
+    opened.
+    """
+    with st.popover(
+        "Another model…",
+        width="stretch",
+    ):
+        st.text_input(
+            "Name or folder of a model",
+            key=KEY,
+            max_chars=MOST,
+            placeholder="gpt2, or its name in the local cache"
+            if visitors.is_class()
+            else "gpt2, or /a/folder",
+            on_change=lambda: _asked(open_model),
+        )
+        st.caption(
+            "Any model of Hugging Face's transformers: BERT, GPT-2, T5, Llama, ViT and others. One that is "
+            "not on this machine is offered for download. Only its config, its tokenizer and its "
+            ".safetensors weights are read; no program from it is run."
+        )
+        model_download.field(open_model)
+        if more is not None:
+            more(open_model)
+
+
+def can_open(name: str) -> bool:
+    """Whether this visitor may open a model and it can be loaded; where not, the page says why, and that the
+    model before it stays.
+    """
+    try:
+        if on_offer.may_open(name):
+            cache.model(name)
+            return True
+        why = on_offer.why_not(name)
+    except ValueError as error:
+        why = str(error)
+    refuse(f"{why.removesuffix('.')}; the model before it stays.")
+    return False
+
+
+def _asked(open_model: Open) -> None:
+    said = str(st.session_state.get(KEY, "")).strip().removeprefix(PREFIX)[:MOST]
+    if not said:
+        return
+    name = f"{PREFIX}{said}"
+    if not NAME.fullmatch(name):
+        refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's path; {KEPT}.")
+        return
+    open_model(name)
+    model_download.want(name)

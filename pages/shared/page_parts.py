@@ -1,0 +1,99 @@
+"""What every page does alike as it is drawn: it says what was wrong with an input, falls back on the last
+inputs that were possible, and sends its figure first.
+
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.shared.visitors import without_places
+
+# The box in which a page says what was wrong with an input.
+
+
+def show_problems(sentences: Iterable[str | None], *, of: str = "") -> None:
+    """Shows sentences about bad input in one box, as plain text, since they quote what people typed.
+
+    of: what a second box of the page is about, whose sentences outlast the next input.
+    """
+    found = list(filter(None, sentences))
+    if found:
+        with st.container(border=True, key=f"problems_{of}" if of else "problems"):
+            st.text(without_places("\n".join(found)))
+
+
+# The order in which a page's parts are sent.
+
+PAUSE_S = 0.04
+"""The browser paints together what arrives within this time; the figure would wait for two dozen widgets."""
+
+
+def draw_parts(parts: Sequence[tuple[DeltaGenerator, Callable[[], None]]], *, again: bool) -> None:
+    """Draws each part in its place; the last is the figure.
+
+    A first run paints the page from the top. When it runs `again`, after a change, the figure is sent first,
+    and the rest once the browser has had the time to paint it.
+    """
+    for place, draw_part in reversed(parts) if again else parts:
+        with place:
+            draw_part()
+        if again and draw_part is parts[-1][1]:
+            time.sleep(PAUSE_S)
+
+
+# What a page shows: what was asked for or, failing that, the last possible; and how often that changed.
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Computed(Generic[Made]):
+    """What was made of `inputs`. problem: why these are not the inputs asked for; None if they are."""
+
+    inputs: Any
+    made: Made
+    problem: str | None
+
+
+def computed_or_last(
+    page: str, asked: Any, usual: tuple[Any, ...], make: Callable[[Any], Made]
+) -> Computed[Made]:
+    """Makes what was asked for; where that raises ValueError, what was shown last, or else a usual one.
+
+    The ValueError of what was asked for is raised again where nothing is possible.
+    """
+    problem: ValueError | None = None
+    for inputs in (asked, last(page, asked), *usual):
+        try:
+            made = make(inputs)
+        except ValueError as error:
+            problem = problem or error
+            continue
+        st.session_state[_key(page)] = inputs
+        return Computed(inputs, made, str(problem) if problem else None)
+    assert problem is not None
+    raise problem
+
+
+def last(page: str, otherwise: Any) -> Any:
+    """The inputs of what the page showed last."""
+    return st.session_state.get(_key(page), otherwise)
+
+
+def generation(what: object) -> int:
+    """Counts the changes of what is shown. A rerun without one gives the same bytes, which stay unsent."""
+    session = st.session_state
+    if session.get("shown") != what:
+        session.shown, session.generation = what, session.get("generation", 0) + 1
+    return int(session.generation)
+
+
+def _key(page: str) -> str:
+    return f"{page}.last"

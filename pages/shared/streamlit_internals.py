@@ -1,0 +1,195 @@
+"""The private parts of Streamlit that the pages lean on, all of them here; each has a test that fails when
+it is gone.
+
+`write_again`. Streamlit loads the code of its widgets late, and a value that the server has set reaches them
+with one run alone. If a person changes something before all widgets are there, those that come later begin
+with their own defaults, not with what the link says, and soon send that. A value that is written again goes
+to the browser again; of a widget that it has told of, this would undo what a person has moved since.
+
+`guard`. What a browser's message says of a widget is decoded before a page's code runs. There Streamlit
+raises for a number that is none, and quietly puts its own default where one is out of range; an option that
+does not exist goes through. A page can refuse a value in words only if it decodes it itself. The same with
+what a component sends, which may be any JSON (`guard_component`).
+
+`hear_widgets_alone`. A message may also name what is no widget, or say of a widget without a guard, such as
+a button, what only another kind of widget has; a page that is drawn then meets an error of Streamlit's.
+
+`is_pressed`. A button of a fragment that is pressed while the fragment is drawn waits until it is; what the
+page then waits for can be ended only by somebody who looks into what waits.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
+from streamlit.runtime.state.session_state import Serialized, WStates, _is_internal_key
+
+
+def ignore_unknown_widgets() -> None:
+    """From now on, what no widget of ours sends is as if it were not said; to be called before visitors come,
+    once or more.
+    """
+    kept: Any = WStates
+    hear, read = kept.set_widget_from_proto, kept.__getitem__
+    if hear.__module__ == __name__:
+        return
+
+    def heard(states: WStates, said: WidgetState) -> None:
+        if is_element_id(said.id) or _is_internal_key(said.id):
+            hear(states, said)
+
+    def decoded(states: WStates, id_: str) -> Any:
+        said, metadata = states.states.get(id_), states.widget_metadata.get(id_)
+        if not isinstance(said, Serialized) or metadata is None:
+            return read(states, id_)
+        kind = said.value.WhichOneof("value")
+        if kind not in (None, metadata.value_type) and not isinstance(metadata, _Guarded):
+            raise KeyError(id_)
+        try:
+            return read(states, id_)
+        except Exception:  # a message written by hand may cause any error
+            raise KeyError(id_) from None
+
+    kept.set_widget_from_proto, kept.__getitem__ = heard, decoded
+
+
+def _session() -> Any:
+    """Streamlit's own record of this visitor's widgets; None outside a page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_state._state if context else None
+
+
+def _told() -> list[str]:
+    """The ids of the widgets that the browser has told of, and that some run has drawn."""
+    session = _session()
+    known = session._new_widget_state if session else None
+    return [id_ for id_ in known.states if id_ in known.widget_metadata] if known else []
+
+
+def write_again(keys: Iterable[str]) -> None:
+    """To be called before widgets are drawn: sends the session's values again to those not yet told of."""
+    told = {user_key_from_element_id(id_) for id_ in _told()}
+    for key in keys:
+        if key not in told and key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
+def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
+    """To be called after the widget of this key is drawn: its next values are what `accept` makes of them.
+
+    accept is given a value and whether it is what the message said. It must not use the session's state.
+    """
+    session = _session()
+    id_ = session.get_widget_id_from_key(key) if session else None
+    metadata = session.get_widget_metadata(id_) if id_ else None
+    if metadata is None:
+        return
+
+    def decode(raw: Any) -> Any:
+        if raw is None:  # what the widget begins with
+            return metadata.deserializer(None)
+        try:
+            value = metadata.deserializer(raw)
+            same = _plain(metadata.serializer(value)) == _plain(raw)
+        except Exception:  # a message written by hand may cause any error
+            return accept(_plain(raw), False)
+        return accept(value if same else _plain(raw), same)
+
+    session._set_widget_metadata(_guarded(metadata, decode))
+
+
+def guard_component(key: str, accept: Callable[[Any], Any]) -> None:
+    """To be called after the component of this key is drawn: `accept` turns a message's text into its events.
+
+    Our components keep no state of their own on the server, so a message's state is ignored.
+    """
+    session = _session()
+    id_ = session.get_widget_id_from_key(key) if session else None
+    if id_ is None:
+        return
+    for part, read in ((id_, lambda raw: None), (_make_trigger_id(id_, "events"), accept)):
+        metadata = session.get_widget_metadata(part)
+
+        def decode(raw: Any, original: Any = metadata.deserializer, read: Any = read) -> Any:
+            said = None if raw is None else read(raw)
+            return original(None) if said is None else said
+
+        session._set_widget_metadata(_guarded(metadata, decode))
+
+
+@dataclass(frozen=True)
+class _Guarded(WidgetMetadata[Any]):
+    """Streamlit's record of a widget, whose kind of values no message can change.
+
+    Streamlit takes over the message's kind, and the next run fails where it writes the value as of that kind.
+    """
+
+    kind: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value_type", self.kind)
+
+
+def _guarded(metadata: WidgetMetadata[Any], decode: Callable[[Any], Any]) -> WidgetMetadata[Any]:
+    same = {spec.name: getattr(metadata, spec.name) for spec in fields(WidgetMetadata)}
+    return _Guarded(**{**same, "deserializer": decode}, kind=metadata.value_type)
+
+
+def is_pressed(key: str) -> bool:
+    """Whether the button of this key was pressed since this run began; the next run will hear of it."""
+    context = get_script_run_ctx(suppress_warning=True)
+    requests: Any = context.script_requests if context else None
+    if requests is None:
+        return False
+    with requests._lock:
+        said = requests._rerun_data.widget_states if requests._state is ScriptRequestType.RERUN else None
+    pressed = [each.id for each in said.widgets if each.trigger_value] if said else []
+    return key in map(user_key_from_element_id, pressed)
+
+
+def session_id() -> str:
+    """The name of this visitor's session in the addresses of files; "" outside a page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else ""
+
+
+def uploaded_bytes(is_wanted: Callable[[str, str], bool]) -> dict[str, int]:
+    """The bytes of each session's files in memory. Forgets those of sessions that have no connection first,
+    and those that `is_wanted` denies, which is given their session and id.
+    """
+    if not Runtime.exists():
+        return {}
+    runtime = Runtime.instance()
+    manager: Any = runtime.uploaded_file_mgr
+    with manager._lock:
+        files = [(session, file) for session, held in manager.file_storage.items() for file in held]
+    for session, file in files:
+        if not (runtime.is_active_session(session) and is_wanted(session, file)):
+            manager.remove_file(session, file)
+    with manager._lock:
+        held = manager.file_storage.items()
+        return {session: sum(len(file.data) for file in files.values()) for session, files in held}
+
+
+def forget_files(session: str) -> None:
+    """Forgets the files of a session in memory."""
+    if Runtime.exists():
+        Runtime.instance().uploaded_file_mgr.remove_session_files(session)
+
+
+def _plain(raw: Any) -> Any:
+    """A message's value; an array of one entry becomes that entry."""
+    if raw is None or isinstance(raw, str | bytes | int | float):
+        return raw
+    try:
+        values = list(raw)
+    except TypeError:
+        return str(raw)
+    return values[0] if len(values) == 1 else tuple(values)

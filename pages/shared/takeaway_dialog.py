@@ -1,0 +1,84 @@
+"""The common part of the take-away dialogs: files to download, the figure with its camera, the code."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.shared.state import guard_choice
+
+IMAGES = ("png", "svg")
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file, made when its button is pressed."""
+
+    label: str
+    make: Callable[[], str | bytes]
+    file_name: str
+    mime: str
+
+
+def show(
+    figure: go.Figure,
+    downloads: Sequence[Download],
+    *,
+    title: str,
+    file_name: str,
+    code: str,
+    note: str | None = None,
+) -> None:
+    """Draws the inside of a dialog. file_name: of images, without ending. note: why a file is not offered."""
+    with st.container(horizontal=True, key="takeaway_files"):
+        for file in downloads:
+            st.download_button(file.label, file.make, file.file_name, file.mime, on_click="ignore")
+    if note:
+        st.caption(note)
+    with st.container(horizontal=True, vertical_alignment="center", key="takeaway_image"):
+        st.markdown("The camera on the figure saves", width="content")
+        image = st.segmented_control(
+            "Image", IMAGES, default="png", required=True, format_func=str.upper,
+            label_visibility="collapsed", key="takeaway.image",
+        )  # fmt: skip
+        guard_choice("takeaway.image", "Image", IMAGES, "png")
+    width: Literal["content", "stretch"] = "content" if figure.layout.width else "stretch"
+    config = _camera(image, file_name)
+    st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")
+    st.code(code, language="python", wrap_lines=True)
+
+
+def _camera(image: str, file_name: str) -> dict[str, object]:
+    return {
+        "displayModeBar": True,
+        "displaylogo": False,
+        "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+        "toImageButtonOptions": {
+            "format": image,
+            "filename": file_name,
+            "scale": 2 if image == "png" else 1,
+        },
+    }
+
+
+def spreadsheet_cells(words: Iterable[str]) -> list[str]:
+    """Words as cells of a table that a spreadsheet may open.
+
+    A spreadsheet runs a cell that begins with = + - or @ (or a tab or a line break, which it drops) as a
+    formula. Words are whatever a visitor typed or a link brought, so such a word gets an apostrophe in front,
+    by which spreadsheets know text. A word that is a number, such as -0.5, stays as it is.
+    """
+    return [
+        f"'{word}" if word.startswith(tuple("=+-@\t\r\n")) and not _is_number(word) else word
+        for word in words
+    ]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

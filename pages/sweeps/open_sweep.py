@@ -1,0 +1,211 @@
+"""One sweep: how far it is, what can be asked of it, its figures and its trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from models.files import FileError
+from models.runs.status import Status
+from models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
+from pages.shared import visitors, wording
+from pages.shared.board.component import board
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
+from pages.shared.state import problems, refuse
+from pages.shared.training import runs, settings, tasks_on_offer
+from pages.shared.training.message import message
+from pages.shared.visitors import without_places
+from pages.shared.work import sentence
+from pages.sweeps import brushes, state
+from pages.sweeps import trials as trials_module
+from pages.sweeps.board import board_of
+from viz_core.boards import Board, Parallel
+
+SECONDS = 2.0
+KEY = "sweeps.board"
+TRAIN = "train/page.py"
+STATES = {
+    "queued": "Starts",
+    "running": "Works",
+    "paused": "Paused",
+    "stopping": "Ending",
+    "finished": "Finished",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
+
+
+def draw(sweep: Sweep) -> None:
+    """Draws the sweep as long as it works, and then once more as it ended."""
+    live = sweep.status().live
+    st.fragment(_live, run_every=SECONDS if live else None)(sweep.name, live)
+
+
+def _live(name: str, was_live: bool) -> None:
+    sweep = state.find_sweep(name)
+    if sweep is None or st.session_state.pop("sweeps_acted", False):
+        st.rerun()
+    status = sweep.status()
+    try:
+        spec, trials, importance = sweep.spec, sweep.trials(), sweep.importance()
+    except FileError as error:
+        _heading(sweep, status, None, None)
+        show_problems([sentence(without_places(str(error))), *problems()])
+        return
+    trials = [trial for trial in trials if trial.state != "skipped"]
+    _heading(sweep, status, spec, sweep.best())
+    show_problems(problems())
+    _progress(status, spec, trials)
+    shown = trials_module.controls(spec, trials)
+    drawn = board_of(
+        spec, trials, importance, by=shown.by, shown=shown.brushed, ranges=brushes.on_axes(spec, shown.ranges)
+    )
+    _board(sweep, spec, drawn)
+    trials_module.table_of(spec, trials, shown)
+    st.caption("On the command line")
+    st.code(spec.command(), language="bash", wrap_lines=True)
+    if status.live != was_live or "takeaway" in st.session_state:
+        st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
+
+
+def _board(sweep: Sweep, spec: Spec, drawn: Board) -> None:
+    if not drawn.rows[0]:
+        st.markdown(drawn.notice if isinstance(drawn.notice, str) else "")
+        return
+    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "brush", "within", "order"))}
+    (top,) = drawn.rows[0]
+
+    def on_act(act: Act) -> None:
+        if act["type"] == "takeaway":
+            st.session_state.takeaway = act
+        elif act["type"] == "brush" and isinstance(top, Parallel):
+            _brush(spec, top, act)
+
+    try:
+        board.show(message(drawn, part=sweep.name, link=link), key=KEY, on_act=on_act)
+    except ValueError as error:  # too large for a message
+        st.text(str(error))
+
+
+def _brush(spec: Spec, drawn: Parallel, act: Act) -> None:
+    """A range was chosen along an axis; the trials within it stand out from now on."""
+    shown = state.page()
+    try:
+        ranges = brushes.read(shown.kept["within"])
+        found = brushes.changed(spec, ranges, drawn, act["axis"], act["low"], act["high"])
+    except ValueError:
+        refuse("The server was asked for what no page asks for; reload the page.")
+        return
+    shown.put({"within": brushes.written(found)})
+
+
+def take_away(sweep: Sweep) -> None:
+    """The dialog with the board as it stands, and the lines that read the sweep."""
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
+
+    frame = st.session_state.pop("takeaway")["frame"]
+    try:
+        spec = sweep.spec
+        trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
+        by = state.page().kept["by"]
+        by = by if by in spec.space else next(iter(spec.space))
+        drawn = board_of(spec, trials, sweep.importance(), by=by, shown=trials_module.brushed(spec, trials))
+    except FileError as error:
+        refuse(str(error))
+        return
+    takeaway.dialog(sweep.name, f"sweep-{sweep.name}", drawn, frame, code_of(sweep))
+
+
+def code_of(sweep: Sweep) -> str:
+    """Lines of Python that read the trials of a sweep on its machine."""
+    opening = f"from models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
+    if isinstance(sweep, ShippedSweep):
+        opening = (
+            "from models.sweeps import list_shipped\n\n"
+            f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
+        )
+    return (
+        f"{opening}"
+        "for trial in sweep.trials():\n"
+        "    print(trial.number, trial.settings, trial.state, trial.value, trial.spread, trial.n)\n"
+        "print(sweep.importance())\n"
+    )
+
+
+def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None) -> None:
+    """The sweep's name and what can be done with it now."""
+    with st.container(horizontal=True, vertical_alignment="center", key="sweeps_actions"):
+        st.markdown(f"**{wording.plain(sweep.name)}**", width="content")
+        link = train_link(best)
+        if link:
+            st.page_link(TRAIN, label="Train with the best", query_params=link)
+        if spec is not None and spec.task in tasks_on_offer.tasks():
+            st.button("Same again with…", on_click=_again, args=(spec,), key="sweeps.again")
+        if sweep.may_change(visitors.visitor()):
+            _asking(sweep, status)
+            _delete(sweep, status)
+
+
+def train_link(trial: Trial | None) -> dict[str, str]:
+    """The link that opens Train with the settings of a trial's first run; {} where that is not to be seen."""
+    run = next((run for run_id in trial.runs if (run := runs.find(run_id))), None) if trial else None
+    if run is None:
+        return {}
+    described = runs.described(run)
+    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
+    return settings.link_of_run(info, described) if info else {}
+
+
+def _again(spec: Spec) -> None:
+    info = tasks_on_offer.tasks()[spec.task]
+    state.put_form(info, *state.form_of_spec(info, spec))
+    st.session_state.sweeps_acted = True
+
+
+def _asking(sweep: Sweep, status: Status) -> None:
+    """What the sweep can be asked to do."""
+    name = sweep.name
+    if status.live:
+        ending = bool(status.asked)
+        st.button("Pause", on_click=_ask, args=(pause, name), disabled=ending, key="sweeps.pause")
+        st.button("Stop", on_click=_ask, args=(stop, name), disabled=ending, key="sweeps.stop")
+    elif status.state != "finished":
+        st.button("Go on", type="primary", on_click=_ask, args=(resume, name), key="sweeps.resume")
+
+
+def _delete(sweep: Sweep, status: Status) -> None:
+    def drop() -> None:
+        _ask(delete, sweep.name)
+        if state.find_sweep(sweep.name) is None:
+            state.open_sweep(state.NEW)
+
+    with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):
+        name = wording.plain(sweep.name)
+        st.markdown(f"Delete **{name}** for good? Its trials and figures are lost; its runs stay on Runs.")
+        st.button("Delete for good", type="primary", on_click=drop, key="sweeps.delete")
+
+
+def _ask(act: Any, name: str) -> None:
+    try:
+        act(name, by=visitors.visitor())
+    except (ValueError, OSError) as error:
+        refuse(sentence(without_places(str(error))))
+    st.session_state.sweeps_acted = True
+
+
+def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
+    """How many trials have ended, how, and about how long the rest takes, in words without Markdown."""
+    counts = {kind: sum(trial.state == kind for trial in trials) for kind in ("finished", "pruned", "failed")}
+    ended, in_all = sum(counts.values()), max(1, spec.trials)
+    how = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count and kind != "finished")
+    where = f"{STATES[status.state]}: {ended:,} of {spec.trials:,} trials"
+    where += f" ({how})" if how else ""
+    where += f" in {wording.duration(status.seconds)}" if status.seconds else ""
+    if status.state == "running" and 0 < ended < in_all and status.seconds > 0:
+        where += f", about {wording.duration((in_all - ended) * status.seconds / ended)} left"
+    st.progress(min(1.0, ended / in_all), text=wording.plain(where))
+    shown = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
+    if status.sentence and status.state in shown:
+        st.text(sentence(without_places(status.sentence)))

@@ -1,0 +1,139 @@
+"""What is seen of a sweep: the setting of one chart, the trials that stand out, the opened one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from models.sweeps import Spec, Trial
+from pages.shared import wording
+from pages.shared.browser.component import Act
+from pages.shared.table.component import Row, message, table
+from pages.shared.training import runs
+from pages.shared.training.settings import label_of
+from pages.shared.visitors import without_places
+from pages.shared.work import sentence
+from pages.sweeps import brushes, state
+from pages.sweeps.board import value_of, values_of, words
+from viz_core.labels import short
+from viz_core.training import best_first
+
+KEY = "sweeps.trials"
+MOST = 300
+"""Rows of the table: more are not read one by one, and every trial is in the take-away."""
+MOST_RUNS = 8
+"""Runs that Runs compares at once."""
+RUNS, EXPLORE = "runs/page.py", "explore/page.py"
+ALL, BEST = "", "*best"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """by: the setting of one chart. brushed [trial]: which trials stand out; order: their places. ranges:
+    those chosen along the axes.
+    """
+
+    by: str
+    brushed: list[bool]
+    order: list[int]
+    ranges: brushes.Ranges
+
+
+def controls(spec: Spec, trials: Sequence[Trial]) -> Seen:
+    """The choices above the figures, and the trials that they and the ranges along the axes leave."""
+    shown = state.page()
+    labels = {each: label_of(each) for each in spec.space}
+    highlights = {ALL: "all trials", BEST: "the best quarter"}
+    for field, options in (("by", labels), ("brush", highlights)):
+        if shown.kept[field] not in options:
+            shown.put({field: next(iter(options))})
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
+        if len(labels) > 1:
+            shown.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
+        shown.draw("brush", options=list(highlights), format_func=highlights.__getitem__)
+        shown.draw("order")
+        ranges = brushes.read(shown.kept["within"])
+        if ranges:
+            st.button("Clear ranges", on_click=shown.put, args=({"within": ""},), key="sweeps.whole")
+    by_best = shown.kept["order"] == "best"
+    order = _best_first(spec, trials) if by_best else list(range(len(trials)))
+    return Seen(shown.kept["by"], brushed(spec, trials), order, ranges)
+
+
+def brushed(spec: Spec, trials: Sequence[Trial]) -> list[bool]:
+    """Whether each trial stands out [trial]: within all ranges, and among the best where those alone do."""
+    kept = state.page().kept
+    found = brushes.within(spec, brushes.read(kept["within"]), trials)
+    if kept["brush"] != BEST:
+        return found
+    finished = [at for at in _best_first(spec, trials) if trials[at].state == "finished"]
+    quarter = set(finished[: max(1, -(-len(finished) // 4))])
+    return [each and at in quarter for at, each in enumerate(found)]
+
+
+def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
+    return [int(at) for at in best_first(values_of(trials), lower_is_better=spec.direction == "minimize")]
+
+
+def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:
+    """The trials that stand out; a pressed one leads to its runs."""
+    opened = state.page().kept["trial"]
+    kept = [trials[at] for at in shown.order if shown.brushed[at]]
+    if len(kept) < len(trials):
+        ranges = brushes.said(spec, shown.ranges, trials)
+        how = wording.plain(f": {ranges}") if ranges else ""
+        st.caption(f"{len(kept):,} of {len(trials):,} trials stand out{how}")
+    if len(kept) > MOST:
+        st.caption(f"The first {MOST} of {len(kept):,} trials; Take away has all of them.")
+    columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
+    rows = [_row(spec, trial, opened) for trial in kept[:MOST]]
+    table.show(message("Trials", columns, rows), key=KEY, on_act=_on_act)
+    trial = next((trial for trial in trials if trial.number == opened), None)
+    if trial is not None:
+        _opened(trial)
+
+
+def _row(spec: Spec, trial: Trial, opened: int) -> Row:
+    cells = [
+        str(trial.number),
+        *(words(trial.settings.get(name)) for name in spec.space),
+        value_of(trial),
+        trial.state,
+        str(len(trial.runs)),
+        "–" if trial.seconds is None else wording.duration(trial.seconds),
+    ]
+    return Row(str(trial.number), cells, opened=trial.number == opened)
+
+
+def _on_act(act: Act) -> None:
+    number = str(act.get("id", ""))
+    if act["type"] == "open" and number.isdecimal() and len(number) < 9:
+        shown = state.page()
+        shown.put({"trial": -1 if shown.kept["trial"] == int(number) else int(number)})
+
+
+def _opened(trial: Trial) -> None:
+    """A trial's runs: each of its seeds, all together on Runs, and each in Explore."""
+    with st.container(border=True, key="sweeps_trial"):
+        said = ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
+        st.markdown(f"**Trial {trial.number}**: {wording.plain(said)}. {wording.plain(trial.state)}")
+        if trial.sentence:
+            st.text(sentence(without_places(trial.sentence)))
+        there = [run for run_id in trial.runs if (run := runs.find(run_id))]
+        if not there:
+            st.caption("None of its runs is here to be seen.")
+            return
+        with st.container(horizontal=True, vertical_alignment="center"):
+            ids = ".".join(run.id for run in there[:MOST_RUNS])
+            st.page_link(RUNS, label="Its runs on Runs", query_params={"runs": ids})
+            for run in there[:MOST_RUNS]:
+                seed = runs.described(run)["training"].get("seed", "?")
+                value = trial.values.get(seed) if isinstance(seed, int) else None
+                label = f"Seed {seed}" + ("" if value is None else f": {short(value)}")
+                if (run.folder.path / "checkpoint.safetensors").is_file():
+                    explore = f"{label}, in Explore"
+                    st.page_link(EXPLORE, label=explore, query_params={"model": run.model_link})
+                else:
+                    st.markdown(wording.plain(label), width="content")

@@ -1,0 +1,62 @@
+"""The smallest set of heads that an answer needs, against every set tried by hand."""
+
+from itertools import combinations
+
+import pytest
+
+from models import load_model
+from models.data.tasks import Reading
+from models.interventions.smallest_set import Head, Smallest, smallest_set, switched_off
+
+TEXT = "the animal did not cross the street because it was too tired"
+HEADS = [Head("encoder.1.self", head) for head in range(4)]
+
+
+def test_no_three_heads_of_the_second_layer_but_all_four_change_the_pronoun() -> None:
+    model = load_model("translator")
+    reading = model.read(TEXT)
+    found = smallest_set(model, reading, HEADS)
+    usual = reading.answer
+    changes = {
+        chosen
+        for size in range(1, 5)
+        for chosen in combinations(range(4), size)
+        if model.answer(reading, edits=[f"encoder.1.self heads {','.join(map(str, chosen))}: zero"]).answer
+        != usual
+    }
+    assert changes == {(0, 1, 2, 3)}
+    assert found == Smallest(tuple(HEADS), found.answer, usual, 15, 3)
+    assert "qu'il" in usual and "qu'elle" in found.answer
+
+
+class Counted:
+    """Writes "a" as long as one of the heads 1 and 2 is on."""
+
+    def answer(self, what: Reading, *, edits: list[str] | tuple = (), **settings: object) -> Reading:
+        off = {int(n) for line in edits for n in line.split("heads ")[1].split(":")[0].split(",")}
+        return Reading((), {}, "", answer="b" if {1, 2} <= off else "a")
+
+
+def test_sets_are_tried_from_small_to_large_until_their_number_is_out() -> None:
+    reading, heads = Reading((), {}), [Head("encoder.0.self", head) for head in range(4)]
+    found = smallest_set(Counted(), reading, heads)
+    assert (found.heads, found.answer, found.whole) == ((heads[1], heads[2]), "b", 1)
+    assert found.tried == 4 + 4  # (0,1), (0,2), (0,3), (1,2)
+    few = smallest_set(Counted(), reading, heads, most=6)
+    assert (few.heads, few.tried, few.whole) == ((), 6, 1)
+    shares: list[float] = []
+    smallest_set(Counted(), reading, heads, most=10, told=shares.append)
+    assert shares == [at / 10 for at in range(8)]
+    none = smallest_set(Counted(), reading, heads[:1])
+    assert (none.heads, none.answer, none.whole) == ((), "a", 1)
+
+
+def test_heads_are_switched_off_with_one_line_for_each_attention() -> None:
+    heads = [Head("encoder.0.self", 1), Head("decoder.0.cross", 2), Head("encoder.0.self", 3)]
+    assert list(switched_off(heads)) == ["encoder.0.self heads 1,3: zero", "decoder.0.cross heads 2: zero"]
+
+
+def test_a_model_that_writes_nothing_is_refused() -> None:
+    model = load_model("sentiment")
+    with pytest.raises(ValueError, match="writes nothing"):
+        smallest_set(model, model.read("a good film"), HEADS[:1])

@@ -1,0 +1,106 @@
+"""What Explore says of a text that the model cannot read as it was meant."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from models.runs.owners import Ownership, Visitor, write_owned
+from models.zoo.offers import offers
+from pages.explore import controls, figure, state
+from pages.shared import visitors
+from tests.limits import SetLimits
+from tests.pages.explore.test_figure import opened, said, shown
+from tests.pages.shared.runs import write_run
+
+FRENCH = "le chat a mangé la pomme"
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+
+
+def labels(page: AppTest) -> list[str]:
+    return [button.label for button in page.button]
+
+
+def test_a_text_in_the_other_language_is_read_as_asked_and_the_other_direction_is_one_press_away() -> None:
+    page = opened(text=FRENCH)
+    (note,) = (m.value for m in page.markdown if "French only" in m.value)
+    assert note.startswith("5 of these words are known in French only, 0 in English only")
+    page.button(key="advice").click().run()
+    assert page.session_state["direction"] == "fr-en"
+    assert shown(page) == ("translator", FRENCH) and page.text_input(key="text").value == FRENCH
+    assert "read FR → EN" not in labels(page)
+    assert not page.exception
+
+
+def test_every_unknown_word_is_listed_with_what_is_near_it_or_that_nothing_is() -> None:
+    page = opened(text="the cat sat on a mat near the zebra and the elefant")
+    assert said(page) == ["“sat” →", "“mat” →", "“zebra” (nothing near it is known)", "“elefant” →"]
+    assert "elephant" in labels(page) and "sauté" not in labels(page)
+    page = opened(text="cat " + " ".join(f"word{at}" for at in range(9)))
+    assert said(page)[-1] == "and 3 more: “word6”, “word7”, “word8”"
+
+
+def test_a_long_text_can_be_turned_round_though_the_model_never_ended_its_translation() -> None:
+    page = opened(text="the cat saw the dog " * 12)
+    page.button_group(key="direction").set_value("fr-en").run()
+    assert said(page) == []
+    assert len(shown(page)[1].split()) > 60
+
+
+# Which models Explore opens for whom: by its link and by its picker.
+
+
+@pytest.fixture
+def runs_on_offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    return tmp_path
+
+
+def names(page: AppTest) -> list[str]:
+    return page.selectbox(key="model").options
+
+
+def test_anothers_run_is_no_other_than_one_that_is_not_here(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visitors, "visitor", lambda: Visitor("ben"))
+    model = write_run(runs, "reverse")
+    folder = runs / "reverse"
+    write_owned(folder, Ownership(owner="anna"))
+    page = opened(model=model)
+    assert said(page) == ["'run:reverse' is no run with a checkpoint on this machine; the default is shown."]
+    assert shown(page)[0] == "translator"
+    assert not state.MODEL.fits(model)  # what a message to the widget must be
+    write_owned(folder, Ownership(owner="anna", shared=True))
+    assert state.MODEL.fits(model)
+    assert shown(opened(model=model))[0] == model
+
+
+def test_the_model_to_compare_with_is_offered_where_it_may_be_opened(set_limits: SetLimits) -> None:
+    told = offers()["translator"]
+    other = controls.contrast_of(told)
+    assert other is not None and other.name == "translator-plain"
+    assert figure._taught(told, "") == {"text": told.taught, **told.contrast}
+    set_limits(models=["translator"])
+    assert controls.contrast_of(told) is None
+    assert figure._taught(told, "") == {"text": told.taught, "label": "", "model": ""}
+    assert controls.contrast_of(offers()["untrained"]) is None
+
+
+def test_only_the_models_of_the_limits_are_shown(runs: Path, set_limits: SetLimits) -> None:
+    set_limits(models=["translator", "induction"])
+    assert names(opened()) == ["translator", "induction"]
+    assert shown(opened(model="induction"))[0] == "induction"
+    page = opened(model="sparse")
+    assert said(page) == [
+        "'sparse' is not among the models shown here, translator, induction; the default is shown."
+    ]
+    assert shown(page)[0] == "translator"
+    run = write_run(runs, "reverse")
+    assert shown(opened(model=run))[0] == "translator"
+    set_limits(models=["translator", "runs"])
+    assert shown(opened(model=run))[0] == run

@@ -1,0 +1,170 @@
+"""What edits did, as the browser gets it, against two passes of the engine itself."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from models import load_model
+from pages.explore import effect as effect_module
+from pages.explore import takeaway
+from pages.explore.payload import Opened, build
+from pages.explore.state import Inputs, declared, write_link
+from pages.explore.subject import subject_of
+from pages.shared.link import read_link
+from tests.pages.explore.test_payload import array_of, unpack
+
+OFF = "encoder.0.self heads 2: zero"
+SET = "encoder.1.self.pattern heads 3 at 9: set 2=0.1 renormalised"
+INPUTS = Inputs(edits=f"{OFF}\n{SET}")
+
+
+def passes() -> tuple[torch.Tensor, ...]:
+    """The same pass twice by the engine alone, without and with the two edits."""
+    model = load_model("translator")
+    reading = model.read(INPUTS.text)
+
+    def edit(address: str, value: torch.Tensor) -> torch.Tensor:
+        value = value.clone()
+        if address == "encoder.0.self.z":
+            value[2] = 0
+        elif address == "encoder.1.self.pattern":
+            row, others = value[3, 9], torch.arange(value.shape[-1]) != 2
+            row[others] *= 0.9 / row[others].sum()
+            row[2] = 0.1
+        return value
+
+    return model.trace(reading), model.trace(reading, edit=edit)
+
+
+def test_before_after_and_what_differs_are_those_of_two_passes() -> None:
+    before, after = passes()
+    header, blocks = unpack(build(subject_of(INPUTS), Opened()).packed.message(generation=1))
+    for sent, trace in ((header, after), (header["before"], before)):
+        block = next(b for b in sent["exact"] if b["stack"] == "encoder.self" and b["layer"] == 1)
+        pattern = array_of(block["arrays"]["pattern"], blocks)
+        np.testing.assert_allclose(pattern, trace["encoder.1.self.pattern"].numpy(), atol=1e-6)
+    change = header["change"]
+    p, q = (trace["logits"].double().softmax(-1) for trace in (before, after))
+    kl = (p * (p / q).log()).sum(-1)
+    np.testing.assert_allclose(change["kl"], kl.numpy(), rtol=1e-3, atol=1e-9)
+    moved = header["stacks"][0]["stats"]["moved"]
+    variation = (after["encoder.1.self.pattern"] - before["encoder.1.self.pattern"]).abs().sum(-1).mean(
+        -1
+    ) / 2
+    np.testing.assert_allclose(moved[4:], variation.numpy(), atol=6e-5)
+    assert moved[:4] == [0, 0, 0, 0]
+    stream = array_of(change["stream"]["encoder"], blocks)
+    one, other = before["encoder.1.resid_post"], after["encoder.1.resid_post"]
+    np.testing.assert_allclose(stream[2], ((other - one).norm(dim=-1) / one.norm(dim=-1)).numpy(), rtol=1e-4)
+    assert not stream[0].any()
+    assert next(m for m in header["measures"] if m["name"] == "moved")["source"] == "total variation distance"
+
+
+def test_the_likeliest_outputs_stand_with_both_of_their_probabilities() -> None:
+    before, after = passes()
+    names = load_model("translator").outputs
+    header, _ = unpack(build(subject_of(INPUTS), Opened()).packed.message(generation=1))
+    step = 9
+    p, q = (trace["logits"][step].double().softmax(-1) for trace in (before, after))
+    rows = header["change"]["outputs"][step]
+    assert {names[int(p.argmax())], names[int(q.argmax())]} <= {name for name, _, _ in rows}
+    for name, was, is_now in rows:
+        at = names.index(name)
+        assert was == pytest.approx(float(p[at]), rel=1e-3, abs=1e-9)
+        assert is_now == pytest.approx(float(q[at]), rel=1e-3, abs=1e-9)
+    assert header["before"]["steps"][step]["top"][0][0] == names[int(p.argmax())]
+
+
+def test_without_edits_nothing_is_sent_of_them() -> None:
+    header, _ = unpack(build(subject_of(INPUTS.unedited), Opened()).packed.message(generation=1))
+    assert "before" not in header and "change" not in header
+    assert header["editable"] and header["feeds"]
+    assert "moved" not in header["stacks"][0]["stats"]
+
+
+def test_edits_are_in_the_link_and_in_the_lines_of_python() -> None:
+    link = write_link(INPUTS)
+    assert link["edits"] == f"{OFF}\n{SET}"
+    values, problems = read_link(declared("translator"), link)
+    assert (values["edits"], problems) == (INPUTS.edits, [])
+    space: dict = {}
+    exec(subject_of(INPUTS).code, space)
+    np.testing.assert_allclose(space["trace"]["logits"], passes()[1]["logits"], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ("encoder.0.self heads 9: zero", "head 9 is not there; give 0 to 3"),
+        ("encoder.0.self.pattern heads 0 at 0: set 1=nan", "nan"),
+        ("encoder.7.self: zero", "no layer 7"),
+        ("nonsense", "is no edit"),
+        ("decoder.1.ff: scale 1000000\n" * 8, "decoder.1.resid_post holds numbers that are too large; scale"),
+    ],
+)
+def test_edits_that_do_not_fit_are_refused_in_a_sentence(edits: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        build(subject_of(Inputs(edits=edits)), Opened())
+
+
+def test_where_outputs_have_no_names_there_is_no_divergence_of_them() -> None:
+    inputs = Inputs("digits-autoencoder", "3", edits="encoder.0.ff: zero")
+    header, blocks = unpack(build(subject_of(inputs), Opened()).packed.message(generation=1))
+    assert (header["change"]["kl"], header["change"]["outputs"]) == ([], [])
+    assert array_of(header["change"]["stream"]["encoder"], blocks)[1].min() > 0
+
+
+def test_what_is_too_long_to_be_compared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effect_module, "COMPARED_BYTES", 1)
+    with pytest.raises(ValueError, match="take a shorter text"):
+        build(subject_of(INPUTS), Opened())
+
+
+def test_what_is_taken_away_is_of_the_pass_that_is_seen() -> None:
+    before, after = passes()
+    weights = [trace["encoder.1.self.pattern"][3].numpy() for trace in (before, after)]
+    view = {"view": "head", "stack": "encoder.self", "layer": 1, "head": 3}
+    found = {
+        when: takeaway.Shown(INPUTS, view | {"when": when}).figure(dark=False).data[0].z
+        for when in ("before", "after", "difference")
+    }
+    np.testing.assert_allclose(found["before"], weights[0], atol=1e-6)
+    np.testing.assert_allclose(found["after"], weights[1], atol=1e-6)
+    np.testing.assert_allclose(found["difference"], weights[1] - weights[0], atol=1e-6)
+    grid = takeaway.Shown(INPUTS, view | {"view": "grid", "when": "difference"}).figure(dark=False)
+    assert np.nanmin(grid.data[0].z) < 0 < np.nanmax(grid.data[0].z)
+    table = pd.read_csv(io.StringIO(takeaway.table(INPUTS, view)))
+    np.testing.assert_allclose(table["weight_without_edits"], weights[0].ravel(), atol=1e-6)
+    np.testing.assert_allclose(table["weight"], weights[1].ravel(), atol=1e-6)
+    effect = takeaway.Shown(INPUTS, view | {"view": "effect", "step": 9}).figure(dark=False)
+    p, q = (trace["logits"][9].double().softmax(-1) for trace in (before, after))
+    shown = [bar.y for bar in effect.data if bar.y is not None and len(bar.y)]
+    assert max(shown[0]) == pytest.approx(float(p.max()), rel=1e-3)
+    assert max(shown[-1]) <= float(q.max()) + 1e-6
+
+
+def test_a_weight_beyond_1_has_the_colour_of_the_nearest_end_and_its_own_number() -> None:
+    inputs = Inputs(edits="encoder.0.self.pattern heads 0: scale -3")
+    header, blocks = unpack(build(subject_of(inputs), Opened()).packed.message(generation=1))
+    block = next(b for b in header["exact"] if (b["stack"], b["layer"]) == ("encoder.self", 0))
+    usual = load_model("translator").trace(INPUTS.text)["encoder.0.self.pattern"][0].numpy()
+    np.testing.assert_allclose(array_of(block["arrays"]["pattern"], blocks)[0], -3 * usual, atol=1e-6)
+    assert not array_of(header["stacks"][0]["thumbs"], blocks)[0].any()
+
+
+def test_what_is_written_and_the_heads_that_it_needs_are_computed_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs = Inputs(edits="encoder.1.self: zero")
+    both = effect_module.made(inputs)
+    assert "parce qu'il était trop fatigué" in both["before"]
+    assert "parce qu'elle était trop fatiguée" in both["after"]
+    monkeypatch.setattr(effect_module, "MOST", 8)
+    few = effect_module.smallest(inputs, "encoder.self")
+    assert few == {"lines": [], "answer": both["before"], "tried": 8, "whole": 1, "heads": 8}
+    monkeypatch.setattr(effect_module, "MOST_OPERATIONS", 1)
+    with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
+        effect_module.smallest(inputs, "encoder.self")

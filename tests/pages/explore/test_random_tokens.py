@@ -1,0 +1,146 @@
+"""What heads do with random tokens: of which texts it is computed, when, and for whom it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models import load_model
+from models.zoo.engine_model import EngineModel
+from pages.explore import quantities
+from pages.explore.quantities import (
+    N_TEXTS,
+    REPEAT_MEASURES,
+    answer_random_tokens,
+    note_random_tokens,
+    random_token_measures,
+)
+from pages.explore.state import Inputs
+from pages.shared import cache, visitors, work_process
+from tests.limits import SetLimits
+from tests.models.zoo.hub import families
+
+
+class Session(dict[str, Any]):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__  # type: ignore[assignment]
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    made = Session()
+    monkeypatch.setattr(quantities.st, "session_state", made)
+    return made
+
+
+def looked(name: str, side: str, back: int) -> np.ndarray:
+    """[layer, head]: the mean weight of a second half on what stands so much further back, in a plain loop;
+    back: 0 is the first occurrence, -1 what followed it.
+    """
+    model = load_model(name)
+    texts = []
+    for seed in range(4):
+        found = model.repeated(seed)
+        trace, start, n = model.trace(found.reading), found.starts[side], found.n
+        layers = []
+        for layer in range(model.attention(f"{side}.self").n_layers):
+            pattern = trace[f"{side}.{layer}.self.pattern"].numpy()
+            heads = [sum(head[start + n + at, start + at - back] for at in range(n)) / n for head in pattern]
+            layers.append(heads)
+        texts.append(layers)
+    return np.mean(texts, axis=0)
+
+
+def test_the_shipped_induction_heads_are_found_on_random_letters() -> None:
+    found = random_token_measures(Inputs("induction", "abcabc"))
+    assert found["said"] == "Means over 4 texts of 16 random tokens that the model read twice in a row."
+    scores = found["stats"]["decoder.self"]
+    expected = looked("induction", "decoder", back=-1)
+    assert scores["random_induction"] == pytest.approx(expected.ravel(), abs=1e-4)
+    assert expected[1].max() > 0.9 and expected[0].max() < 0.1  # it takes two layers
+    assert scores["random_duplicate"] == pytest.approx(looked("induction", "decoder", 0).ravel(), abs=1e-4)
+    assert max(scores["random_previous"][:4]) > 0.5
+
+
+def test_both_sides_of_a_translator_are_asked() -> None:
+    found = random_token_measures(Inputs())["stats"]
+    assert found.keys() == {"encoder.self", "decoder.self"}
+    for stack, scores in found.items():
+        assert list(scores) == list(REPEAT_MEASURES)
+        expected = looked("translator", stack.split(".")[0], back=-1)
+        assert scores["random_induction"] == pytest.approx(expected.ravel(), abs=1e-4)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bert", "bart", "llama", "gpt-neo"])
+def test_a_random_model_of_transformers_looks_nowhere_in_particular(family: str, tmp_path: Path) -> None:
+    families.save(family, tmp_path / family)
+    name = f"hf:{tmp_path / family}"
+    found = random_token_measures(Inputs(name, "the animal"))
+    n = load_model(name).repeated(0).n
+    assert n > 5
+    for stack, scores in found["stats"].items():
+        for values in scores.values():
+            # a causal query in the second half sees n to 2n tokens, any other all of them
+            assert np.mean(values) == pytest.approx(1 / (1.5 * n), rel=0.6), stack
+
+
+def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, runs = Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=71), []
+    trace = EngineModel.trace
+    monkeypatch.setattr(EngineModel, "trace", lambda *a, **k: runs.append(1) or trace(*a, **k))
+    assert answer_random_tokens(inputs, None) == {} and not runs
+    session["explore.last"] = inputs
+    note_random_tokens()
+    found = answer_random_tokens(inputs, None)
+    assert found == random_token_measures(inputs) and len(runs) == 2 * N_TEXTS
+    assert (
+        answer_random_tokens(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal"), None)
+        == found
+    )
+    assert len(runs) == 2 * N_TEXTS
+    assert answer_random_tokens(Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=72), None) == {}
+
+
+def test_who_cannot_read_tokens_says_so(session: Session) -> None:
+    session["explore.last"] = Inputs("digits-classifier", "3")
+    note_random_tokens()
+    assert answer_random_tokens(Inputs("digits-classifier", "4"), None) == {
+        "problem": "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model "
+        "that does."
+    }
+
+
+def test_what_would_take_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantities, "affordable", lambda: 10**5)
+    with pytest.raises(
+        ValueError, match=r"To read 4 random texts of 32 tokens takes .* take a smaller model"
+    ):
+        random_token_measures(Inputs("induction", "abcabc"))
+
+
+def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
+    session: Session, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
+) -> None:
+    inputs, asked = Inputs("untrained", "a b", n_layers=6, n_heads=8, d_model=256, seed=5), []
+
+    def run(function: Any, *given: Any, **settings: Any) -> Any:
+        asked.append(function)
+        return {"said": "from the process", "stats": {}}
+
+    set_limits(cheap_billions=1)
+    monkeypatch.setattr(work_process.figure_queue, "run", run)
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    cache.results.drop()
+    session["explore.last"] = inputs
+    note_random_tokens()
+    assert (
+        answer_random_tokens(inputs, None)
+        == answer_random_tokens(inputs, None)
+        == {"said": "from the process", "stats": {}}
+    )
+    assert asked == [random_token_measures]

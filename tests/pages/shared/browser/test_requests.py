@@ -1,0 +1,117 @@
+"""By which names a server answers, and to whose pages: alone, named by hand, and as a class."""
+
+import re
+from collections.abc import Iterator
+
+import plotly
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from pages.shared import visitors
+from pages.shared.browser import requests
+
+
+def test_plotly_is_that_of_the_installed_package_and_kept_for_good():
+    assert re.fullmatch(r"\./plotly/\d+\.\d+\.\d+\.js", requests.PLOTLY_ADDRESS)
+    assert plotly.__version__ in requests.PLOTLY_ADDRESS
+    answer = TestClient(Starlette(routes=requests.plotly_routes())).get(f"/app/../{requests.PLOTLY_ADDRESS}")
+    assert answer.text == requests.plotly_script()
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert int(answer.headers["content-length"]) < 2_000_000
+
+
+def test_two_kinds_of_traces_are_registered_at_once_and_all_others_later():
+    at_once, later = re.findall(r"\.register\(\[([^]]*)\]\)", requests.plotly_script())
+    assert len(at_once.split(",")) == 2 and len(later.split(",")) > 40
+    assert not set(at_once.split(",")) & set(later.split(","))
+
+
+def test_plotly_has_a_name_of_its_own_that_no_other_version_takes():
+    assert requests.plotly_script().endswith("\nglobalThis.LabPlotly = globalThis.Plotly;")
+
+
+@pytest.mark.parametrize("path", ["/", "/attention", "/no-such-page"])
+def test_a_page_is_streamlits_document_with_its_servers_address_before_any_other_script(path: str):
+    answer = TestClient(Starlette(routes=requests.document_routes())).get(path)
+    assert answer.headers["cache-control"] == "no-cache"
+    first, *others = answer.text.split("<script")[1:]
+    assert first.startswith(">window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>")
+    assert any('type="module"' in other and "./static/js/" in other for other in others)
+
+
+@pytest.mark.parametrize("path", ["/favicon.png", "/manifest.json", "/_stcore/health", "/a/b"])
+def test_everything_else_is_left_to_streamlit(path: str):
+    assert TestClient(Starlette(routes=requests.document_routes())).get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/attention", "/train"])
+def test_pages_but_explore_begin_to_load_plotly_with_their_document(path: str):
+    answer = TestClient(Starlette(routes=requests.document_routes())).get(path)
+    assert (f'<script async src="{requests.PLOTLY_ADDRESS}"></script>' in answer.text) == (path != "/")
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> Iterator[None]:
+    """What the environment says is read once."""
+    for read in (requests._given, requests._named):
+        read.cache_clear()
+    yield
+    for read in (requests._given, requests._named):
+        read.cache_clear()
+
+
+def status(
+    host: str, origin: str | None = None, method: str = "GET", kind: str = "http", path: str = "/"
+) -> int | None:
+    """With which status a request is refused, if it is."""
+    headers = [(b"host", host.encode())] + ([(b"origin", origin.encode())] if origin else [])
+    refused = requests.refusal({"type": kind, "method": method, "path": path, "headers": headers})
+    return None if refused is None else refused[0]
+
+
+def test_alone_a_server_answers_to_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitors, "is_class", lambda: False)
+    requests._named.cache_clear()
+    assert [status(host) for host in ("127.0.0.1:8501", "localhost", "LOCALHOST:1", "[::1]:8501")] == [
+        None
+    ] * 4
+    assert [status(host) for host in ("lab.example", "127.0.0.1.evil.example", "", "a b")] == [421] * 4
+
+
+def test_names_can_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a proxy, which may send its own name or keep the one that was asked for."""
+    monkeypatch.setattr(visitors, "is_class", lambda: False)
+    monkeypatch.setenv(requests.HOSTS, "lab.example, Other.example")
+    assert status("lab.example:443") is None and status("other.example") is None
+    assert status("127.0.0.1:8501", "https://lab.example", kind="websocket") is None
+    assert status("127.0.0.1:8501", "https://evil.example", kind="websocket") == 403
+    assert status("evil.example") == 421
+
+
+def test_a_class_answers_to_all_names_but_to_no_other_sites_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    assert status("any.example") is None
+    assert status("any.example", "http://any.example", kind="websocket") is None
+    assert status("any.example", "http://evil.example", kind="websocket") == 403
+    assert status("any.example", "http://evil.example", "PUT") == 403
+    assert status("any.example", "null", "DELETE") == 403
+    assert status("any.example", "http://evil.example") is None  # whoever reads gets nothing across sites
+    monkeypatch.setenv(requests.HOSTS, "lab.example")
+    requests._given.cache_clear()
+    requests._named.cache_clear()
+    assert status("any.example") == 421 and status("lab.example") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["metrics", "metrics/", "script-health-check", "agent/interact", "agent/openapi.json", "", "Stream"],
+)
+def test_of_streamlits_addresses_only_those_that_pages_ask_are_answered(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    assert status("any.example", path=f"/_stcore/{path}") == 404
+    for needed in ("health", "host-config", "stream", "upload_file/a/b", "bidi-components/x/y.js"):
+        assert status("any.example", path=f"/_stcore/{needed}") is None

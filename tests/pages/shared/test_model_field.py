@@ -1,0 +1,36 @@
+"""A model that is named but cannot be loaded: one sentence, and the model before it stays."""
+
+from pathlib import Path
+
+import pytest
+
+from pages.shared import model_field
+from tests.models.zoo.hub import families
+from tests.pages.explore.test_figure import opened, said, shown
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path / "models"))
+
+
+@pytest.mark.parametrize("by", ["its folder", "the list"])
+def test_weights_that_are_cut_short_are_refused_and_the_model_before_them_stays(
+    by: str, tmp_path: Path
+) -> None:
+    folder = families.save("bert", tmp_path / "models" / "cut-short")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:2_000])
+    page = opened()
+    before = shown(page)
+    if by == "the list":
+        page.selectbox(key="model").set_value("hf:cut-short").run()
+    else:
+        page.text_input(key=model_field.KEY).set_value(str(folder)).run()
+    assert not page.exception
+    (sentence,) = said(page)
+    assert sentence.startswith("cut-short could not be loaded: ")
+    assert sentence.endswith("get them again; the model before it stays.")
+    assert shown(page) == before
+    assert page.selectbox(key="model").value == "translator"

@@ -1,0 +1,90 @@
+"""A server of a class that holds too much memory: what it drops, what it refuses, and with which words."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from models.byte_units import GB, MB
+from models.limits import in_force
+from models.runs.owners import Visitor
+from pages.shared import cache, server_load, visitors
+from pages.shared.browser import uploading
+from pages.shared.cache import ByteCache
+from pages.shared.training import prepare
+from tests.limits import SetLimits
+
+PAGES = Path(__file__).parents[3] / "pages"
+SAID = (
+    "This server holds 3.0 GB of memory, and at most 500 MB are given to it (server_mb): it computes nothing "
+    "new until it holds less; try again in a minute, or ask whoever serves to start it anew."
+)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> list[int]:
+    """A class with 500 MB; the list's one number is what its server seems to hold."""
+    bytes_held = [3 * GB]
+    set_limits(server_mb=500)
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    monkeypatch.setattr(visitors, "visitor", lambda: Visitor("anna"))
+    monkeypatch.setattr(server_load, "resident", lambda: bytes_held[0])
+    monkeypatch.setattr(server_load, "_dropped_at", -server_load.PAUSE_SECONDS)
+    return bytes_held
+
+
+def test_what_is_kept_is_dropped_before_anything_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = ByteCache("large", GB)
+    kept.put("figure", np.ones(300 * MB // 8), 300 * MB)
+    before = server_load.resident()
+    below = replace(in_force(), server_mb=before // MB - 100)
+    monkeypatch.setattr(server_load, "in_force", lambda: below)
+    server_load.check_memory()  # one person alone may use what the machine has
+    assert kept.get("figure") is not None
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    monkeypatch.setattr(server_load, "_dropped_at", -server_load.PAUSE_SECONDS)
+    server_load.check_memory()
+    assert kept.get("figure") is None
+    assert server_load.resident() < before - 250 * MB
+
+
+def test_the_refusal_says_value_rule_and_remedy_and_ends_with_its_cause(held: list[int]) -> None:
+    with pytest.raises(ValueError) as refused:
+        server_load.check_memory()
+    assert str(refused.value) == SAID
+    held[0] = 400 * MB
+    server_load.check_memory()
+
+
+def test_everything_is_dropped_once_in_a_while_only(held: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[int] = []
+    monkeypatch.setattr(server_load, "cache_clearers", [lambda: dropped.append(1)])
+    for _ in range(3):
+        with pytest.raises(ValueError):
+            server_load.check_memory()
+    assert dropped == [1]
+
+
+@pytest.mark.parametrize("page", ["explore", "lab/masks"])
+def test_pages_say_it_in_place_and_show_their_figure_afterwards(held: list[int], page: str) -> None:
+    cache.payloads.drop()
+    shown = AppTest.from_file(str(PAGES / page / "page.py"), default_timeout=60).run()
+    assert not shown.exception
+    assert [text.value for text in shown.text] == [SAID]
+    held[0] = 400 * MB
+    shown.run()
+    assert not shown.exception and SAID not in [text.value for text in shown.text]
+
+
+def test_neither_a_file_nor_a_run_is_taken_then(held: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "_asking", {"anna": "anna"})
+    assert uploading.refusal("anna", 1_000) == (503, SAID)
+    monkeypatch.setattr(prepare.settings, "with_paths", lambda info, values: dict(values))
+    info: Any = type("Info", (), {"name": "reverse", "options": ()})
+    with pytest.raises(ValueError, match=r"^This server holds 3\.0 GB"):
+        prepare.prepared(info, {"seed": 1})

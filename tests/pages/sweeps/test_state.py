@@ -1,0 +1,126 @@
+"""What the form asks for, and what it refuses."""
+
+from typing import Any
+
+import pytest
+
+from models.sweeps import Choices, Range, parse
+from models.sweeps.plan import Configs
+from models.training.config import run_config
+from pages.shared.link import read_link
+from pages.shared.training import settings, tasks_on_offer
+from pages.shared.training.tasks_on_offer import TaskInfo
+from pages.sweeps import state
+
+
+@pytest.fixture(scope="module")
+def copy() -> TaskInfo:
+    return tasks_on_offer.tasks()["copy"]
+
+
+def form(info: TaskInfo, **changed: Any) -> dict[str, Any]:
+    """The form of a first visit with some values changed."""
+    return {name: spec.default for name, spec in state.form_of(info).params.items()} | changed
+
+
+def spec_of(info: TaskInfo, **changed: Any):
+    return state.spec_of(info, settings.defaults(info), form(info, **changed))
+
+
+def test_rows_are_what_varies(copy: TaskInfo) -> None:
+    spec = spec_of(
+        copy, rows=3, vary1="n_heads", values1="1, 2,4", how1="list",
+        vary2="learning_rate", how2="log", values2="1e-4 to 0.01",
+        vary3="n_layers", how3="int", values3="1, 4", seeds=5, sampler="random", trials=7, prune="asha",
+    )  # fmt: skip
+    assert spec.space == {
+        "n_heads": Choices((1, 2, 4)),
+        "learning_rate": Range("log", 1e-4, 0.01), "n_layers": Range("int", 1, 4),
+    }  # fmt: skip
+    assert (spec.task, spec.seeds, spec.sampler, spec.trials, spec.prune) == ("copy", 5, "random", 7, "asha")
+    assert spec.fixed == {}
+
+
+def test_words_and_switches_are_values_too(copy: TaskInfo) -> None:
+    spec = spec_of(copy, rows=2, vary1="norm", how1="list", values1="pre, post",
+                   vary2="gradient_checkpointing", how2="list", values2="True, False")  # fmt: skip
+    assert spec.space["norm"] == Choices(("pre", "post"))
+    assert spec.space["gradient_checkpointing"] == Choices((True, False))
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("n_heads", "list", "1, 65"), "Heads: '65' is not a whole number from 1 to 64; change it"),
+        (("n_heads", "list", " , "), "Heads: no value is given; write some with commas between them"),
+        (("n_heads", "list", "2, 2"), "'2' is among the choices twice; name it once"),
+        (("n_heads", "int", "1"), "Heads: '1' is no range; write two numbers, such as 0.001 to 0.1"),
+        (("n_heads", "int", "8 to 2"), "holds no range: its first number must be the smaller one"),
+        (("learning_rate", "int", "0.1 to 0.5"), "Learning rate: '0.1' is no whole number"),
+        (("dropout", "log", "0 to 0.5"), "on a logarithmic scale: give a first number above 0"),
+        (("norm", "log", "pre to post"), "Norm has no range: 'pre' is no number; list its values instead"),
+        (("learning_rate", "list", "nan"), "Learning rate: 'nan' is not a number from"),
+    ],
+)  # fmt: skip
+def test_what_is_no_sweep_is_refused_in_a_sentence(copy: TaskInfo, row: tuple[str, ...], said: str) -> None:
+    changed = dict(zip(("vary1", "how1", "values1"), row, strict=True))
+    with pytest.raises(ValueError) as refused:
+        spec_of(copy, **changed)
+    assert said in str(refused.value)
+
+
+def test_a_setting_varies_once(copy: TaskInfo) -> None:
+    with pytest.raises(ValueError, match="Heads stands in two rows; write all its values in one"):
+        spec_of(copy, rows=2, vary1="n_heads", vary2="n_heads", values2="1, 2", how2="list")
+    with pytest.raises(
+        ValueError, match=r"use up to 48 small letters, digits and hyphens, such as 'my-sweep'"
+    ):
+        spec_of(copy, name="My sweep!")
+
+
+def test_a_setting_that_varies_is_not_fixed_and_the_rest_is_as_on_train(copy: TaskInfo) -> None:
+    values = settings.defaults(copy) | {"n_heads": 8, "steps": 30, "d_ff": 32}
+    spec = state.spec_of(copy, values, form(copy, vary1="n_heads", how1="list", values1="1, 2"))
+    assert spec.fixed == {"steps": 30, "d_ff": 32}
+    config = Configs(spec).run({"n_heads": 2}, seed=1)
+    assert config == settings.run_config(copy, values | {"n_heads": 2, "seed": 1})
+
+
+@pytest.mark.parametrize("name", ["copy", "induction", "masked", "translation", "long-context"])
+def test_unchanged_settings_are_the_tasks_own_run(name: str) -> None:
+    info = tasks_on_offer.tasks()[name]
+    spec = spec_of(info)
+    settings_of_first = {each: found.values[0] for each, found in spec.space.items()}
+    config = Configs(spec).run(settings_of_first)
+    assert config == run_config(
+        config.task,
+        sizes={k: v for k, v in settings_of_first.items() if k in settings.size_names(info)},
+        training={k: v for k, v in settings_of_first.items() if k in settings.training_names()},
+    )
+
+
+def test_the_forms_own_fields_are_no_settings_of_any_task() -> None:
+    for info in tasks_on_offer.tasks().values():
+        own = {*state.form_of(info).params, *state.page().params}
+        assert not own & {*settings.declared(info)}, info.name
+        for name in state.varied_settings(info):  # what a row begins with is a sweep
+            how, values = state.usual_variation(info, name)
+            rule = settings.declared(info)[name].rule
+            if values.strip():
+                state.variation(name, how, values, rule)
+
+
+def test_a_link_holds_the_whole_form_and_a_spec_makes_it_again(copy: TaskInfo) -> None:
+    fixed, space = parse(["steps=30", "d_ff=none", "n_heads=1,2", "learning_rate=log(1e-4,1e-2)"])
+    spec = spec_of(copy)
+    spec = type(spec)(task="copy", fixed=fixed, space=space, seeds=4, trials=12, sampler="tpe", prune="asha")
+    values, shown = state.form_of_spec(copy, spec)
+    again = state.spec_of(copy, settings.defaults(copy) | values, form(copy, **shown))
+    assert (again.space, again.seeds, again.trials, again.sampler, again.prune) == (
+        spec.space, 4, 12, "tpe", "asha",
+    )  # fmt: skip
+    assert again.fixed == {"steps": 30}
+    read, problems = read_link(
+        state.form_of(copy).params, {name: str(value) for name, value in shown.items()}
+    )
+    assert read == shown and not problems

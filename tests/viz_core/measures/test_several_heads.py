@@ -1,0 +1,252 @@
+"""Sums and means over what one chooses, against plain loops."""
+
+import networkx
+import numpy as np
+import pytest
+from scipy.spatial.distance import jensenshannon
+from sklearn.decomposition import PCA
+from sklearn.manifold import ClassicalMDS
+
+from tests.viz_core.measures.patterns import random_pattern
+from viz_core.measures import (
+    attention_flow,
+    between,
+    head_distances,
+    map_of_heads,
+    over_heads,
+    over_keys,
+    over_queries,
+    plane_of_queries_and_keys,
+    rollout,
+    value_weighted,
+)
+
+PATTERNS = random_pattern(1, 2, 3, 4, 5)
+
+
+def test_heads_are_summed_and_averaged_cell_by_cell():
+    chosen = [(0, 2), (1, 0)]
+    expected = PATTERNS[0, 2] + PATTERNS[1, 0]
+    np.testing.assert_allclose(over_heads(PATTERNS, chosen, how="sum"), expected)
+    np.testing.assert_allclose(over_heads(PATTERNS, chosen), expected / 2)
+    np.testing.assert_allclose(over_heads(PATTERNS), PATTERNS.mean((0, 1)))
+    np.testing.assert_allclose(over_heads(PATTERNS[0], [(1,)]), PATTERNS[0, 1])
+
+
+def test_queries_and_keys_are_summed_and_averaged():
+    np.testing.assert_allclose(over_queries(PATTERNS, [3, 0]), (PATTERNS[:, :, 3] + PATTERNS[:, :, 0]) / 2)
+    np.testing.assert_allclose(over_queries(PATTERNS, [3, 0], how="sum"), PATTERNS[:, :, [0, 3]].sum(2))
+    np.testing.assert_allclose(over_keys(PATTERNS, [1, 4]), PATTERNS[..., 1] + PATTERNS[..., 4])
+    np.testing.assert_allclose(over_keys(PATTERNS, [1, 4], how="mean"), PATTERNS[..., [1, 4]].mean(-1))
+    expected = sum(PATTERNS[1, 2, q, k] for q in (0, 2) for k in (1, 4)) / 2
+    assert between(PATTERNS, [0, 2], [1, 4])[1, 2] == pytest.approx(expected)
+
+
+def test_rows_of_padding_do_not_count_in_means():
+    padded = random_pattern(2, 2, 3, 3)
+    padded[0, 1] = 0
+    np.testing.assert_allclose(over_queries(padded, [0, 1])[0], padded[0, 0])
+    np.testing.assert_allclose(over_heads(padded)[1], padded[1, 1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: over_heads(PATTERNS, [(2, 0)]), r"head \(2, 0\) is none of 2 x 3; give an index for each"),
+        (lambda: over_heads(PATTERNS, [(1,)]), r"head \(1,\) is none of 2 x 3"),
+        (lambda: over_heads(PATTERNS, []), "no head is chosen; choose at least one"),
+        (lambda: over_queries(PATTERNS, [4]), "query=4 is out of range; choose 0 to 3"),
+        (lambda: over_keys(PATTERNS, [1, 1]), r"key positions \[1, 1\] are none, or one twice"),
+        (lambda: between(PATTERNS, [], [1]), r"query positions \[\] are none"),
+    ],
+)
+def test_bad_choices_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_there_are_means_and_sums_only():
+    with pytest.raises(ValueError, match='how="max" is unknown; choose "mean" or "sum"'):
+        over_heads(PATTERNS, how="max")
+
+
+def test_lengths_equal_the_paper_s_norms_spelled_out(rng):
+    pattern, v, output = random_pattern(1, 2, 3, 4), rng.normal(size=(2, 4, 5)), rng.normal(size=(2, 5, 6))
+    found = value_weighted(pattern, v, output)
+    for head in range(2):
+        for q in range(3):
+            for k in range(4):
+                moved = [pattern[head, q, k] * sum(v[head, k, i] * output[head, i, j] for i in range(5))
+                         for j in range(6)]  # fmt: skip
+                assert found[head, q, k] == pytest.approx(sum(x * x for x in moved) ** 0.5)
+
+
+def test_a_large_weight_on_a_value_of_zero_moves_nothing():
+    v = np.array([[[0.0, 0.0], [3.0, 4.0]]])
+    found = value_weighted(np.array([[[0.9, 0.1]]]), v, np.eye(2)[None])
+    np.testing.assert_allclose(found, [[[0.0, 0.5]]])
+
+
+def test_what_is_not_finite_is_named():
+    v = np.array([[[np.nan]]])
+    with pytest.raises(ValueError, match="v holds 1 values that are NaN or infinite"):
+        value_weighted(np.ones((1, 1, 1)), v, np.ones((1, 1, 1)))
+
+
+def test_heads_that_share_values_take_those_of_their_group(rng):
+    pattern, v, output = random_pattern(2, 4, 2, 3), rng.normal(size=(2, 3, 5)), rng.normal(size=(4, 5, 6))
+    found = value_weighted(pattern, v, output)
+    np.testing.assert_allclose(found, value_weighted(pattern, v[[0, 0, 1, 1]], output))
+    with pytest.raises(ValueError, match="3 heads cannot share 2 heads of values alike"):
+        value_weighted(pattern[:3], v, output[:3])
+
+
+def test_rollout_equals_the_papers_recursion():
+    patterns = random_pattern(5, 3, 2, 6, 6)
+    expected = np.eye(6)
+    for layer, result in zip(patterns, rollout(patterns), strict=True):
+        mixed = 0.5 * (layer[0] + layer[1]) / 2 + 0.5 * np.eye(6)
+        expected = (mixed / mixed.sum(-1, keepdims=True)) @ expected
+        assert np.allclose(result, expected, atol=1e-12)
+
+
+def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
+    patterns = random_pattern(6, 2, 3, 5, 5, masked_rows=[1])
+    result = rollout(patterns)
+    assert np.allclose(result.sum(-1), 1)
+    assert np.allclose(result[:, 1], np.eye(5)[1])
+    assert np.allclose(rollout(patterns, residual=1.0), np.eye(5))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rollout(np.ones((2, 2, 2))), r"must be \[layer, head, query, key\]; index or reshape"),
+        (lambda: rollout(np.ones((1, 1, 2, 3))), "rollout compares positions of one text, but this is cross"),
+        (
+            lambda: rollout(np.ones((1, 1, 1, 1)), residual=2),
+            "residual=2 is outside 0..1; the paper uses 0.5",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def by_networkx(patterns):
+    """The paper's graph, edge by edge, with real numbers as capacities."""
+    n_layers, _, n, _ = patterns.shape
+    graph = networkx.DiGraph()
+    for layer in range(n_layers):
+        for q in range(n):
+            for k in range(n):
+                width = 0.5 * patterns[layer, :, q, k].mean() + 0.5 * (q == k)
+                if width > 0:
+                    graph.add_edge((layer + 1, q), (layer, k), capacity=width)
+    value = networkx.maximum_flow_value
+    return np.array([[value(graph, (n_layers, q), (0, k)) if (0, k) in graph else 0 for k in range(n)]
+                     for q in range(n)])  # fmt: skip
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_flows_are_those_of_the_papers_graph(causal):
+    patterns = random_pattern(1, 3, 2, 5, 5, causal=causal)
+    flows = attention_flow(patterns)
+    np.testing.assert_allclose(flows, by_networkx(patterns), atol=1e-7)
+    np.testing.assert_allclose(attention_flow(patterns, [4, 0]), flows[[4, 0]])
+
+
+def test_one_layer_flows_as_it_rolls_out():
+    patterns = random_pattern(2, 1, 2, 4, 4)
+    np.testing.assert_allclose(attention_flow(patterns), rollout(patterns)[0], atol=2**-29)
+
+
+def test_a_flow_is_as_wide_as_its_narrowest_cut():
+    """Two layers that look at the first token alone: half of the residual stream of each comes to it."""
+    first = np.zeros((2, 1, 2, 2))
+    first[..., 0] = 1
+    flows = attention_flow(first)
+    np.testing.assert_allclose(flows, [[1, 0], [1, 0.5]])
+    np.testing.assert_allclose(rollout(first)[-1], [[1, 0], [0.75, 0.25]])  # products, no cuts
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_too_much_is_refused_and_so_are_positions_that_are_not_there():
+    with pytest.raises(ValueError, match=r"100 queries x 100 keys through 2 layers .* 200,000,000 steps"):
+        attention_flow(np.tile(np.eye(100), (2, 1, 1, 1)))
+    with pytest.raises(ValueError, match=r"query=3 is out of range; choose 0 to 2"):
+        attention_flow(np.eye(3)[None, None], [3])
+    with pytest.raises(ValueError, match="attention_flow compares positions of one text"):
+        attention_flow(np.full((1, 1, 2, 4), 0.25))
+
+
+def test_distances_are_roots_of_mean_jensen_shannon_divergences():
+    patterns = random_pattern(1, 2, 2, 5, 5, causal=True)
+    found = head_distances(patterns)
+    flat = patterns.reshape(4, 5, 5)
+    for a in range(4):
+        for b in range(4):
+            expected = np.mean([jensenshannon(flat[a, q], flat[b, q], base=2) ** 2 for q in range(5)]) ** 0.5
+            assert found[a, b] == pytest.approx(expected, abs=1e-8)
+
+
+def test_heads_without_a_key_in_common_are_1_apart_and_equal_ones_0():
+    patterns = np.stack([np.eye(4), np.eye(4)[::-1], np.eye(4)])
+    np.testing.assert_allclose(head_distances(patterns), [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-12)
+
+
+def test_rows_of_padding_do_not_count():
+    patterns = np.stack([np.full((2, 2), 0.5), np.eye(2)])
+    padded = patterns.copy()
+    padded[:, 1] = 0
+    assert head_distances(padded)[0, 1] == pytest.approx(head_distances(patterns)[0, 1])
+    assert np.isfinite(map_of_heads(np.zeros((3, 2, 2))).points).all()
+
+
+def test_the_map_is_that_of_scikit_learn():
+    patterns = random_pattern(2, 3, 4, 6, 8)
+    points, shares = map_of_heads(patterns)
+    expected = ClassicalMDS(n_components=2, metric="precomputed").fit_transform(head_distances(patterns))
+    np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-8)
+    assert (points[np.abs(points).argmax(0), [0, 1]] > 0).all()
+    assert 0 < shares[1] <= shares[0] and shares.sum() < 1
+
+
+def test_three_heads_lie_on_the_map_as_far_apart_as_they_are():
+    patterns = random_pattern(3, 3, 4, 4)
+    points, shares = map_of_heads(patterns)
+    between = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    np.testing.assert_allclose(between, head_distances(patterns), atol=1e-7)
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_one_head_is_a_point_in_the_middle():
+    np.testing.assert_array_equal(map_of_heads(np.eye(3)[None]).points, [[0, 0]])
+
+
+def test_the_plane_is_that_of_the_principal_components(rng):
+    q, k = rng.normal(size=(6, 5)), rng.normal(size=(9, 5)) + 2
+    queries, keys, shares = plane_of_queries_and_keys(q, k)
+    pca = PCA(2).fit(np.concatenate([q, k]))
+    np.testing.assert_allclose(np.abs(queries), np.abs(pca.transform(q)))
+    np.testing.assert_allclose(np.abs(keys), np.abs(pca.transform(k)))
+    np.testing.assert_allclose(shares, pca.explained_variance_ratio_)
+    both = np.concatenate([queries, keys])
+    assert (both[np.abs(both).argmax(0), [0, 1]] > 0).all()
+
+
+def test_heads_of_one_channel_and_of_one_place_have_a_plane_too():
+    queries, keys, shares = plane_of_queries_and_keys(np.array([[1.0], [2.0]]), np.array([[6.0]]))
+    np.testing.assert_allclose(queries, [[-2, 0], [-1, 0]])
+    np.testing.assert_allclose(keys, [[3, 0]])
+    np.testing.assert_allclose(shares, [1, 0])
+    alike = plane_of_queries_and_keys(np.ones((2, 3)), np.ones((2, 3)))
+    assert not alike.queries.any() and not alike.shares.any()
+
+
+def test_what_is_not_finite_is_named_planes():
+    with pytest.raises(ValueError, match="k holds 1 values that are NaN or infinite"):
+        plane_of_queries_and_keys(np.ones((1, 2)), np.array([[1.0, np.inf]]))

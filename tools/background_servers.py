@@ -1,0 +1,140 @@
+"""Servers that run while a test or a measurement lasts."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settings: str) -> Iterator[Server]:
+    """Run `command` in `folder` until the block ends; enter the block when the Streamlit at `port` answers.
+
+    `settings` are variables of its environment.
+
+    Raises RuntimeError with what the server printed if it stops or does not answer within a minute.
+    """
+    # The Streamlit of a measurement must not see settings meant for another one.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    environment |= settings
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+    server = Server(f"http://127.0.0.1:{port}", process, log)
+    try:
+        wait_until_healthy(server)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+@contextlib.contextmanager
+def serving_the_app(log: Path, **settings: str) -> Iterator[Server]:
+    """This folder's app, started as `make run` starts it, on a free port; its training runs are its own.
+
+    `settings` are more variables of its environment.
+    """
+    port = free_port()
+    here = {"ATTENTION_LAB_RUNS": str(log.parent / "runs"), "ATTENTION_LAB_DATA": str(log.parent / "data")}
+    command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
+    with serving(command, port, ROOT, log, **here, **settings) as server:
+        yield server
+
+
+def wait_until_healthy(server: Server) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and server.process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"the server at {server.url} did not start; it printed:\n{server.log.read_text()}")
+
+
+# Several servers behind one address, as `make serve` starts them, while a test or a measurement lasts.
+
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """The servers that were started, and where they answer."""
+
+    url: str
+    metrics: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def servers(self) -> list[dict[str, Any]]:
+        with urllib.request.urlopen(f"{self.metrics}/health", timeout=10) as answer:
+            return list(json.load(answer)["servers"])
+
+    def kill(self, port: int) -> None:
+        """Kills the server at a port, as the system kills one that takes too much memory."""
+        for process in psutil.Process(self.process.pid).children():
+            if f"{port}" in process.cmdline():
+                process.send_signal(signal.SIGKILL)
+                return
+        raise LookupError(f"no server at port {port}")
+
+
+@contextlib.contextmanager
+def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
+    """Starts so many servers; the block begins when all answer."""
+    port, metrics = free_port(), free_port()
+    command = [sys.executable, "-m", "tools.serving", "--workers", str(workers), "--port", str(port)]
+    command += ["--metrics", f"127.0.0.1:{metrics}", *options]
+    here = {"ATTENTION_LAB_RUNS": str(folder / "runs"), "ATTENTION_LAB_DATA": str(folder / "data")}
+    log = folder / "serving.txt"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | here, stdout=out, stderr=out)
+    found = Served(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}", process, log)
+    try:
+        until(lambda: answers(found.url), lambda: log.read_text())
+        yield found
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def until(holds: Callable[[], bool], told: Callable[[], object]) -> None:
+    """Waits until something holds. Raises AssertionError with what is `told` if it never does."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < end, told()
+        time.sleep(0.1)

@@ -1,0 +1,552 @@
+"""Every measure of one head: its name, its definition and what computes it, declared once in `MEASURES`."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, SupportsFloat
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from viz_core._checks import check_rows
+
+# What a measure is computed from: checked patterns, and the tokens, counts and pairs that some ask for.
+
+Patterns = Float[np.ndarray, "*heads query key"]
+PerHead = Float[np.ndarray, "*heads"]
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class MeasureInput:
+    """Weights [..., query, key] of float32 or better, which queries attend to anything, and the rest."""
+
+    weights: np.ndarray
+    attending: np.ndarray  # [..., query]
+    cross: bool
+    tokens: Sequence[object] | None = None  # one per key
+    counts: Mapping[Any, int | float] | None = None
+    pairs: Pairs | None = None
+    sure: Pairs | None = None  # those of the pairs that are sure
+    repeat: tuple[int, int] | None = None  # (start, n): n tokens stand twice in a row, from start on
+
+    @property
+    def n_keys(self) -> int:
+        return int(self.weights.shape[-1])
+
+    @cached_property
+    def same_token(self) -> Bool[np.ndarray, "key key"]:
+        """Which positions hold the same token."""
+        numbers: dict[object, int] = {}
+        codes = np.array([numbers.setdefault(token, len(numbers)) for token in self.tokens or ()])
+        return np.equal(codes[:, None], codes[None, :])
+
+    def mean(self, values: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+        """Mean of `values` [..., query] over the queries that count and attend; 0 where there is none."""
+        return mean_over(values, self.attending if counted is None else self.attending & counted)
+
+
+def checked_input(
+    pattern: Patterns,
+    cross: bool | None = None,
+    tokens: Sequence[object] | None = None,
+    counts: Mapping[Any, int | float] | None = None,
+    pairs: Pairs | None = None,
+    sure: Pairs | None = None,
+    repeat: tuple[int, int] | None = None,
+) -> MeasureInput:
+    """Checks everything. Raises ValueError for weights, rows, tokens, pairs or repetitions that cannot be."""
+    weights, attending = checked_patterns(pattern)
+    n_queries, n_keys = weights.shape[-2:]
+    if tokens is not None and len(tokens) != n_keys:
+        raise ValueError(f"{len(tokens)} tokens for {n_keys} positions; pass one token per position")
+    for query, key in (*(pairs or ()), *(sure or ())):
+        if not (0 <= query < n_queries and 0 <= key < n_keys):
+            raise ValueError(
+                f"the pair ({query}, {key}) lies outside {n_queries} queries x {n_keys} keys; "
+                "count both from 0, the query first"
+            )
+    if sure and not set(sure) <= set(pairs or ()):
+        raise ValueError("sure has a pair that pairs lacks; every sure pair is a possible one, so give both")
+    of_two = is_cross(pattern, cross)
+    if repeat is not None:
+        _check_repeat(*repeat, n_keys, of_two)
+    return MeasureInput(weights, attending, of_two, tokens, counts, pairs, sure, repeat)
+
+
+def _check_repeat(start: int, n: int, n_keys: int, cross: bool) -> None:
+    if cross:
+        raise ValueError("tokens repeat within one text, but this is cross-attention; leave repeat out")
+    if start < 0 or n < 1 or start + 2 * n > n_keys:
+        raise ValueError(
+            f"{n} tokens twice from position {start} on do not fit {n_keys} positions; count from 0, and "
+            "give at least one token"
+        )
+
+
+def checked_patterns(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights [..., query, key], in float32 or better, and which queries attend to anything [..., query]."""
+    if pattern.ndim < 2 or 0 in pattern.shape:
+        raise ValueError(
+            f"pattern has shape {pattern.shape}, but must end in [query, key] and hold something; "
+            "index or reshape it first"
+        )
+    weights = pattern.astype(np.result_type(pattern, np.float32), copy=False)
+    return weights, check_rows("pattern", weights) > 0.5
+
+
+def refuse_cross(pattern: np.ndarray, measure: str) -> None:
+    """Raises ValueError for cross-attention, where `measure` is not defined."""
+    if is_cross(pattern, None):
+        n_query, n_key = pattern.shape[-2:]
+        raise ValueError(
+            f"{measure} compares positions of one text, but this is cross-attention from {n_query} queries "
+            f"to {n_key} keys; use entropy"
+        )
+
+
+def is_cross(pattern: np.ndarray, cross: bool | None) -> bool:
+    """Whether keys are another text than queries; unless told, they are if their numbers differ."""
+    if cross is None and pattern.ndim >= 2:
+        return pattern.shape[-2] != pattern.shape[-1]
+    return bool(cross)
+
+
+def mean_over(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Mean over the last axis of what is counted, in float64; 0 where nothing is."""
+    total = (values * counted).sum(-1, dtype=np.float64)
+    return np.asarray(total / np.maximum(counted.sum(-1), 1))
+
+
+# Measures that ask for the pattern alone.
+
+
+def entropy(pattern: Patterns) -> PerHead:
+    """Mean entropy of a head's rows in nats (Clark et al. 2019, What Does BERT Look At?, section 3.3)."""
+    weights, attending = checked_patterns(pattern)
+    return mean_over(row_entropy(weights), attending)
+
+
+def row_entropy(weights: np.ndarray) -> np.ndarray:
+    """Shannon entropy of each row in nats: 0 for one key (or none), ln(n) for n keys looked at alike."""
+    # The smallest normal number stands in for 0, so that 0 * log(0) is 0.
+    logs = np.maximum(weights, np.finfo(weights.dtype).tiny)
+    np.log(logs, out=logs)
+    return np.maximum(-np.einsum("...qk,...qk->...q", weights, logs).astype(np.float64), 0.0)
+
+
+def mean_entropy(of: MeasureInput) -> np.ndarray:
+    return of.mean(row_entropy(of.weights))
+
+
+def confidence(of: MeasureInput) -> np.ndarray:
+    return of.mean(of.weights.max(-1))
+
+
+def mean_distance(of: MeasureInput) -> np.ndarray | None:
+    if of.cross:
+        return None
+    positions = np.arange(of.n_keys)
+    distance = np.abs(positions[:, None] - positions[None, :]).astype(of.weights.dtype)  # [query, key]
+    return of.mean(np.einsum("...qk,qk->...q", of.weights, distance))
+
+
+def on_first(of: MeasureInput) -> np.ndarray | None:
+    if of.cross:
+        return of.mean(of.weights[..., 0])
+    if of.n_keys == 1:
+        return None
+    return mean_over(of.weights[..., 1:, 0], of.attending[..., 1:])
+
+
+def on_previous(of: MeasureInput) -> np.ndarray | None:
+    return _on_offset(of, -1)
+
+
+def on_next(of: MeasureInput) -> np.ndarray | None:
+    return _on_offset(of, 1)
+
+
+def on_same(of: MeasureInput) -> np.ndarray | None:
+    if of.cross or of.n_keys == 1:
+        return None
+    diagonal = np.diagonal(of.weights, axis1=-2, axis2=-1)
+    return mean_over(diagonal[..., 1:], of.attending[..., 1:])
+
+
+def _on_offset(of: MeasureInput, offset: int) -> np.ndarray | None:
+    """Mean weight on the token `offset` after the query; queries without such a token are left out."""
+    if of.cross or of.n_keys == 1:
+        return None
+    rows = slice(max(0, -offset), of.n_keys - max(0, offset))
+    return mean_over(np.diagonal(of.weights, offset, axis1=-2, axis2=-1), of.attending[..., rows])
+
+
+# Measures that ask for tokens, or for pairs of positions that belong together.
+
+# What tokenizers write for a space before a word; no character of the text.
+SPACES = "Ġ▁"
+
+
+def on_duplicate(of: MeasureInput) -> np.ndarray | None:
+    if of.cross or of.tokens is None:
+        return None
+    again = _rows_with(_occurred_before(of))
+    if not again.any():
+        return None
+    others = of.same_token & ~np.eye(of.n_keys, dtype=bool)
+    return of.mean(_weight_on(of, others), again)
+
+
+def on_induced(of: MeasureInput) -> np.ndarray | None:
+    if of.cross or of.tokens is None:
+        return None
+    earlier = _occurred_before(of)
+    counted = _rows_with(earlier)
+    if not counted.any():
+        return None
+    after = np.zeros_like(earlier)
+    after[:, 1:] = earlier[:, :-1]  # the position right after an earlier occurrence
+    return of.mean(_weight_on(of, after), counted)
+
+
+def on_punctuation(of: MeasureInput) -> np.ndarray | None:
+    if of.tokens is None:
+        return None
+    marks = np.array([is_punctuation(str(token)) for token in of.tokens])
+    return of.mean(of.weights @ marks.astype(of.weights.dtype)) if marks.any() else None
+
+
+def on_rarest(of: MeasureInput) -> np.ndarray | None:
+    if of.tokens is None:
+        return None
+    counts = Counter(of.tokens) if of.counts is None else of.counts
+    numbers = np.array([float(counts.get(token, 0)) for token in of.tokens])
+    rarest = numbers == numbers.min()
+    return None if rarest.all() else of.mean(of.weights @ rarest.astype(of.weights.dtype))
+
+
+def agreement(of: MeasureInput) -> np.ndarray | None:
+    if not of.pairs:
+        return None
+    given = _cells(of, of.pairs)
+    return of.mean(_weight_on(of, given), _rows_with(given))
+
+
+def hits(of: MeasureInput) -> np.ndarray | None:
+    if not of.pairs:
+        return None
+    given = _cells(of, of.pairs)
+    largest = of.weights.argmax(-1)  # [..., query]
+    return of.mean(given[np.arange(len(given)), largest], _rows_with(given))
+
+
+def alignment_error(of: MeasureInput) -> np.ndarray | None:
+    if not of.pairs or not of.sure:
+        return None
+    possible, sure = _cells(of, of.pairs), _cells(of, of.sure)
+    counted = _rows_with(possible) & of.attending  # [..., query]
+    at, largest = np.arange(len(possible)), of.weights.argmax(-1)  # [query] and [..., query]
+    found = sum(((cells[at, largest] & counted).sum(-1) for cells in (possible, sure)), 0)
+    return np.asarray(1 - found / np.maximum(counted.sum(-1) + sure.sum(), 1))
+
+
+def is_punctuation(token: str) -> bool:
+    """Whether a token consists of punctuation alone, whatever its tokenizer writes for a space before it."""
+    marks = token.strip().lstrip(SPACES)
+    return bool(marks) and all(unicodedata.category(mark).startswith("P") for mark in marks)
+
+
+def _occurred_before(of: MeasureInput) -> np.ndarray:
+    """[query, key]: whether the key is an earlier occurrence of the query's token."""
+    return of.same_token & np.tri(of.n_keys, k=-1, dtype=bool)
+
+
+def _rows_with(cells: np.ndarray) -> np.ndarray:
+    """[query, key] -> [query]: the rows with any such cell."""
+    return np.asarray(cells.any(axis=-1))
+
+
+def _cells(of: MeasureInput, pairs: Pairs) -> np.ndarray:
+    """[query, key]: whether they are one of the pairs."""
+    found = np.zeros(of.weights.shape[-2:], dtype=bool)
+    found[tuple(np.array(pairs).T)] = True
+    return found
+
+
+def _weight_on(of: MeasureInput, keys: np.ndarray) -> np.ndarray:
+    """Each query's weight on its own set of keys: keys [query, key] -> [..., query]."""
+    return np.asarray(np.einsum("...qk,qk->...q", of.weights, keys.astype(of.weights.dtype)))
+
+
+# Measures on random tokens that are read twice in a row, where nothing else can be known of them.
+# Each head is asked from the second half: there, a token's first occurrence is `n` positions before.
+
+
+def on_token_after(of: MeasureInput) -> np.ndarray | None:
+    return None if of.repeat is None else _back(of, of.repeat[1] - 1)
+
+
+def on_first_occurrence(of: MeasureInput) -> np.ndarray | None:
+    return None if of.repeat is None else _back(of, of.repeat[1])
+
+
+def on_previous_random(of: MeasureInput) -> np.ndarray | None:
+    return None if of.repeat is None else _back(of, 1)
+
+
+def _back(of: MeasureInput, distance: int) -> np.ndarray:
+    """Mean weight of the second half's queries on the key so many positions before each."""
+    assert of.repeat is not None
+    start, n = of.repeat
+    queries = np.arange(start + n, start + 2 * n)
+    return mean_over(of.weights[..., queries, queries - distance], of.attending[..., queries])
+
+
+# Every measure of one head, declared once: its name, its definition and what it is computed from.
+
+Need = Literal["tokens", "pairs", "sure", "repeat"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number per head: a mean over the queries that count, of patterns a(query, key).
+
+    name: its key in `head_scores`. definition, formula: in a sentence and in signs, where t is a token.
+    smallest_first: whether the heads worth seeing first have small values. cross: whether it is defined for
+    cross-attention. needs: what must be given beside the pattern. label: what a head is called of which this
+    is the largest share; without one, it is no share that gives heads their name.
+    """
+
+    name: str
+    title: str
+    definition: str
+    formula: str
+    compute: Callable[[MeasureInput], np.ndarray | None]
+    smallest_first: bool = False
+    cross: bool = False
+    needs: Need | None = None
+    label: str = ""
+    source: str
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="entropy",
+        title="entropy",
+        definition="How spread out a query's weights are, in nats: 0 for one key, ln n for n keys alike.",
+        formula="mean over q of −Σₖ a(q,k) ln a(q,k)",
+        compute=mean_entropy,
+        smallest_first=True,
+        cross=True,
+        source="Clark et al. 2019, section 3.3",
+    ),
+    Measure(
+        name="confidence",
+        title="confidence",
+        definition="The largest weight of a query (the paper leaves the end of the sentence out).",
+        formula="mean over q of maxₖ a(q,k)",
+        compute=confidence,
+        cross=True,
+        source="Voita et al. 2019",
+    ),
+    Measure(
+        name="mean_distance",
+        title="distance",
+        definition="How many positions lie between a query and what it looks at, to either side.",
+        formula="mean over q of Σₖ a(q,k) |q − k|",
+        compute=mean_distance,
+        source="Vig & Belinkov 2019, section 5.2 (there causal)",
+    ),
+    Measure(
+        name="previous",
+        title="previous token",
+        definition="The weight on the token right before the query, which all but the first have.",
+        formula="mean over q > 0 of a(q, q−1)",
+        compute=on_previous,
+        label="previous-token",
+        source="Clark et al. 2019, section 3.1",
+    ),
+    Measure(
+        name="first",
+        title="first token (sink)",
+        definition="The weight on the first key; in self-attention, the first query does not count.",
+        formula="mean over q of a(q, 0)",
+        compute=on_first,
+        cross=True,
+        label="first-token",
+        source="Clark et al. 2019, section 3.2 ([CLS]); Xiao et al. 2023 (sinks)",
+    ),
+    Measure(
+        name="same",
+        title="same token",
+        definition="The weight on the query's own position; the first query, with no choice, is left out.",
+        formula="mean over q > 0 of a(q, q)",
+        compute=on_same,
+        label="same-token",
+        source="Clark et al. 2019, section 3.1",
+    ),
+    Measure(
+        name="next",
+        title="next token",
+        definition="The weight on the token right after the query, which all but the last have.",
+        formula="mean over q < n−1 of a(q, q+1)",
+        compute=on_next,
+        label="next-token",
+        source="Clark et al. 2019, section 3.1",
+    ),
+    Measure(
+        name="duplicate",
+        title="duplicate token",
+        definition="The weight on other positions with the query's token, where it occurred before.",
+        formula="mean over q with t(p) = t(q) for a p < q, of Σₖ a(q,k) where k ≠ q and t(k) = t(q)",
+        compute=on_duplicate,
+        needs="tokens",
+        label="duplicate-token",
+        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
+    ),
+    Measure(
+        name="induction",
+        title="induction",
+        definition="The weight on what followed earlier occurrences of the query's token, if it has any.",
+        formula="mean over q with t(p) = t(q) for a p < q, of Σₚ a(q, p+1) over these p",
+        compute=on_induced,
+        needs="tokens",
+        label="induction",
+        source="Olsson et al. 2022",
+    ),
+    Measure(
+        name="punctuation",
+        title="punctuation",
+        definition="The weight on tokens that are punctuation alone.",
+        formula="mean over q of Σₖ a(q,k) where t(k) is punctuation",
+        compute=on_punctuation,
+        cross=True,
+        needs="tokens",
+        label="punctuation",
+        source="Clark et al. 2019, section 3.2",
+    ),
+    Measure(
+        name="rare",
+        title="rarest words",
+        definition="The weight on the rarest token of the text, by given counts or else within the text.",
+        formula="mean over q of Σₖ a(q,k) where t(k) is a rarest token",
+        compute=on_rarest,
+        cross=True,
+        needs="tokens",
+        source="Voita et al. 2019 (rare words)",
+    ),
+    Measure(
+        name="agreement",
+        title="agreement",
+        definition="The weight on the keys that belong to a query (antecedents, alignments), if it has any.",
+        formula="mean over q with a pair, of Σₖ a(q,k) over its pairs (q, k)",
+        compute=agreement,
+        cross=True,
+        needs="pairs",
+        source="Voita et al. 2018 (anaphora)",
+    ),
+    Measure(
+        name="hits",
+        title="hits",
+        definition="The share of queries whose largest weight is on a key that belongs to them.",
+        formula="mean over q with a pair, of 1 if the largest a(q,k) is at a pair (q, k), else 0",
+        compute=hits,
+        cross=True,
+        needs="pairs",
+        source="Clark et al. 2019, section 4.2",
+    ),
+    Measure(
+        name="alignment_error",
+        title="alignment error",
+        definition="How far largest weights are from gold alignments: 0 if each is sure and none is missed.",
+        formula="1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): A the largest a(q,k) of each q with a pair, "
+        "S sure pairs, P all",
+        compute=alignment_error,
+        smallest_first=True,
+        cross=True,
+        needs="sure",
+        source="Och & Ney 2003, section 4.1",
+    ),
+    Measure(
+        name="random_induction",
+        title="induction, random tokens",
+        definition="The weight on what followed a token's first occurrence, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−n+1), n random tokens read twice",
+        compute=on_token_after,
+        needs="repeat",
+        source="Olsson et al. 2022 (prefix matching)",
+    ),
+    Measure(
+        name="random_duplicate",
+        title="duplicate, random tokens",
+        definition="The weight on a token's first occurrence, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−n), n random tokens read twice",
+        compute=on_first_occurrence,
+        needs="repeat",
+        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
+    ),
+    Measure(
+        name="random_previous",
+        title="previous, random tokens",
+        definition="The weight on the token right before the query, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−1), n random tokens read twice",
+        compute=on_previous_random,
+        needs="repeat",
+        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
+    ),
+)
+
+# Key in `head_scores` -> what such a head is called.
+HEAD_NAMES = {measure.name: measure.label for measure in MEASURES if measure.label}
+
+
+def head_scores(
+    pattern: Patterns,
+    *,
+    cross: bool | None = None,
+    tokens: Sequence[object] | None = None,
+    counts: Mapping[Any, int | float] | None = None,
+    pairs: Pairs | None = None,
+    sure: Pairs | None = None,
+    repeat: tuple[int, int] | None = None,
+) -> dict[str, PerHead]:
+    """All measures that are defined for what is given, by their names in `MEASURES`, a float64 per head.
+
+    A query that may attend to nothing (a row of zeros) never counts. What is not defined is absent: distance
+    and offsets for cross-attention, shares for a text of one token, duplicates where no token occurs twice.
+    `cross` says whether keys are another text than queries; by default they are if their numbers differ.
+    tokens: one per key. counts: how often each token occurs in some corpus. pairs: (query, key) positions.
+    sure: those pairs that are certain, where others are only possible.
+    repeat: (start, n), where the n tokens from start on are random and come again at once.
+    Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens,
+    pairs and repetitions that do not fit.
+    """
+    found = checked_input(pattern, cross, tokens, counts, pairs, sure, repeat)
+    scores = {measure.name: measure.compute(found) for measure in MEASURES}
+    return {name: values for name, values in scores.items() if values is not None}
+
+
+def name_head(scores: Mapping[str, SupportsFloat], *, least: int | float = 0.5) -> str | None:
+    """Names one head by its largest share, like `previous-token 0.97`; None if no share reaches `least`."""
+    shares = {key: float(scores[key]) for key in HEAD_NAMES if key in scores}
+    best = max(shares, key=shares.__getitem__, default=None)
+    if best is None or shares[best] < least:
+        return None
+    return f"{HEAD_NAMES[best]} {shares[best]:.2f}"
+
+
+def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
+    """Mean weight on what followed earlier occurrences of the query's token: high in induction heads.
+
+    After A B ... A, such a head looks at B (Olsson et al. 2022, In-context Learning and Induction Heads).
+    tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
+    positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
+    """
+    refuse_cross(pattern, "induction_score")
+    found = on_induced(checked_input(pattern, tokens=tokens))
+    if found is None:
+        raise ValueError("no token occurs twice, so there is nothing to induce; repeat a part of the text")
+    return found

@@ -1,0 +1,293 @@
+"""Measures that look further than one pattern: sums over chosen heads, queries and keys, lengths of what is
+moved, rollout and flow through layers, and heads, queries and keys as points of a plane.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from viz_core._checks import check_axes, check_finite, check_index
+from viz_core.measures.one_head import (
+    Patterns,
+    PerHead,
+    checked_patterns,
+    mean_over,
+    refuse_cross,
+    row_entropy,
+)
+
+# Sums and means over the heads, queries and keys that one chooses.
+
+How = Literal["mean", "sum"]
+
+
+def over_heads(
+    patterns: Patterns, heads: Sequence[tuple[int, ...]] | None = None, *, how: How = "mean"
+) -> Float[np.ndarray, "query key"]:
+    """One matrix from the chosen heads: their mean, whose rows sum to 1 again, or their sum.
+
+    heads: an index each, (layer, head) for patterns [layer, head, query, key] or (head,) for
+    [head, query, key]; all without it. A mean leaves out, row by row, heads whose query attends to nothing.
+    """
+    _check_how(how)
+    weights, attending = checked_patterns(patterns)
+    leading = weights.shape[:-2]
+    if heads is not None:
+        for head in heads:
+            _check_head(head, leading)
+        chosen = tuple(np.array(heads, dtype=int).reshape(len(heads), len(leading)).T)
+        weights, attending = weights[chosen], attending[chosen]
+    weights = weights.reshape(-1, *weights.shape[-2:])  # [chosen, query, key]
+    attending = attending.reshape(-1, attending.shape[-1])
+    if not len(weights):
+        raise ValueError("no head is chosen; choose at least one")
+    total = weights.sum(0, dtype=np.float64)
+    return np.asarray(total if how == "sum" else total / np.maximum(attending.sum(0), 1)[:, None])
+
+
+def over_queries(
+    patterns: Patterns, queries: Sequence[int], *, how: How = "mean"
+) -> Float[np.ndarray, "*heads key"]:
+    """The weight that each key gets from the chosen queries, per head: what they look at together.
+
+    A mean leaves out queries that attend to nothing. Raises ValueError for none, and for one out of range.
+    """
+    _check_how(how)
+    weights, attending = checked_patterns(patterns)
+    _check_positions("query", queries, weights.shape[-2])
+    chosen = list(queries)
+    if how == "sum":
+        return np.asarray(weights[..., chosen, :].sum(-2, dtype=np.float64))
+    return mean_over(weights[..., chosen, :].swapaxes(-1, -2), attending[..., None, chosen])
+
+
+def over_keys(
+    patterns: Patterns, keys: Sequence[int], *, how: How = "sum"
+) -> Float[np.ndarray, "*heads query"]:
+    """The weight that each query gives to the chosen keys, per head: together, or each of them on average."""
+    _check_how(how)
+    weights, _ = checked_patterns(patterns)
+    _check_positions("key", keys, weights.shape[-1])
+    total = weights[..., list(keys)].sum(-1, dtype=np.float64)
+    return np.asarray(total / len(keys) if how == "mean" else total)
+
+
+def between(patterns: Patterns, queries: Sequence[int], keys: Sequence[int]) -> PerHead:
+    """The weight on the chosen keys together, in the mean of the chosen queries that attend to anything."""
+    _check_positions("key", keys, patterns.shape[-1])
+    return np.asarray(over_queries(patterns, queries)[..., list(keys)].sum(-1))
+
+
+def _check_how(how: str) -> None:
+    if how not in ("mean", "sum"):
+        raise ValueError(f'how="{how}" is unknown; choose "mean" or "sum"')
+
+
+def _check_head(head: tuple[int, ...], leading: tuple[int, ...]) -> None:
+    if len(head) != len(leading) or not all(0 <= at < n for at, n in zip(head, leading, strict=True)):
+        raise ValueError(
+            f"head {head} is none of {' x '.join(str(n) for n in leading) or 'one matrix'}; "
+            "give an index for each axis before [query, key], from 0"
+        )
+
+
+def _check_positions(name: str, chosen: Sequence[int], length: int) -> None:
+    if not len(chosen) or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{name} positions {list(chosen)} are none, or one twice; choose each once")
+    for position in chosen:
+        check_index(name, position, length)
+
+
+# What a head moves, not only where it looks: weights times the length of the value they move.
+
+
+def value_weighted(
+    pattern: Float[np.ndarray, "head query key"],
+    v: Float[np.ndarray, "key_head key d_head"],
+    output: Float[np.ndarray, "head d_head d_model"],
+) -> Float[np.ndarray, "head query key"]:
+    """‖a(query, key) · v(key) W_O‖ (Kobayashi et al. 2020, Attention is Not Only a Weight, section 3).
+
+    What each head takes from each key, as the length of the vector that it adds to the residual stream: a
+    large weight on a value near 0 moves nothing. v: values with their bias; where heads share them (grouped
+    queries), each is for as many neighbouring heads. output: each head's rows of the output projection; of a
+    torch layer, `out_proj.weight.T.reshape(n_heads, d_head, d_model)`. Lengths have no upper bound, and a
+    query's do not sum to 1. Raises ValueError for NaN, infinities and heads that cannot be shared out.
+    """
+    for name, array in (("pattern", pattern), ("v", v), ("output", output)):
+        check_finite(name, array)
+    if len(pattern) % len(v):
+        raise ValueError(
+            f"{len(pattern)} heads cannot share {len(v)} heads of values alike; pass as many, or a divisor"
+        )
+    v = v.repeat(len(pattern) // len(v), axis=0)
+    lengths = np.linalg.norm(v @ output, axis=-1)  # [head, key]
+    return np.asarray(np.abs(pattern) * lengths[:, None, :])
+
+
+# Attention rollout: what of each input token arrives where, if attention were all that mixes positions.
+
+
+def rollout(
+    patterns: Float[np.ndarray, "layer head position position"], *, residual: int | float = 0.5
+) -> Float[np.ndarray, "layer position position"]:
+    """Attention rollout (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
+
+    Entry [l, i, j] is the share of input token j in position i after layer l, if every layer mixes positions
+    by its heads' mean pattern and the residual stream carries `residual` of each position past it.
+    Rows sum to 1. Raises ValueError if `residual` is outside 0..1.
+    """
+    mixed = mixing(patterns, residual, "rollout")
+    layers = [mixed[0]]
+    for layer in mixed[1:]:
+        layers.append(layer @ layers[-1])
+    return np.stack(layers)
+
+
+def mixing(patterns: np.ndarray, residual: int | float, name: str) -> np.ndarray:
+    """How each layer mixes positions, [layer, query, key]: 0.5 W + 0.5 I of the paper. Rows sum to 1."""
+    check_axes("patterns", patterns, "layer head query key")
+    if not 0 <= residual <= 1:
+        raise ValueError(f"residual={residual} is outside 0..1; the paper uses 0.5")
+    refuse_cross(patterns, name)
+    weights = checked_patterns(patterns)[0].mean(axis=1, dtype=np.float64)  # [layer, query, key]
+    # A query that attends to nothing keeps what the residual stream carries: all of it.
+    carried = 1 - (1 - residual) * weights.sum(-1, keepdims=True)
+    return np.asarray((1 - residual) * weights + carried * np.eye(weights.shape[-1]))
+
+
+# Attention flow: how much of each input token can get through, if weights are the width of pipes.
+
+# SciPy's maximum flow counts in whole numbers of 32 bits; residual capacities may be twice as large.
+RESOLUTION = 2**28
+MAX_WORK = 100_000_000  # a few seconds
+
+
+def attention_flow(
+    patterns: Float[np.ndarray, "layer head position position"],
+    queries: Sequence[int] | None = None,
+    *,
+    residual: int | float = 0.5,
+) -> Float[np.ndarray, "query position"]:
+    """Attention flow (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
+
+    Entry [i, j] is the maximum flow from position queries[i] after the last layer down to input token j,
+    through a graph whose edges are as wide as rollout's layers mix: 0.5 of the heads' mean pattern and 0.5
+    of the residual stream. Each entry is a flow of its own, so rows need not sum to 1; none exceeds 1.
+    Without `queries`, all positions are asked. Widths are rounded to 2**-28, so that a flow is wrong by at
+    most 2**-29 for each edge of its narrowest cut. Raises ValueError where it would take long.
+    """
+    mixed = mixing(patterns, residual, "attention_flow")
+    n_layers, n = mixed.shape[:2]
+    asked = range(n) if queries is None else queries
+    for query in asked:
+        check_index("query", query, n)
+    work = len(asked) * n * n_layers * n * n
+    if work > MAX_WORK:
+        raise ValueError(
+            f"{len(asked)} queries x {n} keys through {n_layers} layers of {n} x {n} edges are {work:,} "
+            f"steps, more than {MAX_WORK:,}; ask for fewer queries, a shorter text, or rollout"
+        )
+    from scipy.sparse.csgraph import maximum_flow  # comes with scikit-learn; most never ask for it
+
+    graph = _graph(mixed)
+    flows = [[maximum_flow(graph, n_layers * n + q, k).flow_value for k in range(n)] for q in asked]
+    return np.array(flows, dtype=np.float64).reshape(len(asked), n) / RESOLUTION
+
+
+def _graph(mixed: np.ndarray) -> object:
+    """Edges from position q after layer l (node l * n + q, where 0 is the input) to those before it."""
+    from scipy.sparse import csr_array
+
+    n_layers, n = mixed.shape[:2]
+    layer, query, key = np.nonzero(mixed)
+    widths = np.rint(mixed[layer, query, key] * RESOLUTION).astype(np.int32)
+    nodes = (n_layers + 1) * n
+    ends = ((layer + 1) * n + query, layer * n + key)
+    return csr_array((widths, ends), shape=(nodes, nodes), dtype=np.int32)
+
+
+# Heads beside heads: how alike their patterns are, and a map on which like heads lie together.
+
+
+class Plane(NamedTuple):
+    """Points in two dimensions, and what share of the whole variance each axis shows."""
+
+    points: Float[np.ndarray, "point 2"]
+    shares: Float[np.ndarray, "2"]
+
+
+def head_distances(patterns: Patterns) -> Float[np.ndarray, "head head"]:
+    """Jensen-Shannon distances of all heads, 0 (the same pattern) to 1 (no key in common).
+
+    The root of the mean over queries of the Jensen-Shannon divergence in bits (Clark et al. 2019, What Does
+    BERT Look At?, section 6, without the root, which makes it a distance in the sense of geometry). Leading
+    axes, as [layer, head], count as heads in their order. A query that either head leaves without any key
+    does not count. It takes time for heads² x queries x keys: a second for 144 heads of 64 tokens.
+    """
+    weights, attending = checked_patterns(patterns.reshape(-1, *patterns.shape[-2:]))  # [head, query, key]
+    entropies = row_entropy(weights)  # [head, query]
+    distances = np.zeros((len(weights), len(weights)))
+    for head in range(len(weights) - 1):
+        others = slice(head + 1, None)
+        between = row_entropy((weights[head] + weights[others]) / 2)  # [other, query]
+        divergence = np.maximum(between - (entropies[head] + entropies[others]) / 2, 0) / np.log(2)
+        counted = attending[head] & attending[others]
+        mean = (divergence * counted).sum(-1) / np.maximum(counted.sum(-1), 1)
+        distances[head, others] = distances[others, head] = np.sqrt(mean)
+    return distances
+
+
+def map_of_heads(patterns: Patterns) -> Plane:
+    """Each head as a point, so that distances between points are near those of `head_distances`.
+
+    Classical multidimensional scaling (Torgerson 1952): principal coordinates of the doubly centred squared
+    distances. Leading axes count as heads in their order, and equal patterns give equal maps.
+    """
+    squared = head_distances(patterns) ** 2
+    centred = squared - squared.mean(0) - squared.mean(1)[:, None] + squared.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    values = np.maximum(values[::-1], 0)  # largest first; negative ones are rounding
+    points = vectors[:, ::-1][:, :2] * np.sqrt(values[:2])
+    return plane_of(points, values)
+
+
+def plane_of(points: np.ndarray, variances: np.ndarray) -> Plane:
+    """The first two coordinates, signs such that the farthest point of each axis is positive."""
+    found = np.zeros((len(points), 2))
+    found[:, : points.shape[1]] = points[:, :2]
+    farthest = found[np.abs(found).argmax(0), np.arange(2)]
+    total = max(float(variances.sum()), np.finfo(np.float64).tiny)
+    shares = np.zeros(2)
+    shares[: len(variances[:2])] = variances[:2] / total
+    return Plane(np.where(farthest < 0, -found, found), shares)
+
+
+# Queries and keys of one head in one plane.
+
+
+class QueriesAndKeys(NamedTuple):
+    """Where they lie in the plane, and what share of the whole variance each of its axes shows."""
+
+    queries: Float[np.ndarray, "query 2"]
+    keys: Float[np.ndarray, "key 2"]
+    shares: Float[np.ndarray, "2"]
+
+
+def plane_of_queries_and_keys(
+    q: Float[np.ndarray, "query d_head"], k: Float[np.ndarray, "key d_head"]
+) -> QueriesAndKeys:
+    """The two principal components of a head's queries and keys together (Pearson 1901), both centred alike.
+
+    One rotation for both keeps what scores depend on: a query's direction among the keys' directions.
+    The farthest point of each axis lies on its positive side. Raises ValueError for NaN and infinities.
+    """
+    check_finite("q", q)
+    check_finite("k", k)
+    both = np.concatenate([q, k]).astype(np.float64)
+    centred = both - both.mean(0)
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    points, shares = plane_of((left * singular)[:, :2], singular**2)
+    return QueriesAndKeys(points[: len(q)], points[len(q) :], shares)

@@ -1,0 +1,311 @@
+"""Figures of training: curves without their noise, and of a sweep, which settings make a value good, how it
+was found, and where a rate is best.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from viz_core._checks import check_axes, check_length
+from viz_core.boards import Axis, Bars, Board, Dots, Panel, Parallel, Points, board_figure
+from viz_core.labels import short
+
+
+def moving_average(values: Float[np.ndarray, "point"], weight: int | float) -> Float[np.ndarray, "point"]:
+    """The exponential moving average of values, corrected for its start as in Adam (Kingma and Ba 2015, 3).
+
+    s(i) = weight s(i-1) + (1 - weight) y(i), from s(0) = 0, divided by 1 - weight^i: a mean of all values so
+    far, in which each counts `weight` times as much as the next. Weight 0 changes nothing.
+    Raises ValueError for a weight that is not in 0..1, 1 left out.
+    """
+    if not 0 <= weight < 1:
+        raise ValueError(f"weight={weight} is not from 0 to below 1; try 0.9")
+    found = np.empty(len(values))
+    mean, total = 0.0, 0.0
+    for at, value in enumerate(values.tolist()):
+        mean, total = weight * mean + (1 - weight) * value, weight * total + (1 - weight)
+        found[at] = mean / total
+    return found
+
+
+MOST_TRIALS = 300
+"""Lines that a reader can follow; of more trials, the best are drawn."""
+MOST_POINTS = 5_000
+MOST_BARS = 24
+Interval = Callable[[Sequence[float]], tuple[float, float] | None]
+"""Finds the ends of a mean's interval; None of too few numbers."""
+
+
+def parallel_panel(
+    settings: Sequence[Axis],
+    value: Axis,
+    *,
+    names: Sequence[str],
+    lower_is_better: bool = False,
+    shown: np.ndarray | None = None,
+    ranges: Sequence[tuple[float, float] | None] = (),
+) -> Parallel:
+    """Settings and value of all trials as a panel; of more than 300 the best, as its title says.
+
+    names [trial]. shown [trial]: the trials that stand out. ranges [axis]: what is chosen on each. Raises
+    ValueError for lengths that differ.
+    """
+    axes = [*settings, value]
+    for axis in axes:
+        check_length(f"values of {axis.name!r}", axis.values.tolist(), len(names), needed=True)
+    title = f"settings and {value.name} of every trial"
+    if len(names) > MOST_TRIALS:
+        title = f"settings and {value.name} of the best {MOST_TRIALS} of {len(names):,} trials"
+        kept = np.sort(best_first(value.values, lower_is_better=lower_is_better)[:MOST_TRIALS])
+        axes = [
+            Axis(name=axis.name, values=axis.values[kept], choices=axis.choices, log=axis.log)
+            for axis in axes
+        ]
+        names = [names[at] for at in kept]
+        shown = None if shown is None else shown[kept]
+    return Parallel(
+        axes=axes, names=names, lower_is_better=lower_is_better, shown=shown, ranges=ranges, title=title
+    )
+
+
+def parallel_coordinates(
+    settings: Sequence[Axis],
+    value: Axis,
+    *,
+    names: Sequence[str],
+    lower_is_better: bool = False,
+    shown: np.ndarray | None = None,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """A line for every trial through an axis for every setting; see `parallel_panel` and `Parallel`."""
+    panel = parallel_panel(settings, value, names=names, lower_is_better=lower_is_better, shown=shown)
+    return _figure(panel, dark, title)
+
+
+def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
+    """The places of trials from the best value to the worst [trial]; those without a value come last."""
+    signed = np.asarray(values, dtype=np.float64) * (1 if lower_is_better else -1)
+    return np.argsort(np.where(np.isfinite(signed), signed, np.inf), kind="stable")
+
+
+def importance_panel(importance: Mapping[str, float]) -> Bars:
+    """How much each setting tells the best trials from all, the largest first."""
+    found = sorted(importance.items(), key=lambda each: -each[1])[:MOST_BARS]
+    title = "what tells the best tenth of trials apart"
+    if len(importance) > MOST_BARS:
+        title += f" ({MOST_BARS} of {len(importance)})"
+    return Bars(
+        values=np.array([share for _, share in found] or [0.0], dtype=np.float64),
+        labels=[name for name, _ in found] or ["–"],
+        title=title,
+        y_label="importance",
+        low=0,
+        reach=1,
+    )
+
+
+def importance_bars(
+    importance: Mapping[str, float], *, dark: bool = False, title: str | None = None
+) -> go.Figure:
+    """Bars of the settings' importances, such as `Sweep.importance` gives them: shares that sum to 1.
+
+    Raises ValueError for a share that is not within 0 to 1.
+    """
+    for name, share in importance.items():
+        if not 0 <= share <= 1 + 1e-6:
+            raise ValueError(
+                f"importance of {name!r} is {share:g}, but a share is within 0 to 1; divide by the sum"
+            )
+    return _figure(importance_panel(importance), dark, title)
+
+
+def history_panel(
+    values: Float[np.ndarray, " trial"],
+    *,
+    numbers: Sequence[int] = (),
+    lower_is_better: bool = False,
+    name: str = "value",
+    log: bool = False,
+) -> Points:
+    """The value of every trial in the order of their numbers, and the best until then."""
+    check_axes("values", values, "trial")
+    x = np.array(numbers if len(numbers) else np.arange(len(values)), dtype=np.float64)
+    check_length("numbers", x.tolist(), len(values), needed=True)
+    values = np.asarray(values, dtype=np.float64)
+    order = np.argsort(x, kind="stable")[:MOST_POINTS]
+    x, y = x[order], values[order]
+    known = np.isfinite(y)
+    best = so_far(y[known], lower_is_better=lower_is_better)
+    pairs = zip(x[known], y[known], strict=True)
+    said = [f"trial {int(at)}: {name} {short(value)}" for at, value in pairs]
+    dots = [
+        Dots(
+            x=x[known], y=y[known], name="trial", colour="muted", size=8,
+            said=said,
+        ),
+        Dots(x=x[known], y=best, name="best until then", size=0, joined=True, stepped=True),
+    ]  # fmt: skip
+    log = log and bool((y[known] > 0).all())
+    title = f"{name} by trial"
+    if len(values) > MOST_POINTS:
+        title += f" (the first {MOST_POINTS:,} of {len(values):,})"
+    return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log, whole_x=True)
+
+
+def so_far(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
+    """The best of each value and those before it [trial]."""
+    return np.minimum.accumulate(values) if lower_is_better else np.maximum.accumulate(values)
+
+
+def trial_history(
+    values: Float[np.ndarray, " trial"],
+    *,
+    numbers: Sequence[int] = (),
+    lower_is_better: bool = False,
+    name: str = "value",
+    log: bool = False,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """Points for the trials' values, and a line for the best so far; see `history_panel`."""
+    panel = history_panel(values, numbers=numbers, lower_is_better=lower_is_better, name=name, log=log)
+    return _figure(panel, dark, title)
+
+
+def setting_panel(
+    setting: Axis,
+    values: Float[np.ndarray, " run"],
+    *,
+    name: str = "value",
+    log: bool = False,
+    interval: Interval | None = None,
+) -> Points:
+    """The value of every run by one setting; with repeated settings also their mean and its interval.
+
+    setting: of each run. log: of the value. interval: finds the ends of a mean's 95% interval from the runs
+    of a setting, None where these are too few. Where every run has a number of its own, the points stand
+    alone.
+    """
+    check_length("values", values.tolist(), len(setting.values), needed=True)
+    known = np.isfinite(values) & np.isfinite(setting.values)
+    x, y = setting.values[known][:MOST_POINTS].astype(np.float64), values[known][:MOST_POINTS]
+    places = np.unique(x)
+    repeated = bool(setting.choices) or len(places) <= min(12, max(1, len(x) - 1))
+    names = list(setting.choices) or ([short(each) for each in places] if repeated else [])
+    at = x if setting.choices or not repeated else np.searchsorted(places, x).astype(np.float64)
+    # Runs of one setting stand side by side, or equal values would hide each other.
+    beside = at + 0.16 * _spread(at) if repeated else at
+    said = [
+        f"{setting.name} {_said(setting, one)}: {name} {short(two)}" for one, two in zip(x, y, strict=True)
+    ]
+    dots = [Dots(x=beside, y=y, name="one run", colour="muted", size=7, said=said)]
+    if repeated:
+        dots.append(_means(at, y, interval))
+    return Points(
+        dots=dots, title=f"{name} by {setting.name}", x_label=setting.name, y_label=name, names=names,
+        log_x=setting.log and not repeated, log_y=log and bool((y > 0).all()),
+    )  # fmt: skip
+
+
+def value_by_setting(
+    setting: Axis,
+    values: Float[np.ndarray, " run"],
+    *,
+    name: str = "value",
+    log: bool = False,
+    interval: Interval | None = None,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """Runs by one setting, with means and 95% intervals; see `setting_panel`."""
+    panel = setting_panel(setting, values, name=name, log=log, interval=interval)
+    return _figure(panel, dark, title)
+
+
+def finder_panel(
+    rates: Float[np.ndarray, " step"],
+    losses: Float[np.ndarray, " step"],
+    smoothed: Float[np.ndarray, " step"],
+    *,
+    suggestion: float | None = None,
+) -> Points:
+    """The loss over a learning rate that grows from step to step, raw and smoothed, the suggestion marked."""
+    for name, array in (("rates", rates), ("losses", losses), ("smoothed", smoothed)):
+        check_axes(name, array, "step")
+        check_length(name, array.tolist(), len(rates), needed=True)
+    if (rates <= 0).any():
+        raise ValueError(f"rates have {rates.min():g}, but a learning rate is above 0; leave that step out")
+    dots = [
+        Dots(x=rates, y=losses, name="loss of a step", colour="muted", size=4),
+        Dots(x=rates, y=smoothed, name="smoothed", size=0, joined=True),
+    ]
+    marks = [] if suggestion is None else [(suggestion, f"suggested: {short(suggestion)}")]
+    top = _height(losses, smoothed)
+    return Points(
+        dots=dots, title="loss while the learning rate grows", x_label="learning rate", y_label="loss",
+        log_x=True, uprights=marks, y_range=top,
+    )  # fmt: skip
+
+
+def rate_finder_curve(
+    rates: Float[np.ndarray, " step"],
+    losses: Float[np.ndarray, " step"],
+    smoothed: Float[np.ndarray, " step"],
+    *,
+    suggestion: float | None = None,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """A learning-rate range test (Smith 2017, "Cyclical learning rates", 3.3); see `finder_panel`.
+
+    Raises ValueError for rates that are not above 0 and for lengths that differ.
+    """
+    return _figure(finder_panel(rates, losses, smoothed, suggestion=suggestion), dark, title)
+
+
+def _height(losses: np.ndarray, smoothed: np.ndarray) -> tuple[float, float] | None:
+    """The axis of a finder's loss: where it grows without end, what comes before the end stays readable."""
+    known = np.concatenate([losses, smoothed])
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return None
+    low, first = float(known.min()), float(known[0])
+    high = min(float(known.max()), low + 2.5 * max(first - low, 1e-6 + 0.1 * abs(low)))
+    room = 0.05 * (high - low or 1.0)
+    return low - room, high + room
+
+
+def _means(at: np.ndarray, y: np.ndarray, interval: Interval | None) -> Dots:
+    """The mean of the runs at each place, with its interval where it is known."""
+    places = np.unique(at)
+    runs = [y[at == place] for place in places]
+    mean = np.array([each.mean() for each in runs])
+    ends = [interval(each.tolist()) if interval else None for each in runs]
+    low, high = np.array([each or (np.nan, np.nan) for each in ends]).reshape(-1, 2).T
+    said = [
+        f"mean of {len(each)} runs {short(m)}"
+        + (f", 95% interval {short(a[0])} to {short(a[1])}" if a else "")
+        for each, m, a in zip(runs, mean, ends, strict=True)
+    ]
+    name = "mean and its 95% interval" if any(ends) else "mean"
+    return Dots(x=places, y=mean, name=name, size=10, joined=True, low=low, high=high, said=said)
+
+
+def _spread(at: np.ndarray) -> np.ndarray:
+    """For each entry a number in -1..1 that tells equal entries apart [run]."""
+    beside = np.zeros(len(at))
+    for place in np.unique(at):
+        same = np.flatnonzero(at == place)
+        beside[same] = np.linspace(-1, 1, len(same)) if len(same) > 1 else 0
+    return beside
+
+
+def _said(setting: Axis, value: float) -> str:
+    return setting.choices[int(value)] if setting.choices else short(value)
+
+
+def _figure(panel: Panel, dark: bool, title: str | None) -> go.Figure:
+    return board_figure(Board(rows=[[panel]], notice=""), dark=dark, title=title)
