@@ -579,7 +579,6 @@ def _work(
 
 
 def _conduct(watch: Watch, show: Callable[[int, str], None], **told: Any) -> tuple[State, str]:
-    pass  # MERGED
 
     sweep = Sweep(watch.folder)
     start, before, said = time.monotonic(), watch.status.seconds, [""]

@@ -297,7 +297,6 @@ def ask(asked: ComparisonRequest, page: str) -> ComparisonJob:
 
 
 def _work(work: ComparisonJob) -> None:
-    pass  # MERGED
 
     seen = seen_of(work.asked, work.tell)
     cache.results.put(work.asked, seen, seen.n_bytes)
