@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from models.engine.capture import capture
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
-    from models.interventions import Edit, comparison
+    from models.interventions import Edit, compare
     from models.zoo import list_models, load_model
     from models.zoo.engine_model import UntrainedModel
     from models.zoo.hub.into_engine import into_engine

@@ -1,4 +1,4 @@
-"""One side of a comparison: a model, what it reads, and what is changed in it; or a run at one of its steps."""
+"""One side of a comparison: a model, what it reads, what is changed in it; or a run at one of its steps."""
 
 from __future__ import annotations
 

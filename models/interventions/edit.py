@@ -1,4 +1,4 @@
-"""An edit: a place in a pass, and what is done to the values there; read from a line of text and written as one."""
+"""An edit: a place in a pass and what is done to its values, read from a line of text and written as one."""
 
 from __future__ import annotations
 

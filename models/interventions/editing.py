@@ -1,5 +1,5 @@
-"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; and what a model
-writes while they are in force.
+"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; and
+what a model writes while they are in force.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run's folder: its config, notes, the files its data came from, records by step, and what a person may do with it.
+"""A run's folder: its config, notes, the files its data came from, records by step, what may be done with it.
 
 Nothing here imports torch, but for what reads tensors.
 """

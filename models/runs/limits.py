@@ -81,9 +81,10 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
 
 def check_threads(training: TrainingConfig) -> None:
     """Raises JobRefused for more threads than this machine has cores."""
+    from models.training import memory
 
     try:
-        devices.check_threads(training)
+        memory.check_threads(training)
     except ValueError as error:
         raise JobRefused(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Who trains next and for how long: slots, the queue for them, and the minutes that visitors' runs have taken."""
+"""Who trains next and for how long: slots, the queue for them, and the minutes that visitors' runs took."""
 
 import contextlib
 import json

@@ -1,7 +1,7 @@
 """What a run came to: its settings and last scores, its best validation, and how it ended.
 
-It is read without torch. The weights of a better validation wait in a file of their own until a checkpoint covers
-their step: so the best is always one of the validations that the run's records still tell of.
+It is read without torch. The weights of a better validation wait in a file of their own until a checkpoint
+covers their step: so the best is always one of the validations that the run's records still tell of.
 """
 
 from __future__ import annotations

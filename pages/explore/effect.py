@@ -12,7 +12,7 @@ import torch
 from models.byte_units import MB
 from models.engine.long_text import Told
 from models.engine.trace import Trace
-from models.interventions import comparison
+from models.interventions import compare
 from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
 from pages.explore.state import MOVED, Inputs
 from pages.explore.subject import Subject, operations_of, shown, subject_of
@@ -72,7 +72,7 @@ class EditedPass:
         self, after: Trace, stacks: list[dict[str, Any]], steps_of: Callable[..., Any]
     ) -> dict[str, Any]:
         """The header's entries; each stack gets the measure of how far its heads moved."""
-        found = comparison(self._before, after, self._subject.names)
+        found = compare(self._before, after, self._subject.names)
         for stack in stacks:
             moved = found.patterns[stack["id"]].variation.flatten()
             stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]

@@ -79,8 +79,8 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ValueError(
-            f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use python -m models.training export "
-            f"{run.id} --out FOLDER --format {form}"
+            f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use "
+            f"python -m models.training export {run.id} --out FOLDER --format {form}"
         ) from None
     if done.returncode < 0:
         raise ValueError(

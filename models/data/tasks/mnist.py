@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data import pictures
 from models.data.downloads import needed
-from models.data.pictures import PictureSet
+from models.data.pictures import PictureSet, idx
 from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
 from models.data.tasks.task import option
 
@@ -27,13 +26,13 @@ class Mnist(Pictures):
     @property
     def source(self) -> PictureSet:
         if self.images and self.labels:
-            return pictures((Path(self.images), Path(self.labels)))
+            return idx((Path(self.images), Path(self.labels)))
         if self.images or self.labels:
             raise ValueError(
                 f"images={self.images!r} and labels={self.labels!r}: one is missing; name both, or neither"
             )
         images, labels, held_out_images, held_out_labels = needed("mnist")
-        return pictures((images, labels), (held_out_images, held_out_labels))
+        return idx((images, labels), (held_out_images, held_out_labels))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a mask is, how masks go together, and how a kind of mask, a file of `masks.kinds`, registers itself."""
+"""What a mask is, how masks go together, and how a kind of mask, a file of `masks.kinds`, registers."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A run's heads at its snapshots: their patterns and pictures as panels of a board, and their measures as curves."""
+"""A run's heads at its snapshots: patterns and pictures as panels of a board, measures as curves."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

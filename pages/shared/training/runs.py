@@ -1,4 +1,4 @@
-"""Runs as pages show them, by their id in a link: those of this machine, and the shipped ones, which nobody may change;
+"""Runs as pages show them, by their id in a link: those of this machine, and shipped ones, which nobody may change;
 their records, and their scores in words.
 """
 

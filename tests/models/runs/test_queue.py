@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from filelock import Timeout
 
-from models.runs import backends, jobs, limits, queue
+from models.runs import backends, jobs, limits
 from models.runs import queue as queue_module
 from models.runs.folder import RunFolder
 from models.runs.limits import JobRefused
