@@ -1,4 +1,4 @@
-"""What findings are measured on: held-out texts that a model can read, and runs that ship with their models."""
+"""What findings are measured on: texts that a model can read, and runs that ship with their models."""
 
 import random
 import re

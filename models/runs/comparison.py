@@ -1,4 +1,4 @@
-"""Runs against each other: groups that differ by their seed alone, which may be ranked, and what the tests say.
+"""Runs against each other: groups that differ by their seed alone, which may be ranked, and what tests say.
 
 It is read without torch. The tests are in significance.py.
 """

@@ -1,5 +1,5 @@
-"""Runs as pages show them, by their id in a link: those of this machine, and shipped ones, which nobody may change;
-their records, and their scores in words.
+"""Runs as pages show them, by their id in a link: those of this machine, and shipped ones, which nobody may
+change; their records, and their scores in words.
 """
 
 import os
