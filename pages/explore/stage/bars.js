@@ -1,16 +1,251 @@
-/* The controls above the views: which view, which head, on which scale. */
+/* The controls above the views: which view, which head, on which scale, sorted by which measure, edited
+   how. */
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
-import { partnersOf } from "./data.js";
-import { EditBar } from "./edit_bar.js";
+import {
+  awaited,
+  canHide,
+  firstLimit,
+  isOffered,
+  measureOf,
+  partnersOf,
+  placeIn,
+  SPECIALS,
+  timesOf,
+} from "./data.js";
+import { readyEdits, toggled } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
-import { canHide, SPECIALS } from "./hiding.js";
-import { listOf } from "./list.js";
-import { MeasureBar } from "./measure_bar.js";
-import { placeIn } from "./sorting.js";
 import { OVERS } from "./sums.js";
 import { headsAfter, stepOf } from "./view.js";
+
+/** @typedef {{value: string, text: string, title?: string}} Option */
+/** @import { View } from "./types" */
+
+/**
+ * Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
+ * @param {string} label
+ * @param {(value: string) => void} onChoose
+ */
+export function listOf(label, onChoose) {
+  let shown = "";
+  const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
+  const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
+  const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
+  /** @param {Option[]} options @param {string} chosen */
+  const update = (options, chosen) => {
+    const signature = JSON.stringify(options);
+    if (signature !== shown) list.replaceChildren(...options.map((option) => el("option", option)));
+    shown = signature;
+    list.value = chosen;
+    list.title = options.find(({ value }) => value === chosen)?.title ?? "";
+  };
+  return { root, name, list, update };
+}
+
+const KEEPS = [
+  { value: "all", text: "all heads" },
+  { value: "least", text: "at least" },
+  { value: "most", text: "at most" },
+  { value: "top", text: "the first" },
+];
+const ORDERS = [
+  { value: "value", text: "value" },
+  { value: "layer", text: "layer" },
+];
+
+export class MeasureBar {
+  asked = ""; // of which model numbers were asked for
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.sort = listOf("sort by", (sort) => stage.set({ sort }));
+    this.order = new Choice("order", (order) => stage.set({ order }));
+    this.keep = listOf("filter", (keep) => this.chooseKeep(keep));
+    this.limit = el("input", {
+      type: "number",
+      min: 0,
+      "aria-label": "Limit of the filter",
+      onchange: () => this.chooseLimit(),
+    });
+    this.keep.root.append(this.limit);
+    this.parts = [this.sort.root, this.order.root, this.keep.root];
+  }
+
+  /** @param {any} keep */
+  chooseKeep(keep) {
+    const { stack, view, data } = this.stage;
+    const measure = measureOf(data.header.measures, stack, view);
+    const counts = [view.keep, keep].filter((each) => each === "top").length === 1;
+    const fresh = keep === "all" || view.keep === "all" || counts;
+    const first = keep === "all" || !measure ? 0.5 : firstLimit(stack.stats[measure.name], keep);
+    this.stage.set({ keep, ...(fresh ? { limit: first } : {}) });
+  }
+
+  chooseLimit() {
+    const said = this.limit.valueAsNumber;
+    const limit = this.stage.view.keep === "top" ? Math.round(said) : said;
+    if (limit >= 0 && limit <= 1e6) this.stage.set({ limit });
+    else this.draw(); // what was there before
+  }
+
+  /* The numbers of a measure on random tokens, once for a model. */
+  ask() {
+    const { stack, view, data, act } = this.stage;
+    const { measures, link, repeated } = data.header;
+    const need = JSON.stringify({ ...link, text: "" });
+    const shown = ["grid", "map", "sums"].includes(view.view);
+    if (!shown || repeated?.problem || this.asked === need || !awaited(measures, stack, view)) return;
+    this.asked = need;
+    act({ type: "repeated" });
+  }
+
+  draw() {
+    this.ask();
+    const { view, data, stack } = this.stage;
+    const { measures } = data.header;
+    const measure = measureOf(measures, stack, view);
+    const known = measures.filter((each) => isOffered(each, stack));
+    this.sort.update(
+      [
+        { value: "layer", text: "layer", title: "As the model has them" },
+        ...known.map((m) => ({ value: m.name, text: m.title, title: `${m.definition} ${m.formula}` })),
+      ],
+      (measure ?? awaited(measures, stack, view))?.name ?? "layer",
+    );
+    this.order.update(ORDERS, [view.order]);
+    this.keep.update(KEEPS, view.keep);
+    this.limit.value = String(view.limit);
+    this.limit.step = view.keep === "top" ? "1" : "0.01";
+    const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
+    const map = view.view === "map";
+    this.sort.name.textContent = map ? "colour by" : view.view === "sums" ? "measure" : "sort by";
+    this.sort.root.classList.toggle("absent", !grid && !map);
+    this.order.root.classList.toggle("absent", view.view !== "grid" || !measure);
+    this.keep.root.classList.toggle("absent", !(grid || map) || !measure);
+    this.limit.classList.toggle("absent", view.keep === "all");
+  }
+}
+
+const WRITE = "write";
+const TIMES = [
+  { value: "after", text: "after", title: "The pass with the edits" },
+  { value: "before", text: "before", title: "The pass without them" },
+  { value: "difference", text: "difference", title: "After less before" },
+];
+const EXAMPLE = 'encoder.0.self heads 2: from "another text"';
+const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
+
+export class EditBar {
+  writes = false; // a line is being written
+  beside = el("div"); // the row above
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.ready = listOf("edit", (chosen) => this.choose(chosen));
+    this.when = new Choice("see", (when) => stage.set({ when }));
+    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
+    this.none = el("button", { type: "button", text: "undo all", onclick: () => this.put([]) });
+    this.typed = el("input", {
+      type: "text",
+      placeholder: EXAMPLE,
+      title: HELP,
+      "aria-label": `An edit: ${HELP}`,
+      spellcheck: "false",
+      onkeydown: (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && this.write(),
+    });
+    const label = el("span", { class: "choice-label", text: "edited", "aria-hidden": "true" });
+    this.label = el("div", { class: "choice" }, [label, this.lines, this.none]);
+    this.root = el("div", { class: "bar edit-bar" }, [this.when.root, this.label, this.typed]);
+  }
+
+  get header() {
+    return this.stage.data.header;
+  }
+
+  /** @param {string} chosen */
+  choose(chosen) {
+    if (chosen === WRITE) {
+      this.writes = true;
+      this.draw();
+      this.typed.focus();
+      return;
+    }
+    const found = this.options().find(({ value }) => value === chosen);
+    if (found) this.put(toggled(this.header.edits, found.line));
+  }
+
+  write() {
+    const line = this.typed.value.trim();
+    if (line) this.put(toggled(this.header.edits, line));
+  }
+
+  /** @param {string[]} lines */
+  put(lines) {
+    this.stage.act({ type: "edits", text: lines.join("\n") });
+  }
+
+  options() {
+    const { view, stack } = this.stage;
+    return readyEdits(view, { feeds: this.header.feeds, whole: stack.whole });
+  }
+
+  draw() {
+    const { view } = this.stage;
+    const { edits, editable } = this.header;
+    const first = { value: "", text: "change this head…", title: "What would it be without it?" };
+    const last = { value: WRITE, text: "write an edit…", title: HELP };
+    const options = this.options().map(({ value, text, title }) => ({ value, text, title }));
+    this.ready.update([first, ...options, last], "");
+    const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
+    this.ready.root.classList.toggle("absent", !editable || !ofHead);
+    const crowded = view.view === "head" || (view.view === "grid" && view.sort !== "layer");
+    const apart = this.place(editable && crowded);
+    this.root.classList.toggle("absent", !edits.length && !this.writes && !apart);
+    this.typed.classList.toggle("absent", !this.writes);
+    this.label.classList.toggle("absent", !edits.length);
+    const times = timesOf(view.view, this.header);
+    this.when.update(
+      TIMES.filter(({ value }) => times.includes(/** @type {any} */ (value))),
+      [view.when],
+    );
+    this.when.root.classList.toggle("absent", times.length < 2);
+    this.chips(edits);
+  }
+
+  /** The list stands apart, in this row, where the one above has no room for it. @param {boolean} apart */
+  place(apart) {
+    const home = apart ? this.root : this.beside;
+    if (this.ready.root.parentElement === home) return apart;
+    if (apart) home.prepend(this.ready.root);
+    else home.append(this.ready.root);
+    return apart;
+  }
+
+  /** @param {string[]} edits */
+  chips(edits) {
+    const signature = JSON.stringify(edits);
+    if (this.lines.dataset.shown === signature) return;
+    this.lines.dataset.shown = signature;
+    this.typed.value = "";
+    this.lines.replaceChildren(
+      ...edits.map((line) =>
+        el(
+          "button",
+          {
+            type: "button",
+            title: `Take back ${line}`,
+            "aria-label": `Take back ${line}`,
+            onclick: () => this.put(edits.filter((each) => each !== line)),
+          },
+          [el("span", { text: line }), " ×"],
+        ),
+      ),
+    );
+  }
+}
 
 const VIEWS = [
   { value: "grid", text: "Grid" },
@@ -51,8 +286,6 @@ const SIGHTS = [
 const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
 
 const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
-
-/** @typedef {import("./types").View} View */
 
 /** @param {number} count */
 const upTo = (count) => Array.from({ length: count }, (_, at) => choiceOf(at));

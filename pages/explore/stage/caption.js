@@ -2,15 +2,11 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { placeIn, saidOfRow } from "./data.js";
 import { mostMoved } from "./edits.js";
-import { saidOfRow } from "./hiding.js";
-import { placeIn } from "./sorting.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
-/** @typedef {import("./types").Stage} Stage */
-/** @typedef {import("./types").Side} Side */
-/** @typedef {import("./types").View} View */
-/** @typedef {import("./types").Header} Header */
+/** @import { Stage, Side, View, Header } from "./types" */
 
 const MOST_CLASSES = 3;
 

@@ -1,10 +1,199 @@
-/* What Explore's server sends of a trace (pages/explore/payload.py), and the numbers of one head in it. */
+/* What the server sent: the trace's numbers, with edits and without, special tokens shown or hidden,
+   and which heads come first and pass. Nothing here touches the page. */
 
-import { withoutSpecial } from "./hiding.js";
-import { take } from "./random_tokens.js";
-import { placeIn } from "./sorting.js";
+import { number } from "../../shared/browser/numbers.js";
 
-/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
+/** @import { Measure, Header, View, Side } from "./types" */
+/** @import { Framed } from "../../shared/browser/message.js" */
+/** @typedef {{layer: number, head: number, at: number, passes: boolean}} Place at: of all heads in a row */
+/** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */
+/** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern" | "softmax", Float32Array>} Arrays */
+/** @typedef {Record<"hidden" | "left" | "bias", Float32Array>} Some */
+/** @typedef {{dots: Float64Array, blank: Uint8Array}} Made */
+/** @typedef {Area & Arrays & {d: number} & Partial<Some & Made>} Exact */
+/** @typedef {{after: TraceData, before?: TraceData, difference?: TraceData}} Passes */
+
+/**
+ * Whether a measure may be asked for in a stack: of cross-attention, no text repeats.
+ * @param {Measure} measure
+ * @param {Stack} stack
+ */
+export const isOffered = ({ name, random }, stack) =>
+  name in stack.stats || (random && stack.querySide === stack.keySide);
+
+/**
+ * The measure that is chosen and whose numbers are not here yet.
+ * @param {Measure[]} measures
+ * @param {Stack} stack
+ * @param {{sort: string}} view
+ */
+export function awaited(measures, stack, { sort }) {
+  return measures.find((each) => each.name === sort && isOffered(each, stack) && !(sort in stack.stats));
+}
+
+/**
+ * Puts what the server computed among the other numbers of each stack.
+ * @param {Stack[]} stacks
+ * @param {Header["repeated"]} sent
+ */
+export function take(stacks, sent) {
+  for (const stack of stacks) Object.assign(stack.stats, sent?.stats?.[stack.id]);
+}
+
+/**
+ * What is said beside a definition: what was counted, or which pairs are meant; or of random tokens, of which
+ * texts a measure is, why there is none, or that it is on its way.
+ * @param {Measure | undefined} measure
+ * @param {Stack} stack
+ * @param {Header["repeated"]} sent
+ */
+export function saidOf(measure, stack, sent) {
+  if (measure?.said || measure?.paired) return measure.said || stack.pairs;
+  if (!measure?.random) return "";
+  return sent?.said ?? sent?.problem ?? "The model is reading random tokens…";
+}
+
+/** Which layer and head are at a place of [layer * head]. @param {Stack} stack @param {number} at */
+export const headAt = ({ layers, heads }, at) => ({
+  layer: layers[Math.floor(at / heads)],
+  head: at % heads,
+});
+
+/** The place of a head in [layer * head]. @param {Stack} stack @param {number} layer @param {number} head */
+export const placeIn = ({ layers, heads }, layer, head) => layers.indexOf(layer) * heads + head;
+
+/**
+ * The measure that is chosen, or undefined where none is, or where it is not defined for the stack.
+ * @param {Measure[]} measures
+ * @param {Stack} stack
+ * @param {{sort: string}} view
+ */
+export function measureOf(measures, stack, { sort }) {
+  return measures.find(({ name }) => name === sort && stack.stats[name]);
+}
+
+/**
+ * Every head of a stack, in order; those that do not pass stay where they are.
+ * @param {Stack} stack
+ * @param {Pick<View, "order" | "keep" | "limit">} view
+ * @param {Measure | undefined} measure
+ * @returns {Place[]}
+ */
+export function placesOf(stack, { order, keep, limit }, measure) {
+  const all = Array.from({ length: stack.layers.length * stack.heads }, (_, at) => ({
+    ...headAt(stack, at),
+    at,
+    passes: true,
+  }));
+  if (!measure) return all;
+  const values = stack.stats[measure.name];
+  const sign = measure.smallestFirst ? 1 : -1;
+  const sorted = [...all].sort((a, b) => sign * (values[a.at] - values[b.at]) || a.at - b.at);
+  sorted.forEach((place, rank) => {
+    place.passes = passes(values[place.at], rank, keep, limit);
+  });
+  return order === "layer" ? all : sorted;
+}
+
+/** @param {number} value @param {number} rank from 0 @param {View["keep"]} keep @param {number} limit */
+function passes(value, rank, keep, limit) {
+  if (keep === "least") return value >= limit;
+  if (keep === "most") return value <= limit;
+  return keep !== "top" || rank < limit;
+}
+
+/**
+ * A limit to begin with: of the first heads so many, else what half of the heads reach.
+ * @param {number[]} values
+ * @param {View["keep"]} keep
+ */
+export function firstLimit(values, keep) {
+  if (keep === "top") return Math.min(5, values.length);
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round(sorted[Math.floor(sorted.length / 2)] * 100) / 100;
+}
+
+export const SPECIALS = [
+  { value: "shown", text: "shown" },
+  { value: "hidden", text: "hidden", title: "Rows then add up to less than 1" },
+  {
+    value: "renormalised",
+    text: "hidden, rows to 1",
+    title: "Renormalised: each weight is divided by what is left of its row, so that rows add up to 1",
+  },
+];
+const VIEWS = ["grid", "head", "lines", "numbers"];
+
+/** Whether a view can leave special tokens out. @param {Pick<View, "view" | "show">} view */
+export const canHide = ({ view, show }) => VIEWS.includes(view) && !(view === "head" && show === "plane");
+
+/** What a view shows of special tokens. @param {View} view */
+export const hidingOf = (view) => (canHide(view) ? (view.special ?? "shown") : "shown");
+
+/**
+ * The position itself, else the next one in a direction that is not gone, else the next one in the other.
+ * @param {number} at @param {number} count @param {Set<number>} gone @param {number} by
+ */
+export function beside(at, count, gone, by = 1) {
+  for (const step of [by, -by])
+    for (let found = at; found >= 0 && found < count; found += step) if (!gone.has(found)) return found;
+  return at;
+}
+
+/**
+ * What a head's numbers are where special tokens are left out: `softmax` stays as it was traced, `pattern`
+ * has 0 at the cells that are `blank`, and is divided by what is left of each row where that is asked for.
+ * @template {{pattern: ArrayLike<number>, left?: ArrayLike<number>} & import("./types").Area} Sent
+ * @param {Sent} sent
+ * @param {string} how
+ * @param {{queries: Set<number>, keys: Set<number>}} gone
+ */
+export function withoutSpecial(sent, how, { queries, keys }) {
+  const { pattern, q0, k0, nq, nk, left } = sent;
+  if (how === "shown" || !left || !(queries.size || keys.size)) return { ...sent, softmax: pattern };
+  const blank = new Uint8Array(nq * nk);
+  const shown = new Float32Array(nq * nk);
+  for (let at = 0; at < nq * nk; at++) {
+    const i = Math.floor(at / nk);
+    blank[at] = Number(queries.has(q0 + i) || keys.has(k0 + (at % nk)));
+    const by = how === "renormalised" && left[i] > 0 ? left[i] : 1;
+    if (!blank[at]) shown[at] = pattern[at] / by;
+  }
+  return { ...sent, softmax: pattern, pattern: shown, blank };
+}
+
+/**
+ * What the page adds to a row of which so much lies on hidden tokens, and so much on all others.
+ * @param {string} how @param {number} hidden @param {number} left
+ */
+export function saidOfRow(how, hidden, left) {
+  if (how === "shown") return "";
+  const none = how === "renormalised" && !(left > 0) ? ", nothing is left" : "";
+  return `; ${number(hidden, 3)} on hidden tokens${none}`;
+}
+
+/**
+ * What the grid says: how much of a row lies on hidden tokens, on average over all heads, and in which
+ * heads least and most.
+ * @param {string} how @param {Stack} stack @param {boolean} ready
+ */
+export function saidOfHeads(how, stack, ready) {
+  const { hidden } = stack;
+  if (how === "shown" || !hidden?.length) return "";
+  if (!ready) return " Leaving out special tokens…";
+  const mean = hidden.reduce((sum, value) => sum + value, 0) / hidden.length;
+  /** @param {number} value */
+  const named = (value) => {
+    const { layer, head } = headAt(stack, hidden.indexOf(value));
+    return `${number(value, 3)} in layer ${layer}, head ${head}`;
+  };
+  const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
+  return (
+    ` Special tokens are hidden${rest}: ${number(mean, 3)} of a row lies on them on average over all heads ` +
+    `(from ${named(Math.min(...hidden))} to ${named(Math.max(...hidden))}). Measures are of whole patterns.`
+  );
+}
+
 /**
  * @typedef {object} Stack
  * @property {string} id
@@ -30,11 +219,6 @@ import { placeIn } from "./sorting.js";
  * @property {string} pairs what pairs of queries and keys are, where some belong together
  * @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any
  */
-/** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */
-/** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern" | "softmax", Float32Array>} Arrays */
-/** @typedef {Record<"hidden" | "left" | "bias", Float32Array>} Some */
-/** @typedef {{dots: Float64Array, blank: Uint8Array}} Made */
-/** @typedef {Area & Arrays & {d: number} & Partial<Some & Made>} Exact */
 
 export class TraceData {
   signed = false; // whether weights lie on both sides of 0
@@ -218,3 +402,74 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   );
   return { z, weighted, others };
 }
+
+/** @type {View["when"][]} */
+const BOTH = ["after", "before"];
+/** @type {Record<string, View["when"][]>} what can be seen of an edited pass, by the view */
+const SEEN = {
+  grid: [...BOTH, "difference"],
+  head: [...BOTH, "difference"],
+  lines: BOTH,
+  numbers: BOTH,
+  output: BOTH,
+};
+
+/** @param {Header} header @returns {Passes} */
+export function passesOf(header) {
+  const after = new TraceData(header);
+  if (!header.before) return { after };
+  const before = new TraceData({ ...header, ...header.before });
+  return { after, before, difference: new Difference(after, before) };
+}
+
+/**
+ * What can be seen in a view: nothing but "after" where nothing was edited.
+ * @param {string} view
+ * @param {Header} header
+ * @returns {View["when"][]}
+ */
+export function timesOf(view, header) {
+  return (header.before && SEEN[view]) || ["after"];
+}
+
+/** What the edits changed: every number after them, less the same number before. */
+export class Difference extends TraceData {
+  signed = true;
+
+  /** @param {TraceData} after @param {TraceData} before */
+  constructor(after, before) {
+    super(after.header);
+    this.after = after;
+    this.before = before;
+  }
+
+  /** @param {string} how */
+  hide(how) {
+    super.hide(how);
+    this.after.hide(how);
+    this.before.hide(how);
+  }
+
+  /** @param {Stack} stack @param {number} layer @param {number} head */
+  thumb(stack, layer, head) {
+    return less(this.after.thumb(stack, layer, head), this.before.thumb(stack, layer, head));
+  }
+
+  /** @param {string} stackId @param {number} layer @param {number} head @returns {Exact | null} */
+  readExact(stackId, layer, head) {
+    const after = this.after.exact(stackId, layer, head);
+    const before = this.before.exact(stackId, layer, head);
+    if (!after || !before) return null;
+    return {
+      ...after,
+      pattern: less(after.pattern, before.pattern),
+      scores: after.scores && less(after.scores, before.scores),
+      get dots() {
+        return Float64Array.from(less(matrixOf(after, "dots"), matrixOf(before, "dots")));
+      },
+    };
+  }
+}
+
+/** @param {ArrayLike<number>} after @param {ArrayLike<number>} before */
+const less = (after, before) => Float32Array.from(after, (value, at) => value - before[at]);

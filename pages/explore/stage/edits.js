@@ -1,7 +1,7 @@
 /* Edits as lines of text, "place: change" (models/interventions has the grammar): which ones a person can
    make with a press, and how they join those that are there. Nothing here touches the page. */
 
-/** @typedef {import("./types").View} View */
+/** @import { View } from "./types" */
 /** @typedef {{value: string, text: string, title: string, line: string}} Ready */
 
 const SET = /^set (.*?)( renormalised)?$/;

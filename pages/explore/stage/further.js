@@ -1,6 +1,6 @@
 /* Quantities of a head, or of its stack up to a layer, that the server computes when they are chosen. */
 
-/** @typedef {import("./types").View} View */
+/** @import { View } from "./types" */
 /** @typedef {import("./types").Further} Result */
 
 /** @type {Record<string, {text: string, title: string}>} */

@@ -1,30 +1,368 @@
-/* View 2: one head as a heatmap, which Plotly draws. Hover, or move the marked cell with the arrow keys, to
-   read its numbers; drag to look closer, double-click to see all again. */
+/* View 2: one head as a heatmap, which Plotly draws. Hover, or move the marked cell with the arrow
+   keys, to read its numbers; drag to look closer, double-click to see all again. */
 
+import { filled } from "../../shared/board/plot_layout.js";
 import { move } from "../../shared/board/plot_move.js";
-import { contextOf, el, shorten } from "../../shared/browser/dom.js";
-import { colourLevels } from "../../shared/browser/images.js";
-import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
-import { CellWeight } from "./cell_weight.js";
-import { matrixOf, shownOf } from "./data.js";
+import { asTyped, el, fitCanvas, shorten, textWidth } from "../../shared/browser/dom.js";
+import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
+import { buttonsOf, configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
+import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
 import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
-import { BELOW, describe, FONT, labelOf, longest, marks, named } from "./head_figure.js";
-import { beside } from "./hiding.js";
-import { Legend, legendEnds } from "./legend.js";
-import { MiniMap } from "./minimap.js";
-import { Plane } from "./plane.js";
-import { readRows } from "./readout.js";
+import { Plane } from "./planes.js";
 import { within } from "./view.js";
+import { CellWeight } from "./weights_by_hand.js";
 
-/** @typedef {import("./types").Side} Side */
+/** @import { Side, Exact, Area, Theme } from "./types" */
+/** @typedef {[term: string, value: string, colour?: string]} Row */
 /** @typedef {{query: number, key: number}} Place */
+
+const WIDTH = 190;
+const HEIGHT = 12;
+const NOTHING = 1e-12; // the strongest colour of values that are all 0
+
+/**
+ * What stands below the colours, from left to right.
+ * @param {import("./types").View["range"]} range
+ * @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
+ * @param {number} extent the number of the strongest colour
+ */
+export function legendEnds(range, signed, extent) {
+  if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
+  if (signed && extent <= NOTHING) return ["", "0 everywhere", ""];
+  if (signed) return [number(-extent), "0", number(extent)];
+  if (range === "log") return ["≤ 0.0001", "0.01", "1"];
+  if (range === "row") return ["0", "row's largest"];
+  return extent === 1 ? ["0", "0.5", "1"] : ["0", number(extent / 2), number(extent)];
+}
+
+export class Legend {
+  constructor() {
+    this.colours = el("canvas", { class: "legend", "aria-hidden": "true" });
+    this.ends = el("div", { class: "legend-ends" });
+    this.parts = [this.colours, this.ends];
+  }
+
+  /** @param {import("../../shared/browser/images.js").Table} table @param {string[]} ends */
+  draw(table, ends) {
+    const image = imageOf(256, 1, (at) => at, table);
+    fitCanvas(this.colours, WIDTH, HEIGHT).drawImage(image, 0, 0, WIDTH, HEIGHT);
+    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
+  }
+}
+
+const SIDE = 190;
+
+/**
+ * Where a window of `size` begins whose middle is at `at`, within `count`.
+ * @param {number} at
+ * @param {number} count
+ * @param {number} size
+ */
+export function windowAround(at, count, size) {
+  return Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
+}
+
+export class MiniMap {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = el("canvas", {
+      class: "minimap",
+      role: "img",
+      "aria-label": "The whole matrix; click to move the window",
+      onclick: (/** @type {MouseEvent} */ event) => this.jump(event),
+    });
+    this.note = el("p", { class: "muted" });
+    this.parts = [this.canvas, this.note];
+  }
+
+  /** @param {import("./types").Exact | null} exact the numbers that were sent */
+  draw(exact) {
+    const { stack, theme, passes, view } = this.stage;
+    const windowed = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
+    this.canvas.hidden = this.note.hidden = !windowed;
+    if (!windowed) return;
+    const { q0, k0, nq, nk } = exact;
+    this.size = { nq, nk };
+    const context = fitCanvas(this.canvas, SIDE, SIDE);
+    const thumb = passes.after.thumb(stack, view.layer, view.head);
+    const image = imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(image, 0, 0, SIDE, SIDE);
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    const [across, down] = [SIDE / stack.nKey, SIDE / stack.nQuery];
+    context.strokeRect(across * k0, down * q0, across * nk, down * nq);
+    const shown = `Queries ${q0}–${q0 + nq - 1} and keys ${k0}–${k0 + nk - 1} of ${stack.nQuery}`;
+    this.note.textContent = `${shown}. Click in the whole matrix to move there.`;
+  }
+
+  /** @param {MouseEvent} event */
+  jump(event) {
+    if (!this.size) return;
+    const { stack } = this.stage;
+    const box = this.canvas.getBoundingClientRect();
+    const query = Math.floor(((event.clientY - box.top) / box.height) * stack.nQuery);
+    const key = Math.floor(((event.clientX - box.left) / box.width) * stack.nKey);
+    const q0 = windowAround(query, stack.nQuery, this.size.nq);
+    const k0 = windowAround(key, stack.nKey, this.size.nk);
+    this.stage.set({ q0, k0, query, key });
+  }
+}
+
+/**
+ * @param {HeadView} head
+ * @param {{query: number, key: number}} place
+ */
+export function readRows(head, place) {
+  return rowsOf(head, place).map(([term, value, colour]) =>
+    el("div", {}, [
+      el("span", { class: "term", text: term }),
+      el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
+    ]),
+  );
+}
+
+/**
+ * @param {HeadView} head
+ * @param {{query: number, key: number}} place
+ * @returns {Row[]}
+ */
+function rowsOf(head, { query, key }) {
+  const { stage, exact } = head;
+  if (!exact) return [["", "Reading this head's numbers…"]];
+  const { stack, theme, data } = stage;
+  const [i, j] = [query - exact.q0, key - exact.k0];
+  if (i < 0 || j < 0 || i >= exact.nq || j >= exact.nk)
+    return [["", "The chosen cell lies outside this window."]];
+  const cell = i * exact.nk + j;
+  if (exact.blank?.[cell]) return [["", "Special tokens are hidden."]];
+  /** @param {Side} side @param {number} at */
+  const name = (side, at) => data.tokens(side)[at]?.text ?? "";
+  return [
+    ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
+    ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
+    ...(data.signed ? changed(head, cell) : weighed(head, exact, cell, i)),
+  ];
+}
+
+/**
+ * The weight of a cell, with what it was computed from.
+ * @param {HeadView} head
+ * @param {Exact} exact
+ * @param {number} at
+ * @param {number} i its row
+ * @returns {Row[]}
+ */
+function weighed(head, exact, at, i) {
+  const { stack, view } = head.stage;
+  return [
+    ...shared(partnersOf(stack, view.head)),
+    ...(stack.whole ? computed(exact, at) : []),
+    ...weightOf(exact, at, i),
+    ...further(head, at),
+  ];
+}
+
+/**
+ * The weight of a cell as it is shown; where its row is renormalised, what it was divided by.
+ * @param {Exact} exact @param {number} at @param {number} i
+ * @returns {Row[]}
+ */
+function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
+  const shown = number(pattern[at], 3);
+  if (!blank || !left || !hidden) return [["weight", shown]];
+  const same = pattern[at] === softmax[at];
+  const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${shown}`;
+  return [
+    ["weight", same ? shown : divided],
+    ["on hidden", `${number(hidden[i], 3)} of the row`],
+  ];
+}
+
+/** Which heads have the same keys and values. @param {string} partners @returns {Row[]} */
+const shared = (partners) => (partners ? [["same k, v", partners]] : []);
+
+/**
+ * The weight of a cell before and after the edits, and its change.
+ * @param {HeadView} head
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function changed({ stage, exact }, at) {
+  const { after, before } = stage.passes;
+  const { stack, layer, head } = stage.view;
+  const weight = (/** @type {import("./data.js").TraceData | undefined} */ pass) =>
+    number(pass?.exact(stack, layer, head)?.pattern[at] ?? Number.NaN, 3);
+  return [
+    ["before", weight(before)],
+    ["after", weight(after)],
+    ["change", number(exact?.pattern[at] ?? Number.NaN, 3)],
+  ];
+}
+
+/**
+ * What the weight of a cell was computed from.
+ * @param {Exact} exact
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function computed(exact, at) {
+  const score = exact.scores[at];
+  return [
+    ["dot product", number(matrixOf(exact, "dots")[at], 3)],
+    .../** @type {Row[]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
+    ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
+  ];
+}
+
+/**
+ * The number of a cell that the server computed.
+ * @param {HeadView} head
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function further({ stage, found, numbers }, at) {
+  const { show } = stage.view;
+  if (!(show in FURTHER)) return [];
+  const missing = found?.problem ? "none" : "…";
+  return [[FURTHER[show].text, found?.values ? number(numbers[at], 3) : missing]];
+}
+
+/**
+ * @typedef {object} Given
+ * @property {number} cell pixels of a cell
+ * @property {number} left pixels around the cells
+ * @property {number} top
+ * @property {number} right
+ * @property {Theme & {template?: any}} theme
+ * @property {Area} area
+ * @property {string[]} keys names of the columns, or none
+ * @property {string[]} queries names of the rows, or none
+ * @property {boolean} signed
+ */
+
+export const FONT = 13;
+export const BELOW = 6; // pixels below the cells
+const LINE = 15; // pixels from one token to the next
+const CLEAR = "rgba(0, 0, 0, 0)";
+
+/**
+ * The trace without its numbers, which are levels 0..255, and the layout.
+ * @param {any} chart
+ * @param {Given} given
+ */
+export function describe(chart, { cell, left, top, right, theme, area, keys, queries, signed }) {
+  const { traces, x, y } = filled(chart, 0, theme);
+  const frame = { showline: true, mirror: true, linecolor: theme.grid };
+  /** @param {object} axis @param {string} color @param {string[]} names @param {[number, number]} range */
+  const axis = (axis, color, names, range) => {
+    return {
+      ...axis,
+      names: null,
+      ...ticks(names, cell),
+      tickfont: { size: FONT, color },
+      range,
+      zeroline: false,
+      ...frame,
+    };
+  };
+  const colorscale = theme.template.layout.colorscale[signed ? "diverging" : "sequential"];
+  const numbers = { z: null, zmin: 0, zmax: 255, hovertemplate: null, hoverinfo: "none" };
+  const layout = {
+    template: theme.template,
+    width: left + cell * area.nk + right,
+    height: top + cell * area.nq + BELOW,
+    margin: { l: left, r: right, t: top, b: BELOW, pad: 0, autoexpand: false },
+    font: { family: theme.font, size: FONT },
+    paper_bgcolor: CLEAR,
+    plot_bgcolor: CLEAR,
+    modebar: { orientation: "v", ...buttonsOf(theme) },
+    hoverdistance: -1,
+    xaxis: { ...axis(x, theme.key, keys, [-0.5, area.nk - 0.5]), tickangle: -60 },
+    yaxis: axis(y, theme.query, queries, [area.nq - 0.5, -0.5]),
+  };
+  return [{ ...traces[0], ...numbers, colorscale }, layout];
+}
+
+/**
+ * The names that have room beside cells of so many pixels, and where they stand.
+ * @param {string[]} names
+ * @param {number} cell
+ */
+function ticks(names, cell) {
+  const every = Math.max(1, Math.ceil(LINE / cell));
+  const tickvals = names.map((_, at) => at).filter((at) => at % every === 0);
+  return { tickvals, ticktext: tickvals.map((at) => asTyped(names[at])) };
+}
+
+/**
+ * What to change of a figure's layout for the names to fit the part that is seen.
+ * @param {{xaxis: {range: [number, number]}, yaxis: {range: [number, number]}}} layout
+ * @param {number} cell pixels of a cell where all are seen
+ * @param {string[]} keys
+ * @param {string[]} queries
+ */
+export function named({ xaxis, yaxis }, cell, keys, queries) {
+  /** @param {[number, number]} range @param {string[]} names */
+  const fitting = ([from, to], names) => ticks(names, (cell * names.length) / Math.abs(to - from));
+  const [x, y] = [fitting(xaxis.range, keys), fitting(yaxis.range, queries)];
+  return {
+    "xaxis.tickvals": x.tickvals,
+    "xaxis.ticktext": x.ticktext,
+    "yaxis.tickvals": y.tickvals,
+    "yaxis.ticktext": y.ticktext,
+  };
+}
+
+/**
+ * A cell's outline, and strips of colour at the names of its row and its column.
+ * @param {{query: number, key: number}} place
+ * @param {Area} area
+ * @param {Theme} theme
+ */
+export function marks({ query, key }, area, theme) {
+  const [i, j] = [query - area.q0, key - area.k0];
+  if (i < 0 || j < 0 || i >= area.nq || j >= area.nk) return [];
+  const x = { xref: "x", x0: j - 0.5, x1: j + 0.5 };
+  const y = { yref: "y", y0: i - 0.5, y1: i + 0.5 };
+  const above = { yref: "y domain", ysizemode: "pixel", yanchor: 1, y0: 1, y1: 4 };
+  const before = { xref: "x domain", xsizemode: "pixel", xanchor: 0, x0: -4, x1: -1 };
+  const line = { width: 0 };
+  return [
+    { type: "rect", ...x, ...y, line: { color: theme.accent, width: 2 } },
+    { type: "rect", ...x, ...above, fillcolor: theme.key, line },
+    { type: "rect", ...before, ...y, fillcolor: theme.query, line },
+  ];
+}
+
+const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot products" };
+
+/**
+ * What a reader of the screen hears of the figure.
+ * @param {import("./types").View} view
+ * @param {string} head its name
+ * @param {Area} area
+ */
+export function labelOf({ show, when }, head, { nq, nk }) {
+  const shown = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : FURTHER[show].text;
+  const change = when === "difference" ? "change by the edits of the " : "";
+  return `${change}${shown} of ${head}: ${nq} queries by ${nk} keys`;
+}
+
+/** The largest number that is one, or 1. @param {ArrayLike<number>} values */
+export function longest(values) {
+  let most = 0;
+  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
+  return most || 1;
+}
 
 /** @type {Record<string, [number, number]>} from a key to rows and columns */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const LARGEST = 46; // pixels of a cell
 const TITLE = 32; // the room of an axis's name
 const TOOLS = 36; // the room on the right of the names that Plotly's buttons stand in
-const RULER = contextOf(document.createElement("canvas"));
 
 export class HeadView {
   size = { cell: 0, left: 0, top: 0, right: 0 }; // of a cell, and of what lies around them, in CSS pixels
@@ -110,10 +448,10 @@ export class HeadView {
 
   fit() {
     const { stage, area } = this;
-    RULER.font = `${FONT}px ${stage.theme.font}`;
+    const font = `${FONT}px ${stage.theme.font}`;
     /** @param {Side} side @param {number} from @param {number} count */
     const widest = (side, from, count) =>
-      Math.max(30, ...this.names(side, from, count).map((name) => RULER.measureText(name).width));
+      Math.max(30, ...this.names(side, from, count).map((name) => textWidth(name, font)));
     const { stack } = stage;
     const left = TITLE + widest(stack.querySide, area.q0, area.nq);
     const top = TITLE + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8; // the names rise by 60 degrees

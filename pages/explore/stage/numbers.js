@@ -1,19 +1,56 @@
-/* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and
-   their sum are worked out here from the trace's q and k; scores, weights, values and z are read from it. */
+/* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products
+   and their sum are worked out here from the trace's q and k; scores, weights, values and z are read
+   from it. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
-import { made } from "./normalizers.js";
 import { within } from "./view.js";
+
+/** @typedef {ArrayLike<number>} Numbers */
+/** @import { Children } from "../../shared/browser/dom.js" */
+/** @import { Side } from "./types" */
+/** @typedef {"query" | "key"} Role */
+
+/**
+ * @typedef {object} Made
+ * @property {string} title the step in words
+ * @property {string} column what stands between score and weight
+ * @property {(score: number) => number} of that number, of a score; NaN where the row is not all here
+ */
+
+/**
+ * @param {string} normalizer of the model's config
+ * @param {Float32Array} row the scores of one query, −∞ where masked
+ * @param {boolean} whole all its keys are among them
+ * @returns {Made}
+ */
+export function made(normalizer, row, whole) {
+  if (normalizer === "sigmoid") {
+    const open = whole ? row.reduce((count, score) => count + Number(score > -Infinity), 0) : NaN;
+    return {
+      title: "sigmoid of each score, less ln of the n keys that are open",
+      column: "score − ln n",
+      of: (score) => score - Math.log(open),
+    };
+  }
+  if (normalizer === "softmax-plus-one")
+    return {
+      title: "softmax over the row and a score of 0 that is no key's",
+      column: "exp(score)",
+      of: (score) => Math.exp(score),
+    };
+  const largest = Math.max(...row);
+  return {
+    title: "softmax over the row",
+    column: `exp(score − ${whole ? "largest" : "largest here"})`,
+    of: (score) => Math.exp(score - largest),
+  };
+}
 
 const ROWS_SHOWN = 8;
 
-/** @typedef {ArrayLike<number>} Numbers */
-/** @typedef {import("../../shared/browser/dom.js").Children} Children */
-/** @typedef {"query" | "key"} Role */
-/** @typedef {import("./types").Side} Side */
 /**
  * @typedef {object} Cell
  * @property {import("./types").Exact} exact

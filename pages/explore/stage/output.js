@@ -4,7 +4,7 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 
-/** @typedef {import("./types").Header} Header */
+/** @import { Header } from "./types" */
 
 export class OutputView {
   /** @param {import("./types").Stage} stage */

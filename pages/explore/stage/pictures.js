@@ -1,14 +1,117 @@
-/* The picture that was read, what the model made of it, and where the chosen query looks in it. */
+/* The picture that was read, what the model made of it, and over it the weights of one position: press
+   a part, or walk with the arrow keys, to ask from it. */
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
-import { drain, imageFrom, lay, weighed } from "./seeing.js";
-import { seenFrom } from "./view.js";
+import { number } from "../../shared/browser/numbers.js";
+import { heaviestKey, seenFrom } from "./view.js";
 
-const PICTURE_SIDE = 84;
-
-/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
+/** @import { Framed } from "../../shared/browser/message.js" */
+/** @import { Row } from "./types" */
 /** @typedef {HTMLCanvasElement} Canvas */
 /** @typedef {{image: Canvas, canvas: Canvas, caption: HTMLElement, root: HTMLElement}} Figure */
+
+const STRONGEST = 0.85; // how thick the colour of the greatest weight lies
+
+/**
+ * The parts that have each a position, with the weight of that position, and the greatest of these weights.
+ * @param {number[][]} places
+ * @param {Row | null} row
+ */
+export function weighed(places, row) {
+  const weights = places.map((line) => line.map((at) => row?.weights[at - row.k0] ?? 0));
+  return { weights, most: Math.max(...weights.flat()) };
+}
+
+/** The tokens that read no part of the picture. @param {number[][]} places @param {number} count */
+export function elsewhere(places, count) {
+  const read = new Set(places.flat());
+  return Array.from({ length: count }, (_, at) => at).filter((at) => !read.has(at));
+}
+
+/**
+ * The position that reads the point at these shares of the picture's height and width.
+ * @param {number[][]} places @param {number} down @param {number} along
+ */
+export function placeAt(places, down, along) {
+  /** @param {number} share @param {number} count */
+  const within = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+  const line = places[within(down, places.length)];
+  return line[within(along, line.length)];
+}
+
+/**
+ * The part that a position reads, as shares of the picture: from its first part to its last.
+ * @param {number[][]} places @param {number} at
+ */
+export function boxOf(places, at) {
+  const [rows, columns] = [places.length, places[0].length];
+  const found = places.flatMap((line, i) => line.flatMap((each, j) => (each === at ? [[i, j]] : [])));
+  if (!found.length) return null;
+  const [[top, left], [bottom, right]] = [found[0], found[found.length - 1]];
+  return {
+    top: top / rows,
+    left: left / columns,
+    height: (bottom - top + 1) / rows,
+    width: (right - left + 1) / columns,
+  };
+}
+
+/**
+ * The position whose part lies so many parts further down and along; the same at an edge.
+ * @param {number[][]} places @param {number} at @param {[number, number]} by
+ */
+export function stepped(places, at, [down, along]) {
+  const box = boxOf(places, at);
+  if (!box) return places[0][0];
+  return placeAt(places, box.top + box.height * (down + 0.5), box.left + box.width * (along + 0.5));
+}
+
+/** A picture in grey or in colour as an image of its own pixels. @param {Framed} levels */
+export function imageFrom({ values, shape: [rows, columns, channels = 1] }) {
+  const image = new ImageData(columns, rows);
+  for (let at = 0; at < rows * columns; at++) {
+    for (let c = 0; c < 3; c++) image.data[4 * at + c] = values[channels * at + (c % channels)];
+    image.data[4 * at + 3] = 255;
+  }
+  const canvas = el("canvas", { width: columns, height: rows });
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/**
+ * Takes the colours out of what is drawn, so that the weights over it have the only one.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} width
+ * @param {number} height
+ */
+export function drain(context, width, height) {
+  context.globalCompositeOperation = "saturation";
+  context.fillStyle = "#808080";
+  context.fillRect(0, 0, width, height);
+  context.globalCompositeOperation = "source-over";
+}
+
+/**
+ * Lays a colour over a picture's parts, as thick as the weights of the positions that read them.
+ * @param {CanvasRenderingContext2D} context
+ * @param {ReturnType<typeof weighed>} weighed
+ * @param {string} colour
+ * @param {number} width
+ * @param {number} height
+ */
+export function lay(context, { weights, most }, colour, width, height) {
+  const [down, along] = [height / weights.length, width / weights[0].length];
+  context.fillStyle = colour;
+  weights.forEach((line, i) =>
+    line.forEach((weight, j) => {
+      context.globalAlpha = (STRONGEST * weight) / (most || 1);
+      context.fillRect(j * along, i * down, along, down);
+    }),
+  );
+  context.globalAlpha = 1;
+}
+
+const PICTURE_SIDE = 84;
 
 export class Pictures {
   /** @type {Figure | null} */ looked = null;
@@ -63,5 +166,197 @@ export class Pictures {
     const query = stage.data.tokens(stage.stack.querySide)[stage.view.query].text;
     looked.caption.textContent = `where ${query} looks`;
     looked.canvas.setAttribute("aria-label", `where ${query} looks`);
+  }
+}
+
+/** @type {Record<string, [number, number]>} from a key to parts down and along */
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const MOST_SIDE = 720; // pixels; a larger picture shows no more
+
+export class PictureView {
+  /** @type {number | null} the position under the pointer */ over = null;
+  size = { width: 0, height: 0 };
+  /** @type {HTMLCanvasElement | undefined} */ image;
+  /** @type {object | undefined} */ shown;
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = el("canvas", { role: "img", "aria-label": "Attention over the picture" });
+    this.board = el(
+      "div",
+      {
+        class: "picture-board",
+        tabindex: "0",
+        role: "group",
+        "aria-label": "Picture: press a part to ask from it; the arrow keys go to the next one",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
+        onpointermove: (/** @type {PointerEvent} */ event) => this.hover(this.under(event)),
+        onpointerleave: () => this.hover(null),
+        onclick: (/** @type {PointerEvent} */ event) => this.ask(this.under(event)),
+      },
+      [this.canvas],
+    );
+    this.tokens = el("div", {
+      class: "choice choice-list",
+      role: "group",
+      "aria-label": "Tokens beside the patches",
+    });
+    this.readout = el("div", { class: "readout", "aria-live": "polite" });
+    this.note = el("p", { class: "muted" });
+    this.classes = el("div", {});
+    this.side = el("div", { class: "side" }, [this.tokens, this.readout, this.note]);
+    this.root = el("div", { class: "view picture-view" }, [this.board, this.side, this.classes]);
+  }
+
+  get places() {
+    return this.stage.data.header.places ?? [[0]];
+  }
+
+  draw() {
+    const { header } = this.stage.data;
+    const [picture] = header.pictures ?? [];
+    if (!picture) return;
+    if (this.shown !== picture) {
+      this.shown = picture;
+      this.image = imageFrom(picture.levels);
+    }
+    this.over = null;
+    this.fit();
+    this.refresh();
+    this.classes.replaceChildren(...(header.pooled ? [this.stage.views.output.bars(header)] : []));
+  }
+
+  /* As large as there is room for, each part on whole pixels. */
+  fit() {
+    const { width = 1, height = 1 } = this.image ?? {};
+    const isBelow = this.side.offsetWidth >= this.root.clientWidth - 4; // on a narrow screen
+    const across = this.root.clientWidth - (isBelow ? 8 : 2 * this.side.offsetWidth + 56);
+    const down = isBelow ? MOST_SIDE : this.root.clientHeight - 8;
+    const unit = Math.min(across / width, down / height, MOST_SIDE / Math.max(width, height));
+    const step = Math.max(1, Math.floor((unit * width) / this.places[0].length));
+    const scale = (step * this.places[0].length) / width;
+    this.size = { width: scale * width, height: scale * height };
+  }
+
+  refresh() {
+    const { stage, places, size, image } = this;
+    if (!image) return;
+    const row = stage.row(stage.view.query);
+    const seen = weighed(places, row);
+    const context = fitCanvas(this.canvas, size.width, size.height);
+    context.imageSmoothingEnabled = image.height > size.height;
+    context.drawImage(image, 0, 0, size.width, size.height);
+    drain(context, size.width, size.height);
+    lay(context, seen, stage.theme.accent, size.width, size.height);
+    this.outline(context, this.over, stage.theme.key);
+    this.outline(context, stage.view.query, stage.theme.query);
+    this.drawTokens(row);
+    this.read(row);
+    this.note.textContent = row
+      ? `The strongest colour is a weight of ${number(seen.most, 3)}. ${this.part(seen.weights)}`
+      : "Reading this head's numbers…";
+  }
+
+  /** How much of the row lies on the picture. @param {number[][]} weights */
+  part(weights) {
+    const { places, stage } = this;
+    const seen = new Map(places.flatMap((line, i) => line.map((at, j) => [at, weights[i][j]])));
+    const sum = [...seen.values()].reduce((a, b) => a + b, 0);
+    return seen.size < stage.stack.nKey ? `All parts of the picture together have ${number(sum)}.` : "";
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {number | null} at @param {string} colour */
+  outline(context, at, colour) {
+    const box = at === null ? null : boxOf(this.places, at);
+    if (!box) return;
+    const { width, height } = this.size;
+    context.strokeStyle = colour;
+    context.lineWidth = 3;
+    context.strokeRect(
+      box.left * width + 1.5,
+      box.top * height + 1.5,
+      box.width * width - 3,
+      box.height * height - 3,
+    );
+  }
+
+  /* The tokens that read no part, such as [CLS]: their weights, and buttons to ask from them. */
+  /** @param {import("./types").Row | null} row */
+  drawTokens(row) {
+    const { stage, places } = this;
+    const { tokens } = stage.data.header;
+    const others = elsewhere(places, stage.stack.nQuery);
+    const root = /** @type {Document | ShadowRoot} */ (this.tokens.getRootNode());
+    const focused = this.tokens.contains(root.activeElement);
+    this.tokens.replaceChildren(
+      ...others.map((at) =>
+        el("button", {
+          type: "button",
+          text: `${tokens.encoder[at].text}${row ? ` ${number(row.weights[at], 3)}` : ""}`,
+          title: `Ask from ${tokens.encoder[at].text}; the number is the weight that it gets`,
+          "aria-pressed": String(at === stage.view.query),
+          onclick: () => this.ask(at),
+        }),
+      ),
+    );
+    if (focused) this.tokens.querySelector("button")?.focus();
+  }
+
+  /** @param {import("./types").Row | null} row */
+  read(row) {
+    const { stage } = this;
+    const { view, theme } = stage;
+    /** @param {number} at */
+    const name = (at) => stage.data.tokens("encoder")[at]?.text ?? "";
+    const key = this.over ?? (row ? heaviestKey(row) : view.key);
+    /** @type {[string, string, string?][]} */
+    const rows = [
+      ["query", `${name(view.query)} (${view.query})`, theme.query],
+      ["key", `${name(key)} (${key})`, theme.key],
+      ["weight", row ? number(row.weights[key], 3) : "…"],
+    ];
+    this.readout.replaceChildren(
+      ...rows.map(([term, value, colour]) =>
+        el("div", {}, [
+          el("span", { class: "term", text: term }),
+          el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
+        ]),
+      ),
+    );
+  }
+
+  /** @param {PointerEvent} event */
+  under(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const inside = event.clientX < box.right && event.clientY < box.bottom;
+    if (!inside || event.clientX < box.left || event.clientY < box.top) return null;
+    return placeAt(
+      this.places,
+      (event.clientY - box.top) / box.height,
+      (event.clientX - box.left) / box.width,
+    );
+  }
+
+  /** @param {number | null} at */
+  hover(at) {
+    if (at === this.over) return;
+    this.over = at;
+    this.refresh();
+    this.stage.painted("hover");
+  }
+
+  /** @param {number | null} at */
+  ask(at) {
+    if (at === null) return;
+    this.stage.set({ query: at, pinned: "query" });
+  }
+
+  /** @param {KeyboardEvent} event */
+  walk(event) {
+    const by = MOVES[event.key];
+    if (!by) return;
+    event.preventDefault();
+    this.ask(stepped(this.places, this.stage.view.query, by));
   }
 }

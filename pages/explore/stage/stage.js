@@ -9,35 +9,153 @@ import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
 import { isForView, Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
-import { Asking } from "./asking.js";
 import { Bars } from "./bars.js";
-import { caption } from "./caption.js";
+import { caption, translationOf } from "./caption.js";
+import { headAt, hidingOf, passesOf, placeIn } from "./data.js";
+import { mostMoved, withoutLook } from "./edits.js";
 import { EffectView } from "./effect.js";
+import { fitting, wish } from "./further.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
-import { hidingOf } from "./hiding.js";
 import { LinesView } from "./lines.js";
-import { linkOf } from "./link.js";
-import { MapView } from "./map.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
-import { passesOf } from "./passes.js";
-import { PictureView } from "./picture_view.js";
-import { Pictures } from "./pictures.js";
-import { keepTop } from "./room.js";
-import { Said } from "./said.js";
-import { headAt, placeIn } from "./sorting.js";
+import { Pictures, PictureView } from "./pictures.js";
+import { MapView } from "./planes.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
-import { heaviestKey, rowOf, settle, usualView } from "./view.js";
-import { WhatIf } from "./what_if.js";
+import { heaviestKey, linkOf, rowOf, settle, usualView } from "./view.js";
 
-/** @typedef {import("./types").View} View */
-/** @typedef {import("../../shared/browser/shell.js").Send} Send */
+/** @import { View } from "./types" */
+/** @import { Send } from "../../shared/browser/shell.js" */
+
+/**
+ * Keeps the style property --top of an element at its distance from the top of the page, while things come
+ * and go above it. Returns what ends that.
+ * @param {HTMLElement} root
+ */
+export function keepTop(root) {
+  const page = document.querySelector("[data-testid=stMain]");
+  const above = document.querySelector("[data-testid=stMainBlockContainer]");
+  if (!page || !above) return () => {};
+  let known = -1;
+  const place = () => {
+    const top = Math.round(root.getBoundingClientRect().top + page.scrollTop);
+    if (top === known || !root.clientWidth || root.closest(".presented")) return;
+    known = top;
+    root.style.setProperty("--top", `${top}px`);
+  };
+  const observer = new ResizeObserver(place);
+  observer.observe(above);
+  for (const part of above.querySelectorAll(":scope > *, [data-testid=stColumn]")) observer.observe(part);
+  return () => observer.disconnect();
+}
+
+const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
+
+export class Said {
+  translation = el("p", { class: "translation" });
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.beside = el("button", {
+      type: "button",
+      text: "side by side",
+      title: "This head beside that of another text or model, or under one changed knob",
+      onclick: () => stage.act({ type: "beside", ...this.place }),
+    });
+    this.root = el("div", { class: "said" }, [this.translation, this.beside, ...stage.drawers.buttons]);
+  }
+
+  /* The head that is open. */
+  get place() {
+    const { stack, view } = this.stage;
+    return { stack: stack.id, layer: view.layer, head: view.head };
+  }
+
+  draw() {
+    const { header } = this.stage.data;
+    this.translation.replaceChildren(...translationOf(header));
+    this.translation.classList.toggle("wraps", (header.see || "").length > LONG_SENTENCE);
+    this.beside.classList.toggle("absent", !header.beside);
+  }
+}
+
+export class Asking {
+  /** @type {string | undefined} what was asked for last */ asked;
+  /** @type {string | undefined} what was to be computed last */ wished;
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  /* Large traces come with the numbers of the open head alone: ask for others, and for another window; and
+     for thumbnails without special tokens, or with them. */
+  ask() {
+    const { stack, view, data } = this.stage;
+    const { layer, head, q0, k0 } = view;
+    if (view.view === "picture" && this.stage.row(view.query)) return; // whole rows are here
+    const exact = this.stage.exactHead();
+    const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
+    const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
+    const special = data.how;
+    const need = `${JSON.stringify(data.header.link)} ${[stack.id, layer, head, q0, k0, special].join("/")}`;
+    if (exact && !outside && data.fits) return this.wish();
+    if (this.asked === need) return;
+    this.asked = need;
+    this.stage.act({ type: "open", stack: stack.id, layer, head, q0, k0, special });
+  }
+
+  /* What is to be computed of the open head when its other numbers are here. */
+  wish() {
+    const { header } = this.stage.data;
+    const wished = wish(this.stage.view);
+    const need = `${JSON.stringify(header.link)} ${JSON.stringify(wished)}`;
+    if (!wished || this.wished === need || fitting(header.further, wished)) return;
+    this.wished = need;
+    this.stage.act(wished);
+  }
+}
+
+export class WhatIf {
+  /** @type {string | null} */ line = null;
+  waits = false; // for the effect of what was asked
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.root = el("button", { type: "button", class: "link", onclick: () => this.ask() });
+  }
+
+  ask() {
+    if (!this.line) return;
+    this.waits = true;
+    this.stage.act({ type: "edits", text: this.line });
+  }
+
+  /* Opens the effect as soon as it is here. */
+  open() {
+    const { change } = this.stage.data.header;
+    if (this.waits && change) Object.assign(this.stage.view, { view: "effect", step: mostMoved(change.kl) });
+    this.waits = false;
+  }
+
+  draw() {
+    const { data, view } = this.stage;
+    const { editable, writes, edits, focus } = data.header;
+    this.line = editable && writes && !edits.length ? withoutLook(view, data, focus) : null;
+    this.root.classList.toggle("absent", !this.line);
+    const count = this.line?.split(",").length ?? 0;
+    this.root.textContent = count === 1 ? "and without this head?" : `and without these ${count} heads?`;
+    this.root.title = "Switches off the heads of this layer that give it half of their weight and more";
+  }
+}
 
 export class Stage {
   // all of these come with the first message
-  /** @type {import("./passes.js").Passes} */ passes;
+  /** @type {import("./data.js").Passes} */ passes;
   /** @type {View} */ view;
   /** @type {import("./types").Theme} */ theme;
   /** @type {Send} */ act;

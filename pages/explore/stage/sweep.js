@@ -1,17 +1,225 @@
-/* View: every head switched off alone, every position patched from another text, what each part gives to a
-   logit, or one head through another. The server computes it when the view is open. */
+/* View: every head switched off alone, every position patched from another text, what each part gives
+   to a logit, or one head through another. The server computes it when the view is open. */
 
-import { el } from "../../shared/browser/dom.js";
+import { el, shorten } from "../../shared/browser/dom.js";
+import { cssColour, inkOn } from "../../shared/browser/images.js";
+import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
+import { listOf } from "./bars.js";
 import { attentionOf } from "./edits.js";
-import { listOf } from "./list.js";
-import { SweepTables, saidOf } from "./sweep_tables.js";
 import { upTo } from "./view.js";
 
-/** @typedef {import("./types").Swept} Swept */
-/** @typedef {import("./types").View} View */
-/** @typedef {import("./types").Header} Header */
+/** @import { Swept, View, Header } from "./types" */
 /** @typedef {"sweep" | "goal" | "step" | "put" | "other" | "sender" | "receiver" | "through"} Name */
 /** @typedef {Pick<View, Name>} Wish */
+
+const TITLES = /** @type {Record<string, string>} */ ({ encoder: "encoder", decoder: "decoder" });
+const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
+const MOST_PARTS = 200;
+const ROUNDING = 2e-6; // of single precision, in what is looked at
+const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
+const WAYS = ["as it is", "path, feed-forward recomputed", "path, feed-forward frozen", "heard by all"];
+
+/** @param {string[]} names */
+const headsOf = (names) =>
+  el(
+    "tr",
+    {},
+    names.map((text) => el("th", { scope: "col", text })),
+  );
+
+/** Below this, a change is rounding and no effect. @param {Swept | null} found */
+const leastOf = (found) => ROUNDING * Math.max(1, Math.abs(found?.before ?? 0));
+
+export class SweepTables {
+  root = el("div", { class: "sweep-tables" });
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  /** @param {Swept | null} found */
+  draw(found) {
+    const parts = [];
+    const least = leastOf(found);
+    for (const [name, rows] of Object.entries(found?.effects ?? {})) {
+      const layers = found?.layers?.[name] ?? [];
+      parts.push(this.cells(name, rows, layers, "", least));
+      const direct = found?.direct?.[name];
+      if (direct)
+        parts.push(this.cells(name, direct, layers, ", on the direct way to the output alone", least));
+    }
+    if (found?.parts) parts.push(this.parts(found.parts, found.before ?? 0));
+    if (found?.outputs) parts.push(this.path(found.outputs));
+    this.root.replaceChildren(...parts);
+  }
+
+  /** @param {string} stack @param {number} layer @param {number} head */
+  open(stack, layer, head) {
+    this.stage.set({ view: "head", stack, layer, head, heads: [head] });
+  }
+
+  /**
+   * @param {string} name of a stack's attention, or of a stack
+   * @param {number[][]} rows [layer, head or position]
+   * @param {number[]} layers the number of each row
+   * @param {string} how
+   * @param {number} least that is no rounding
+   */
+  cells(name, rows, layers, how, least) {
+    const { theme, data } = this.stage;
+    const ofHeads = name.includes(".");
+    const most = Math.max(...rows.flat().map(Math.abs), least);
+    const power = most > least && most < FEW_DIGITS ? Math.floor(Math.log10(most)) : 0;
+    /** @param {number} value */
+    const short = (value) => shortNumber(value / 10 ** power);
+    /** @param {number} value */
+    const colours = (value) => {
+      const level = Math.round(127.5 + (most > least ? (127.5 * value) / most : 0));
+      return `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`;
+    };
+    const side = /** @type {"encoder"} */ (name);
+    const heads = ofHeads
+      ? rows[0].map((_, head) => `H${head}`)
+      : data.tokens(side).map(({ text }) => shorten(text, 8));
+    const stack = data.stacks.find(({ id }) => id === name);
+    const title = ofHeads ? stack?.title : `Stream of the ${TITLES[side]}`;
+    /** @param {number} layer @param {number} at @param {number} value */
+    const inside = (layer, at, value) =>
+      ofHeads
+        ? el("button", {
+            type: "button",
+            text: short(value),
+            title: `${number(value, 4)}: open layer ${layer}, head ${at}`,
+            onclick: () => this.open(name, layer, at),
+          })
+        : el("span", { text: short(value), title: number(value, 4) });
+    const body = rows.map((row, which) =>
+      el("tr", {}, [
+        el("th", { scope: "row", text: ofHeads ? `L${layers[which]}` : `into layer ${layers[which]}` }),
+        ...row.map((value, at) =>
+          el("td", { class: "channel", style: colours(value) }, [inside(layers[which], at, value)]),
+        ),
+      ]),
+    );
+    const unit = power ? `in ${powerOfTen(power)}, ` : "";
+    const colour = ` (${unit}colours to ±${short(most)})`;
+    const scale = most > least ? colour : ": nothing changes";
+    return el("section", {}, [
+      el("h3", { text: `${title ?? name}${how}${scale}` }),
+      el("table", { class: "stream" }, [el("thead", {}, [headsOf(["", ...heads])]), el("tbody", {}, body)]),
+    ]);
+  }
+
+  /**
+   * Bars to both sides of 0, the largest first, and what all of them sum to.
+   * @param {[string, number][]} parts
+   * @param {number} sum
+   */
+  parts(parts, sum) {
+    const { theme } = this.stage;
+    const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 1e-12);
+    const [cold, warm] = [16, 239].map((level) => cssColour(theme.diverging, level));
+    /** @param {number} value */
+    const bar = (value) => {
+      const width = (50 * Math.abs(value)) / most;
+      const left = value < 0 ? 50 - width : 50;
+      return el("span", {
+        style: `margin-left:${left}%;width:${width}%;background:${value < 0 ? cold : warm}`,
+      });
+    };
+    const rows = parts
+      .slice(0, MOST_PARTS)
+      .map(([name, value]) =>
+        el("tr", {}, [
+          el("th", { scope: "row" }, [this.nameOf(name)]),
+          el("td", { class: "bar" }, [bar(value)]),
+          el("td", { class: "weight", text: number(value, 3), title: number(value, 6) }),
+        ]),
+      );
+    const total = el("tr", { class: "chosen" }, [
+      el("th", { scope: "row", text: `all ${parts.length} together` }),
+      el("td", { class: "bar" }),
+      el("td", { class: "weight", text: number(sum, 3), title: number(sum, 6) }),
+    ]);
+    return el("section", {}, [
+      el("h3", { text: "What each part of the stream gives, the largest first" }),
+      el("table", { class: "rows parts" }, [el("tbody", {}, [total, ...rows])]),
+    ]);
+  }
+
+  /** A part's name; a head's opens it. @param {string} name */
+  nameOf(name) {
+    const [, side, layer, kind, head] = A_HEAD.exec(name) ?? [];
+    if (!side) return name.replace(/\.0\.resid_pre$/, ": embedding of this token");
+    const open = () => this.open(`${side}.${kind}`, +layer, +head);
+    return el("button", {
+      type: "button",
+      class: "link",
+      text: name,
+      title: "Open this head",
+      onclick: open,
+    });
+  }
+
+  /** @param {[string, number, number, number, number][]} outputs */
+  path(outputs) {
+    const { theme } = this.stage;
+    const colours = [theme.muted, theme.accent, theme.heads[2], theme.heads[1]];
+    const rows = outputs.map(([name, ...values]) =>
+      el("tr", {}, [
+        el("th", { scope: "row", text: shorten(name, 20), title: name }),
+        el(
+          "td",
+          { class: "bar two" },
+          values.map((p, at) => el("span", { style: `width:${100 * p}%;background:${colours[at]}` })),
+        ),
+        ...values.map((p) => el("td", { class: "weight", text: number(p, 3) })),
+      ]),
+    );
+    return el("section", {}, [
+      el("h3", { text: "Probabilities of the likeliest outputs at this step" }),
+      el("table", { class: "rows" }, [el("thead", {}, [headsOf(["", "", ...WAYS])]), el("tbody", {}, rows)]),
+    ]);
+  }
+}
+
+const WHAT = /** @type {Record<string, string>} */ ({
+  heads: "each head is switched off alone",
+  positions: "each position alone is as in the other text",
+});
+
+/**
+ * What was found, or why there is nothing.
+ * @param {Swept | null} found
+ * @param {string} sweep
+ */
+export function saidOf(found, sweep) {
+  if (!found) return "Computing…";
+  if (found.problem) return found.problem;
+  const { title, notDirect } = found;
+  const kl = found.kl ?? [Number.NaN, Number.NaN, Number.NaN];
+  const now = number(found.before ?? Number.NaN, 3);
+  if (sweep === "path")
+    return (
+      `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, with ` +
+      `feed-forward layers recomputed as in Wang et al. 2022, ${number(kl[1], 3)} with these frozen, too, ` +
+      `and ${number(kl[2], 3)} nats where all hear it.`
+    );
+  if (sweep === "parts")
+    return (
+      `The ${title}, ${now}, is the sum of what these parts add to the last stream, with the scale of the ` +
+      "last norm frozen at what it is here."
+    );
+  const moves = Object.values(found.effects ?? {}).flat(2);
+  if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(found)))
+    return `No position changes the ${title}, now ${now}: change a word of the other text, to one as long.`;
+  const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
+  return (
+    `How the ${title}, now ${now}, changes when ${WHAT[sweep]} ` +
+    `(warm colours: it grows; cold ones: it falls).${direct}`
+  );
+}
 
 const SWEEPS = [
   { value: "heads", text: "switch off each head alone" },
@@ -31,7 +239,7 @@ const PUTS = [
   { value: "zero", text: "zero", title: "z of the head is 0" },
   { value: "mean", text: "mean", title: "z of the head is its mean over the text" },
 ];
-const WAYS = [
+const THROUGH = [
   { value: "qkv", text: "q, k and v" },
   { value: "q", text: "q", title: "What the receiver looks for" },
   { value: "k", text: "k", title: "What it finds its keys by" },
@@ -166,7 +374,7 @@ export class SweepView {
     );
     this.sender.update(heads, sender);
     this.receiver.update(heads, receiver);
-    this.through.update(WAYS, through);
+    this.through.update(THROUGH, through);
   }
 
   ask() {

@@ -1,15 +1,12 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
+import { beside, hidingOf, timesOf } from "./data.js";
 import { mostMoved } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
-import { beside, hidingOf } from "./hiding.js";
-import { timesOf } from "./passes.js";
 
-/** @typedef {import("./types").View} View */
-/** @typedef {import("./types").Loose} Loose */
-/** @typedef {import("./types").Row} Row */
-/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
-/** @typedef {import("./data.js").TraceData} TraceData */
+/** @import { View, Loose, Row } from "./types" */
+/** @import { Framed } from "../../shared/browser/message.js" */
+/** @import { TraceData } from "./data.js" */
 
 /** @param {number} count */
 export const upTo = (count) => Array.from({ length: count }, (_, at) => at);
@@ -196,4 +193,26 @@ export function headsAfter(shown, head, only) {
   let heads = shown.includes(head) ? others : [...shown, head].sort((a, b) => a - b);
   if (only || !heads.length) heads = [head];
   return { head: heads.includes(head) ? head : heads[0], heads };
+}
+
+const NAMES =
+  "view stack layer head heads show range sort order keep limit sight special when step query key " +
+  "pinned queries keys over sweep goal put other sender receiver through q0 k0";
+const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
+
+/**
+ * The query parameters of a link to what is shown: the server's part, and what differs from the usual view.
+ * @param {Record<string, string>} link
+ * @param {import("./types").Loose} usual
+ * @param {View} view
+ */
+export function linkOf(link, usual, view) {
+  const params = new URLSearchParams(link);
+  /** @param {unknown} value */
+  const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
+  for (const name of URL_FIELDS) {
+    const expected = name === "heads" ? [view.head] : usual[name];
+    if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));
+  }
+  return params;
 }

@@ -1,6 +1,14 @@
-/* The frame around the cell of a picture that is pointed at, there or in another picture of the same axes. */
+/* What is pointed at: the frame around a cell of a picture, there or in another picture of the same
+   axes, and what the status line says of it. */
 
 import { el } from "../browser/dom.js";
+import { number, plainNumber } from "../browser/numbers.js";
+import { filled } from "./plot_layout.js";
+
+/** @import { ChartSpec, PictureSpec } from "./specs" */
+/** @typedef {Pick<import("./specs").Board, "theme" | "nameOf" | "frame" | "header">} Board */
+/** @typedef {{pointNumber: any, curveNumber: number}} Point of Plotly: [row, column] in a picture */
+/** @typedef {{lit: import("./specs").Lit, words: string | undefined}} Told as board.light takes it */
 
 const LEAST = 7; // pixels of its sides: a smaller one is overlooked
 
@@ -49,3 +57,109 @@ export class Cursor {
 
 /** @param {any} layout */
 const rangesOf = ({ xaxis, yaxis }) => ({ x: xaxis.range, y: yaxis.range });
+
+/** What the numbers of most matrices are; of others it is said. */
+const WEIGHT = "weight";
+
+/** What a label for Plotly says, as it was typed: viz_core/labels.py escapes it. @param {string} text */
+function unescaped(text) {
+  const typed = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&#36;", "$");
+  return typed.replaceAll("&amp;", "&");
+}
+
+/** @param {ChartSpec} spec @param {number} at @param {number} value @returns {Told} */
+function ofBar(spec, at, value) {
+  const title = spec.title ? `${spec.title}: ` : "";
+  const words = `${title}${spec.labels?.[at]} = ${number(value, 4)}`;
+  return { lit: { [spec.axis ?? ""]: at }, words };
+}
+
+/**
+ * @param {ChartSpec} spec
+ * @param {number} at
+ * @param {number} x
+ * @param {(numbers: any) => any} put
+ * @returns {Told}
+ */
+function ofLines(spec, at, x, put) {
+  const lines = spec.chart.traces.filter((trace) => trace.mode === "lines" && trace.name);
+  const parts = lines.map((line) => `${line.name} ${number(put(line.y)[at], 4)}`);
+  return { lit: {}, words: `${spec.x_label} ${plainNumber(x)}: ${parts.join(" · ")}` };
+}
+
+/** @param {import("./specs").MatrixSpec} spec @param {number} value */
+function numberWords(spec, value) {
+  const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && "not computed yet"));
+  return missing || number(value, 4);
+}
+
+/**
+ * The numbers of all matrices that are read together, in a cell.
+ * @param {import("./specs").MatrixSpec} spec one of them
+ * @param {number} i
+ * @param {number} j
+ * @param {Pick<Board, "frame" | "header">} board
+ */
+function togetherWords(spec, i, j, { frame, header }) {
+  const all = /** @type {import("./specs").MatrixSpec[]} */ (header.board.rows.flat()).filter(
+    ({ together, row_axis, column_axis }) =>
+      together && row_axis === spec.row_axis && column_axis === spec.column_axis,
+  );
+  /** @param {import("./specs").MatrixSpec} each */
+  const value = (each) => each.values.frame(frame, 2)[i * each.values.size(1) + j];
+  return all.map((each) => `${each.together} ${numberWords(each, value(each))}`).join(" · ");
+}
+
+/**
+ * Where a cell stands, what it says, and its number with all its digits.
+ * @param {import("./specs").MatrixSpec} spec
+ * @param {number} i
+ * @param {number} j
+ * @param {number} value
+ * @param {Pick<Board, "nameOf" | "frame" | "header">} board
+ */
+export function cellWords(spec, i, j, value, board) {
+  /** @param {string} axis @param {string[]} names @param {number} at */
+  const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
+  const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
+  if (spec.together) return `${where}: ${togetherWords(spec, i, j, board)}`;
+  const words = spec.scale === "mask" ? spec.words[Number(value !== 0)] : null;
+  const said = words ?? numberWords(spec, value);
+  const text = spec.texts[i] ? `: ${spec.texts[i][j]}` : "";
+  const named = spec.quantity === WEIGHT ? ` = ${said}` : `${text ? "," : ":"} ${spec.quantity} ${said}`;
+  return `${spec.title ? `${spec.title}: ` : ""}${where}${text}${named}`;
+}
+
+/**
+ * @param {PictureSpec} spec
+ * @param {Point} point
+ * @param {number} frame
+ * @param {Board} board
+ * @returns {Told}
+ */
+function ofCell(spec, point, frame, board) {
+  const [i, j] = point.pointNumber;
+  const value = spec.values.frame(frame, 2)[i * spec.values.size(1) + j];
+  const lit = { [spec.row_axis]: i, [spec.column_axis]: j };
+  return { lit, words: cellWords(spec, i, j, value, board) };
+}
+
+/**
+ * What Plotly's `point` of a panel's chart is at a frame.
+ * @param {ChartSpec | PictureSpec} spec
+ * @param {Point} point
+ * @param {number} frame
+ * @param {Board} board
+ * @returns {Told}
+ */
+export function told(spec, point, frame, board) {
+  if (spec.chart.form === "cells") return ofCell(/** @type {PictureSpec} */ (spec), point, frame, board);
+  const { type, x, y, meta, customdata } = spec.chart.traces[point.curveNumber];
+  const at = point.pointNumber;
+  if (meta === "told") return { lit: {}, words: unescaped(customdata[at]) };
+  /** @param {any} numbers */
+  const put = (numbers) => filled(numbers, frame, board.theme);
+  if (type === "bar") return ofBar(spec, at, put(y)[at]);
+  if (spec.chart.form === "wide") return ofLines(spec, at, put(x)[at], put);
+  return { lit: {}, words: undefined };
+}

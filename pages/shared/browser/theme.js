@@ -3,7 +3,7 @@
 import { contextOf } from "./dom.js";
 import { lookupTable } from "./images.js";
 
-/** @typedef {import("./images.js").Table} Table */
+/** @import { Table } from "./images.js" */
 /** @typedef {Colours & {sequential: Table, diverging: Table, font: string}} Theme */
 
 /** @param {GivenColours} given @returns {Theme} */

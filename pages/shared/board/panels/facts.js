@@ -2,7 +2,7 @@
 
 import { el } from "../../browser/dom.js";
 import { written } from "../../browser/numbers.js";
-import { caption } from "../words.js";
+import { caption } from "../chart.js";
 
 export class Panel {
   /** @param {import("../specs").Board} board @param {import("../specs").FactsSpec} spec */

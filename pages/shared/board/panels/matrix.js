@@ -4,10 +4,9 @@ import { el, shorten, textWidth } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
-import { choiceOf, colourLevel, reachOf, sentCells } from "../cells.js";
-import { cellOf, makeChoosable, makePaintable } from "../painting.js";
-import { cellWords } from "../told.js";
-import { caption, withAxes } from "../words.js";
+import { cellOf, choiceOf, colourLevel, makeChoosable, makePaintable, reachOf, sentCells } from "../cells.js";
+import { caption, withAxes } from "../chart.js";
+import { cellWords } from "../cursor.js";
 
 /** @typedef {import("../specs").MatrixSpec} Spec */
 

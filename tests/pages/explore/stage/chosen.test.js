@@ -9,7 +9,7 @@ import {
   meanOf,
   positionsOf,
   writtenAs,
-} from "../../../../pages/explore/stage/chosen.js";
+} from "../../../../pages/explore/stage/sums.js";
 
 test("positions are written as ranges, and read back within the text", () => {
   for (const [written, positions] of [

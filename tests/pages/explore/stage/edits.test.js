@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { saidOf } from "../../../../pages/explore/stage/answers.js";
 import {
   isOff,
   mostMoved,
@@ -12,7 +11,8 @@ import {
   withoutLook,
   withRow,
 } from "../../../../pages/explore/stage/edits.js";
-import { stroke } from "../../../../pages/explore/stage/row_paint.js";
+import { saidOf } from "../../../../pages/explore/stage/effect.js";
+import { stroke } from "../../../../pages/explore/stage/weights_by_hand.js";
 
 const VIEW = { view: "grid", stack: "encoder.self", layer: 1, head: 3, query: 10, key: 4 };
 const lineOf = (value, view = VIEW, feeds = true) =>

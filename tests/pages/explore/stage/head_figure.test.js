@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describe, marks } from "../../../../pages/explore/stage/head_figure.js";
+import { describe, marks } from "../../../../pages/explore/stage/head.js";
 
 const SCALES = { sequential: [[0, "white"]], diverging: [[0, "red"]] };
 const THEME = {

@@ -7,7 +7,7 @@ import {
   saidOfHeads,
   saidOfRow,
   withoutSpecial,
-} from "../../../../pages/explore/stage/hiding.js";
+} from "../../../../pages/explore/stage/data.js";
 
 /* A window of two queries from 1 and three keys from 2. */
 const SENT = {

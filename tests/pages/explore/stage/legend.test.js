@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { legendEnds } from "../../../../pages/explore/stage/legend.js";
-import { windowAround } from "../../../../pages/explore/stage/minimap.js";
+import { legendEnds, windowAround } from "../../../../pages/explore/stage/head.js";
 
 test("the ends of the colours name the scale", () => {
   assert.deepEqual(legendEnds("full", false, 1), ["0", "0.5", "1"]);

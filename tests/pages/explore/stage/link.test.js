@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linkOf } from "../../../../pages/explore/stage/link.js";
+import { linkOf } from "../../../../pages/explore/stage/view.js";
 
 const USUAL = {
   ...{ view: "grid", stack: "encoder.self", layer: 0, head: 0, heads: [0], show: "pattern", range: "full" },

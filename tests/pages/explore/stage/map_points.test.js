@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colouring, placed } from "../../../../pages/explore/stage/map_points.js";
+import { colouring, placed } from "../../../../pages/explore/stage/planes.js";
 
 test("points fill the room with one unit for both axes, upwards, in the middle", () => {
   const points = [

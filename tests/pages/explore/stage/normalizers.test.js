@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { made } from "../../../../pages/explore/stage/normalizers.js";
+import { made } from "../../../../pages/explore/stage/numbers.js";
 
 const ROW = Float32Array.from([0.5, -1, 2, -Infinity]);
 const OPEN = [0.5, -1, 2];

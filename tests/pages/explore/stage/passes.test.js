@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matrixOf } from "../../../../pages/explore/stage/data.js";
-import { passesOf, timesOf } from "../../../../pages/explore/stage/passes.js";
+import { matrixOf, passesOf, timesOf } from "../../../../pages/explore/stage/data.js";
 
 /** Arrays of two heads as the server frames them. */
 const framed = (...rows) => ({ entry: (at) => Float32Array.from(rows[at]) });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { awaited, isOffered, saidOf, take } from "../../../../pages/explore/stage/random_tokens.js";
+import { awaited, isOffered, saidOf, take } from "../../../../pages/explore/stage/data.js";
 
 const stacks = () => [
   { id: "encoder.self", querySide: "encoder", keySide: "encoder", stats: { entropy: [1, 2] } },

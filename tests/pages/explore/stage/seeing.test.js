@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boxOf, elsewhere, lay, placeAt, stepped, weighed } from "../../../../pages/explore/stage/seeing.js";
+import {
+  boxOf,
+  elsewhere,
+  lay,
+  placeAt,
+  stepped,
+  weighed,
+} from "../../../../pages/explore/stage/pictures.js";
 import { seenFrom } from "../../../../pages/explore/stage/view.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 

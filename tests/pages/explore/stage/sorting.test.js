@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstLimit, headAt, measureOf, placeIn, placesOf } from "../../../../pages/explore/stage/sorting.js";
+import { firstLimit, headAt, measureOf, placeIn, placesOf } from "../../../../pages/explore/stage/data.js";
 
 const STATS = { previous: [0.5, 0.1, 0.9, 0.5, 0, 0.3], entropy: [2, 1, 0.5, 1, 3, 0] };
 const STACK = { layers: [0, 1], heads: 3, stats: STATS };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => ({}) }) };
 const { targetsOf, wishOf } = await import("../../../../pages/explore/stage/sweep.js");
-const { saidOf } = await import("../../../../pages/explore/stage/sweep_tables.js");
+const { saidOf } = await import("../../../../pages/explore/stage/sweep.js");
 
 test("what a sweep shows is said with its number, or why there is none", () => {
   const found = { title: "probability of “il”", before: 0.75 };

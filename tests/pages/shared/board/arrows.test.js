@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrowsOf } from "../../../../pages/shared/board/arrows.js";
+import { arrowsOf } from "../../../../pages/shared/board/panels/diagram.js";
 
 const SIZE = [40, 20];
 const rows = (n) => Array.from({ length: 2 * n }, (_, at) => [60 * (at % n), 50 * Math.floor(at / n)]);

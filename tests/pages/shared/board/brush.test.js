@@ -8,7 +8,7 @@ import {
   placesOf,
   stepped,
   wordsAt,
-} from "../../../../pages/shared/board/brush.js";
+} from "../../../../pages/shared/board/panels/parallel.js";
 
 const HEADS = { name: "heads", range: null, stops: [0, 0.25, 0.5, 1], said: ["1", "2", "4", "8"] };
 const NORM = { name: "norm", range: null, stops: [0, 0.5, 1], said: ["pre", "post"] };

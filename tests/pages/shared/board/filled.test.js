@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filled, movingOf } from "../../../../pages/shared/board/filled.js";
+import { filled, movingOf } from "../../../../pages/shared/board/plot_layout.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const scales = { sequential: [[0, "#000000"]], diverging: [[0, "#ffffff"]] };

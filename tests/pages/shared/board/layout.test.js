@@ -11,7 +11,7 @@ import {
   rowHeight,
   signatureOf,
   zoomOf,
-} from "../../../../pages/shared/board/layout.js";
+} from "../../../../pages/shared/board/fitting.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const matrix = (columns) => ({ fixed: 60, columns });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sizeOf, skipping, ticksOf, titled, wrapped } from "../../../../pages/shared/board/plot_size.js";
+import { sizeOf, skipping, ticksOf, titled, wrapped } from "../../../../pages/shared/board/plot_layout.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const measure = (text) => 10 * text.length;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellWords, told } from "../../../../pages/shared/board/told.js";
+import { cellWords, told } from "../../../../pages/shared/board/cursor.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const board = { theme: { heads: [] }, nameOf: (axis, at) => `${axis}'s ${at}` };

@@ -1,0 +1,242 @@
+/* Points: all heads of a stack, where those whose patterns are alike lie together (the server computes
+   where when the view is first open; a press opens a head), and the queries and keys of a head in one
+   plane. */
+
+import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
+import { imageOf } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
+import { listOf } from "./bars.js";
+import { awaited, measureOf, placesOf, saidOf } from "./data.js";
+
+/** @import { Stack, Measure, Further, Area } from "./types" */
+/** @typedef {"query" | "key"} Role */
+
+const DARKEST = 40; // of 0..255: the first colours are nearly the page's own
+
+/**
+ * Points of a plane in pixels: as large as fits, one unit for both axes, in the middle.
+ * @param {[number, number][]} points
+ * @param {number} width
+ * @param {number} height
+ * @param {number} margin
+ * @returns {[number, number][]}
+ */
+export function placed(points, width, height, margin) {
+  const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
+  const [left, right] = [Math.min(...xs), Math.max(...xs)];
+  const [low, high] = [Math.min(...ys), Math.max(...ys)];
+  const room = [Math.max(1, width - 2 * margin), Math.max(1, height - 2 * margin)];
+  const unit = Math.min(room[0] / (right - left || 1e-9), room[1] / (high - low || 1e-9));
+  const scale = Math.min(unit, 1e6);
+  return points.map(([x, y]) => [
+    width / 2 + scale * (x - (left + right) / 2),
+    height / 2 - scale * (y - (low + high) / 2),
+  ]);
+}
+
+/**
+ * What gives the heads their colours, from the first colour to the last: a measure, or the layer.
+ * @param {Stack} stack
+ * @param {Measure | undefined} measure
+ */
+export function colouring({ layers, heads, stats }, measure) {
+  const byLayer = layers.flatMap((layer) => Array(heads).fill(layer));
+  const values = measure ? stats[measure.name] : byLayer;
+  const low = Math.min(measure ? 0 : layers[0], ...values);
+  const high = Math.max(...values);
+  const level = (/** @type {number} */ value) =>
+    Math.round(DARKEST + ((255 - DARKEST) * (value - low)) / (high - low || 1));
+  return { values, low, high, levels: values.map(level), first: DARKEST };
+}
+
+const MARGIN = 30; // pixels around the outermost heads, where their names are
+const MOST_HEADS = 64; // more would lie on each other; the pointer still shows all
+const LEGEND = { width: 190, height: 12 };
+
+export class MapView {
+  asked = ""; // of which text and stack the map was asked for
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.points = el("div", { class: "map-points", role: "group", "aria-label": "Map of all heads" });
+    this.told = el("p", { "aria-live": "polite" });
+    this.colours = el("canvas", { class: "legend", "aria-hidden": "true" });
+    this.ends = el("div", { class: "legend-ends" });
+    this.meaning = el("p", { class: "measure" });
+    const side = el("div", { class: "side" }, [this.meaning, this.colours, this.ends, this.told]);
+    this.root = el("div", { class: "view map-view" }, [this.points, side]);
+  }
+
+  get map() {
+    const { map } = this.stage.data.header;
+    return map?.asked?.[0] === this.stage.stack.id ? map : null;
+  }
+
+  /* Asks for the map of what is shown, once. */
+  ask() {
+    const { data, stack, act } = this.stage;
+    const need = `${JSON.stringify(data.header.link)} ${stack.id}`;
+    if (this.map || this.asked === need) return;
+    this.asked = need;
+    act({ type: "map", stack: stack.id });
+  }
+
+  draw() {
+    const { data, stack, view } = this.stage;
+    this.measure = measureOf(data.header.measures, stack, view);
+    const { map } = this;
+    this.colour = colouring(stack, this.measure);
+    this.legend();
+    if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
+    else this.points.replaceChildren();
+    this.told.textContent = said(map, stack.nQuery);
+    this.ask();
+  }
+
+  legend() {
+    const { theme } = this.stage;
+    const { first, low, high } = /** @type {ReturnType<typeof colouring>} */ (this.colour);
+    const { width, height } = LEGEND;
+    const table = imageOf(256 - first, 1, (at) => at + first, theme.sequential);
+    fitCanvas(this.colours, width, height).drawImage(table, 0, 0, width, height);
+    const { data, stack, view } = this.stage;
+    const { measures, repeated } = data.header;
+    const { measure } = this;
+    const chosen = measure ?? awaited(measures, stack, view);
+    const ends = measure ? [number(low), number(high)] : [`layer ${low}`, `layer ${high}`];
+    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
+    this.meaning.replaceChildren(
+      el("strong", { text: chosen ? chosen.title : "layer" }),
+      chosen
+        ? `: ${chosen.definition} ${saidOf(chosen, stack, repeated)}`
+        : ": each head has the colour of its layer.",
+    );
+  }
+
+  /** @param {[number, number][]} points */
+  put(points) {
+    const { stage, points: board, measure } = this;
+    const { stack, theme, view } = stage;
+    const { values, levels } = /** @type {ReturnType<typeof colouring>} */ (this.colour);
+    const places = placed(points, board.clientWidth, board.clientHeight, MARGIN);
+    const heads = placesOf(stack, { ...view, order: "layer" }, measure);
+    const named = heads.length <= MOST_HEADS;
+    board.replaceChildren(
+      ...heads.map(({ layer, head, at, passes }) => {
+        const rgb = theme.sequential.subarray(3 * levels[at], 3 * levels[at] + 3).join(", ");
+        const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
+        const title = [`Layer ${layer}, head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
+        const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
+        return el(
+          "button",
+          {
+            type: "button",
+            title,
+            "aria-label": `Open ${title[0].toLowerCase()}${title.slice(1)}`,
+            "aria-pressed": String(layer === view.layer && head === view.head),
+            "data-layer": layer,
+            "data-head": head,
+            class: passes ? null : "dimmed",
+            style: `left: ${places[at][0]}px; top: ${places[at][1]}px`,
+            onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
+          },
+          [dot, named && el("span", { class: "name", text: `L${layer} H${head}` })],
+        );
+      }),
+    );
+  }
+}
+
+/**
+ * What the distances mean, how far the plane shows them, and of which queries; or why there is no map.
+ * @param {import("./types").HeadMap | null} map
+ * @param {number} nQuery
+ */
+function said(map, nQuery) {
+  if (!map) return "Comparing all heads…";
+  if (map.problem || !map.shares) return map.problem ?? "";
+  const [x, y] = map.shares.map((share) => `${Math.round(100 * share)} %`);
+  const some = (map.queries ?? nQuery) < nQuery;
+  return (
+    "Distances on the map stand for Jensen-Shannon distances between patterns, the mean over " +
+    `${some ? `${map.queries} of ${nQuery} queries, evenly spread` : "all queries"} ` +
+    `(Clark et al. 2019). The plane shows ${x} + ${y} of their variance, so near heads may still differ.`
+  );
+}
+
+const ROOM = 36; // pixels around the outermost points, where their names are
+const MOST_NAMES = 64;
+const FIRST = 40; // of 0..255: the first colours are nearly the page's own
+const COLOURS = [
+  { value: "role", text: "query or key" },
+  { value: "position", text: "position" },
+  { value: "token", text: "token" },
+];
+
+export class Plane {
+  colour = "role";
+
+  /** @param {import("./types").Stage} stage @param {() => void} redraw */
+  constructor(stage, redraw) {
+    this.stage = stage;
+    this.points = el("div", {
+      class: "map-points",
+      role: "img",
+      "aria-label": "Queries and keys in a plane",
+    });
+    this.choice = listOf("colour by", (colour) => {
+      this.colour = colour;
+      redraw();
+    });
+    this.shares = el("p", {});
+  }
+
+  /** @param {Further | null} found @param {Area} area */
+  draw(found, { q0, k0 }) {
+    this.choice.update(COLOURS, this.colour);
+    const { queries = [], keys = [], shares } = found ?? {};
+    const [x, y] = (shares ?? []).map((share) => `${Math.round(100 * share)} %`);
+    this.shares.textContent = shares ? `Its axes show ${x} and ${y} of their variance.` : "";
+    const { clientWidth, clientHeight } = this.points;
+    const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
+    const { querySide, keySide } = this.stage.stack;
+    const named = places.length <= MOST_NAMES;
+    const make = (
+      /** @type {Role} */ role,
+      /** @type {number} */ at,
+      /** @type {[number, number]} */ place,
+    ) => {
+      const text = this.stage.data.tokens(role === "query" ? querySide : keySide)[at]?.text ?? "";
+      return el(
+        "div",
+        {
+          class: `point ${role}`,
+          title: `${role} “${text}”, position ${at}`,
+          style: `left: ${place[0]}px; top: ${place[1]}px`,
+        },
+        [
+          el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` }),
+          named && el("span", { class: "name", text: shorten(text) }),
+        ],
+      );
+    };
+    this.points.replaceChildren(
+      ...queries.map((_, i) => make("query", q0 + i, places[i])),
+      ...keys.map((_, j) => make("key", k0 + j, places[queries.length + j])),
+    );
+  }
+
+  /** @param {Role} role @param {number} at @param {string} text */
+  colourOf(role, at, text) {
+    const { theme, stack, data } = this.stage;
+    if (this.colour === "role") return theme[role];
+    if (this.colour === "position") {
+      const last = Math.max(stack.nQuery, stack.nKey) - 1;
+      const level = Math.round(FIRST + ((255 - FIRST) * at) / Math.max(1, last));
+      return `rgb(${theme.sequential.subarray(3 * level, 3 * level + 3).join(", ")})`;
+    }
+    const known = [...data.tokens(stack.querySide), ...data.tokens(stack.keySide)].map((each) => each.text);
+    return theme.heads[[...new Set(known)].indexOf(text) % theme.heads.length];
+  }
+}
