@@ -1,4 +1,4 @@
-"""Two sides beside each other: every head's pattern and what comes out; a head at several values of a knob."""
+"""Two sides beside each other: every head's pattern and what comes out; a head at several values."""
 
 from __future__ import annotations
 
