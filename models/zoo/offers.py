@@ -33,7 +33,7 @@ MAX_UNTRAINED_WORDS = in_force().untrained_words
 class Setting:
     """One thing that can be set: its name in links and as a keyword, its default, how a page offers it.
 
-    drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "text"
+    drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "line"
     of at most `most` characters. names: what a person reads for a choice. builds: the model is made with it;
     otherwise it reads with it. of_text: another text resets it to the default. turns: another value starts
     from what the model wrote. guessed: left out, the model guesses it from the text, so that a page always
@@ -95,7 +95,7 @@ TRANSLATING = (
         help="1 is greedy: always the most probable next word",
     ),
     Setting(
-        name="target", default="", label="Target", drawn="text", most=MAX_CHARACTERS, of_text=True,
+        name="target", default="", label="Target", drawn="line", most=MAX_CHARACTERS, of_text=True,
         placeholder="decoded by the model", help="Type a translation to force it; empty: decoded",
     ),
     Setting(
@@ -140,7 +140,7 @@ UNTRAINED = (
         help="Who may attend to whom; padding adds three <pad> tokens and hides them",
     ),
     Setting(
-        name="mask_arg", default="", label="Mask argument", drawn="text", most=MAX_ARGUMENT, of="mask",
+        name="mask_arg", default="", label="Mask argument", drawn="line", most=MAX_ARGUMENT, of="mask",
         arguments={
             name: (mask.example, mask.meaning)
             for name in MASK_TITLES

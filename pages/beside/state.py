@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from models.contrast import knobs
+from models.fields import Field, Rule, characters, one_of, text, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.beside.board import Selection, on_one_grid, place_of, token_words
 from pages.beside.comparison import Comparison, ComparisonRequest, Frame, Head, steps_of
-from pages.shared import model_field, on_offer, widget
-from pages.shared.link import Param, Rule, characters, one_of, text, whole
+from pages.shared import model_field, on_offer
 from pages.shared.state import State, refuse
 from pages.shared.training import runs
 from pages.shared.wording import plain
@@ -47,36 +47,35 @@ def page() -> State:
 
 
 @cache
-def _params() -> dict[str, Param]:
+def _params() -> dict[str, Field]:
     kinds = DIFFERENCES | {name: f"one knob: {knob.title.lower()}" for name, knob in knobs().items()}
     index = whole(0, MOST)
     params = {
-        "model": Param(DEFAULT, _model_rule(), widget.select("Model")),
-        "text": Param(TEXT, characters(MOST_TEXT), widget.line("Text")),
-        "with": Param("", characters(MOST_TEXT)),
-        "differs": Param("text", one_of(kinds), widget.select("What differs on side B")),
-        "text2": Param(OTHER_TEXT, characters(MOST_TEXT), widget.line("Text of side B")),
-        "model2": Param(SECOND, _model_rule(), widget.select("Model of side B")),
-        "matched": Param("number", one_of(MATCHES), widget.select("Its head")),
-        "step": Param("", _step_rule(), widget.select("Step of side A")),
-        "layer2": Param(0, index, widget.count("Layer of side B")),
-        "head2": Param(0, index, widget.count("Head of side B")),
-        "stack": Param("encoder.self", one_of(STACKS), widget.select("Attention")),
-        "layer": Param(1, index, widget.count("Layer")),
-        "head": Param(3, index, widget.count("Head")),
-        "at": Param(-1, whole(-1, MOST), widget.select("Outputs after")),
-        "frame": Param(CHOSEN, whole(CHOSEN, MOST)),
+        "model": Field(DEFAULT, _model_rule(), "Model", control="list"),
+        "text": Field(TEXT, characters(MOST_TEXT), "Text"),
+        "with": Field("", characters(MOST_TEXT)),
+        "differs": Field("text", one_of(kinds), "What differs on side B"),
+        "text2": Field(OTHER_TEXT, characters(MOST_TEXT), "Text of side B"),
+        "model2": Field(SECOND, _model_rule(), "Model of side B", control="list"),
+        "matched": Field("number", one_of(MATCHES), "Its head"),
+        "step": Field("", _step_rule(), "Step of side A", control="list"),
+        "layer2": Field(0, index, "Layer of side B", control="count"),
+        "head2": Field(0, index, "Head of side B", control="count"),
+        "stack": Field("encoder.self", one_of(STACKS), "Attention"),
+        "layer": Field(1, index, "Layer", control="count"),
+        "head": Field(3, index, "Head", control="count"),
+        "at": Field(-1, whole(-1, MOST), "Outputs after", control="list"),
+        "frame": Field(CHOSEN, whole(CHOSEN, MOST)),
     }
     for name, knob in knobs().items():
-        shown = widget.select("Value on side B", knob.help, accept_new_options=True)
-        params[name] = Param("", characters(MOST_VALUE), shown)  # empty: the first that is not its own
+        more = {"accept_new_options": True}  # empty: the first that is not its own
+        params[name] = Field("", characters(MOST_VALUE), "Value on side B", knob.help, "list", more=more)
     return params
 
 
 def _step_rule() -> Rule:
     rule = whole(0, 10**11)
-    said = text(rule.said, lambda raw: str(rule.read(raw)) if raw else raw)
-    return said
+    return text(rule.words, lambda raw: str(rule.read(raw)) if raw else raw)
 
 
 def may_be(name: Any) -> bool:

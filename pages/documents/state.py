@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any
 
 from models.data.grammar import sample_pairs
+from models.fields import Rule, characters, checked, fields_of, one_of, setting, whole
 from models.limits import in_force
 from models.zoo.offers import HUB, RUN, offer_of, offers
 from pages.documents.reading import DocumentRequest
-from pages.shared import on_offer, widget
-from pages.shared.link import Rule, characters, checked, one_of, param, params_of, whole
+from pages.shared import on_offer
 from pages.shared.state import State
 
 MOST_CHARACTERS = in_force().document_characters
@@ -50,32 +50,37 @@ def _is_reader(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Inputs:
-    model: str = param(
+    model: str = setting(
         DEFAULT,
         Rule(
             "the name of a model that reads text, run:<its id> or hf:<a model of transformers here>",
             _read_name,
             _is_reader,
         ),
-        widget.select("Model", "Those that read text. Learnt positions end where training ended."),
+        "Model",
+        "Those that read text. Learnt positions end where training ended.",
+        control="list",
     )
-    text: str = param("", characters(MOST_CHARACTERS), widget.area("Document", height=100))
-    stack: str = param("encoder.self", one_of(STACKS), widget.segmented("Attention", None))
-    layer: int = param(0, whole(0, 127), widget.count("Layer"))
-    head: int = param(0, whole(0, 127), widget.count("Head"))
-    measure: str = param("largest", one_of(MEASURES), widget.segmented("A cell shows its", None))
-    range: str = param("linear", one_of(RANGES), widget.segmented("Scale"))
-    without: int = param(
-        0, one_of({0: "all keys", 1: "without the first"}),
-        widget.segmented("Keys", "The first token is often a sink, beside which nothing else can be seen"),
-    )  # fmt: skip
+    text: str = setting("", characters(MOST_CHARACTERS), "Document", control="area", more={"height": 100})
+    stack: str = setting("encoder.self", one_of(STACKS), "Attention", control="segments")
+    layer: int = setting(0, whole(0, 127), "Layer")
+    head: int = setting(0, whole(0, 127), "Head")
+    measure: str = setting("largest", one_of(MEASURES), "A cell shows its", control="segments")
+    range: str = setting("linear", one_of(RANGES), "Scale", control="segments")
+    without: int = setting(
+        0,
+        one_of({0: "all keys", 1: "without the first"}),
+        "Keys",
+        "The first token is often a sink, beside which nothing else can be seen",
+        control="segments",
+    )
 
 
 PAGE = "documents"
 
 
 def page() -> State:
-    return State(PAGE, params_of(Inputs))
+    return State(PAGE, fields_of(Inputs))
 
 
 def request(kept: dict[str, Any]) -> DocumentRequest:

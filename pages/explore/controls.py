@@ -7,19 +7,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
+from models.fields import Field, number, read_link, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
 from pages.explore import own_files, state
 from pages.explore.state import Inputs, View
-from pages.shared import cache, model_field, on_offer, server_load, widget
-from pages.shared.link import Param, number, read_link, whole
+from pages.shared import cache, model_field, on_offer, server_load
 from pages.shared.state import State, arrive, guard_choice, refuse
 from pages.shared.wording import plain
 
 MOST_SAID = 200  # characters of what a run says of itself
 MOST_PICTURES = 1_000_000
 PICTURE_LABEL = "Picture: choose one of those never seen in training, by its number."
-PICTURE = {"picture": Param(1, whole(1, MOST_PICTURES), widget.count(PICTURE_LABEL))}
+PICTURE = {"picture": Field(1, whole(1, MOST_PICTURES), PICTURE_LABEL)}
 
 
 def offer(model: str = "") -> Offer:
@@ -201,7 +201,7 @@ def model_controls() -> None:
 def _draw(shown: State, setting: Setting, place: DeltaGenerator) -> None:
     """The widget of one setting."""
     changes: dict[str, Any] = {}
-    if setting.drawn == "text":
+    if setting.drawn == "line":
         of = shown.kept[setting.of] if setting.of else ""
         example, meaning = setting.arguments.get(of, ("", ""))
         off = bool(setting.of) and not example
@@ -313,8 +313,8 @@ HALF = "At most half of what the model can read"
 WRITING = Page(
     "explore.writing",
     {
-        "temperature": Param(0.8, number(0, 2), widget.slider("Temperature", HEAT, step=0.1)),
-        "n_new": Param(40, whole(1, MOST_NEW), widget.slider("Tokens to write", HALF)),
+        "temperature": Field(0.8, number(0, 2), "Temperature", HEAT, control="slider", more={"step": 0.1}),
+        "n_new": Field(40, whole(1, MOST_NEW), "Tokens to write", HALF, control="slider"),
     },
 )
 

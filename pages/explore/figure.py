@@ -10,13 +10,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
+from models.fields import read_link
 from models.interventions.edit import named_numbers
 from models.zoo.offers import Offer
 from pages.explore import computing, controls, effect, head_measures, payload, quantities, state, sums, sweep
 from pages.explore.payload import SHOWN, Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
 from pages.shared import cache, glossary, server_load
-from pages.shared.link import read_link
 from pages.shared.page_parts import computed_or_last, generation
 from pages.shared.state import guard_choice, refuse
 from pages.shared.wording import plain

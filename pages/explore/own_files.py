@@ -8,12 +8,12 @@ from pathlib import Path
 import streamlit as st
 
 from models.byte_units import MB
+from models.fields import checked, text
 from models.limits import in_force
 from models.zoo.hub import photos
 from models.zoo.own_attention import FORMATS, read_own, to_keep
 from pages.shared import cache, on_offer, server_load
 from pages.shared.browser import uploading
-from pages.shared.link import checked, text
 from pages.shared.state import refuse
 from pages.shared.training import uploads
 from pages.shared.wording import plain

@@ -6,24 +6,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from models.interventions.sweep import CHANGES
-from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
-from pages.explore import own_files
-from pages.shared import on_offer, widget
-from pages.shared.link import (
-    Param,
+from models.fields import (
+    Field,
     Rule,
     characters,
     checked,
     number,
     one_of,
-    param,
     read_link,
+    setting,
     text,
     whole,
     written,
 )
-from pages.shared.widget import Widget
+from models.interventions.sweep import CHANGES
+from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
+from pages.explore import own_files
+from pages.shared import on_offer
 from viz_core.measures import MEASURES
 
 _WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
@@ -127,17 +126,11 @@ SORT = replace(one_of(SORTS), read=_read_sort)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
-CHOOSE = widget.select(
-    "Model",
-    "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere.",
-)
+CHOOSE = "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere."
 COMMON = {
-    "model": Param(DEFAULT, MODEL, CHOOSE), "text": Param(SHOWCASE, characters(MAX_CHARACTERS)),
-    "edits": Param("", characters(MAX_EDITS)),
-}  # fmt: skip
-DRAWN = {
-    "slider": widget.slider, "steps": widget.steps, "segments": widget.segmented, "list": widget.select,
-    "text": widget.line,
+    "model": Field(DEFAULT, MODEL, "Model", CHOOSE, "list"),
+    "text": Field(SHOWCASE, characters(MAX_CHARACTERS)),
+    "edits": Field("", characters(MAX_EDITS)),
 }  # fmt: skip
 
 
@@ -191,36 +184,36 @@ class View:
     text; of a path the sender, such as "encoder.0.self heads 2", the receiver, and `through` what it goes.
     """
 
-    view: str = param("lines", one_of(VIEWS))
-    stack: str = param("encoder.self", one_of(STACKS))
-    layer: int = param(0, INDEX)
-    head: int = param(0, INDEX)
-    heads: tuple[int, ...] = param((), HEADS)
-    show: str = param("pattern", one_of(QUANTITIES))
-    range: str = param("full", one_of(RANGES))
-    sort: str = param("layer", SORT)
-    order: str = param("value", one_of(ORDERS))
-    keep: str = param("all", one_of(KEEPS))
-    limit: float = param(0.5, number(0, MOST_KEPT))
-    sight: str = param("head", one_of(SIGHTS))
-    special: str = param("shown", one_of(SPECIALS))
-    when: str = param("after", one_of(TIMES))
-    step: int | None = param(None, INDEX)
-    query: int | None = param(None, INDEX)
-    key: int | None = param(None, INDEX)
-    pinned: str = param("none", one_of(PINS))
-    queries: str = param("", POSITIONS)
-    keys: str = param("", POSITIONS)
-    over: str = param("all", one_of(OVERS))
-    sweep: str = param("heads", one_of(SWEEPS))
-    goal: str = param("logits", one_of(TARGETS))
-    put: str = param("zero", one_of(CHANGES))
-    other: str = param("", characters(MAX_CHARACTERS))
-    sender: str = param("", characters(MAX_PLACE))
-    receiver: str = param("", characters(MAX_PLACE))
-    through: str = param("qkv", one_of(THROUGH))
-    q0: int = param(0, INDEX)
-    k0: int = param(0, INDEX)
+    view: str = setting("lines", one_of(VIEWS))
+    stack: str = setting("encoder.self", one_of(STACKS))
+    layer: int = setting(0, INDEX)
+    head: int = setting(0, INDEX)
+    heads: tuple[int, ...] = setting((), HEADS)
+    show: str = setting("pattern", one_of(QUANTITIES))
+    range: str = setting("full", one_of(RANGES))
+    sort: str = setting("layer", SORT)
+    order: str = setting("value", one_of(ORDERS))
+    keep: str = setting("all", one_of(KEEPS))
+    limit: float = setting(0.5, number(0, MOST_KEPT))
+    sight: str = setting("head", one_of(SIGHTS))
+    special: str = setting("shown", one_of(SPECIALS))
+    when: str = setting("after", one_of(TIMES))
+    step: int | None = setting(None, INDEX)
+    query: int | None = setting(None, INDEX)
+    key: int | None = setting(None, INDEX)
+    pinned: str = setting("none", one_of(PINS))
+    queries: str = setting("", POSITIONS)
+    keys: str = setting("", POSITIONS)
+    over: str = setting("all", one_of(OVERS))
+    sweep: str = setting("heads", one_of(SWEEPS))
+    goal: str = setting("logits", one_of(TARGETS))
+    put: str = setting("zero", one_of(CHANGES))
+    other: str = setting("", characters(MAX_CHARACTERS))
+    sender: str = setting("", characters(MAX_PLACE))
+    receiver: str = setting("", characters(MAX_PLACE))
+    through: str = setting("qkv", one_of(THROUGH))
+    q0: int = setting(0, INDEX)
+    k0: int = setting(0, INDEX)
 
 
 def view_of(act: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,25 +228,22 @@ def settings_of(model: str) -> tuple[Setting, ...]:
     return () if offer is None else offer.settings
 
 
-def declared(model: str) -> dict[str, Param]:
+def declared(model: str) -> dict[str, Field]:
     """The inputs of a model: which it is, its text, and its settings."""
     offer = offer_of(model) or offers()[DEFAULT]
-    box = widget.area(offer.label, height=68) if offer.reads == "prose" else _line(offer.label)
     rule = own_files.PICTURE_RULE if offer.reads == "any picture" else COMMON["text"].rule
-    text = Param(offer.text, rule, box)
+    prose = offer.reads == "prose"
+    more = {"height": 68} if prose else {"placeholder": "Type a sentence"}
+    text = Field(offer.text, rule, offer.label, control="area" if prose else "line", more=more)
     return COMMON | {"text": text} | {setting.name: _param(setting) for setting in offer.settings}
 
 
-def _line(label: str) -> Widget:
-    return widget.line(label, placeholder="Type a sentence")
-
-
-def _param(setting: Setting) -> Param:
+def _param(setting: Setting) -> Field:
     rule = Rule(
         setting.rule, setting.read, setting.accepts, low=setting.low, high=setting.high, most=setting.most,
         options=tuple(setting.choices), names=dict(setting.names),
     )  # fmt: skip
-    return Param(setting.default, rule, DRAWN[setting.drawn](setting.label, setting.help))
+    return Field(setting.default, rule, setting.label, setting.help, setting.drawn)
 
 
 def write_link(inputs: Inputs) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from models.fields import Field, Rule, number, one_of, text, whole
 from models.findings import Finding, Parameter, findings
 from models.zoo.offers import HUB, offer_of
 from pages.findings.measurement import FindingRequest
-from pages.shared import on_offer, widget
-from pages.shared.link import Param, Rule, number, one_of, text, whole
+from pages.shared import on_offer
 from pages.shared.state import State
 
 PAGE = "findings"
@@ -24,13 +24,13 @@ def page() -> State:
 
 
 @cache
-def _params() -> dict[str, Param]:
+def _params() -> dict[str, Field]:
     """The finding that is shown, the step of its film, and of each finding its model and parameters, whose
     names begin with its own.
     """
     names = {name: finding.title for name, finding in findings().items()}
-    params = {"finding": Param(FIRST, one_of(names), widget.select("Finding", label_visibility="collapsed"))}
-    params["step"] = Param(LAST, whole(LAST, MOST_STEPS))
+    params = {"finding": Field(FIRST, one_of(names), "Finding", more={"label_visibility": "collapsed"})}
+    params["step"] = Field(LAST, whole(LAST, MOST_STEPS))
     for finding in findings().values():
         if finding.model:
             params[_field(finding, "model")] = _model(finding)
@@ -42,7 +42,7 @@ def _field(finding: Finding, name: str) -> str:
     return f"{finding.name}_{name}"
 
 
-def _model(finding: Finding) -> Param:
+def _model(finding: Finding) -> Field:
     def may_be(name: Any) -> bool:
         return isinstance(name, str) and on_offer.may_open(name) and fits(finding, name)
 
@@ -51,23 +51,24 @@ def _model(finding: Finding) -> Param:
             raise ValueError(raw)
         return raw
 
-    said = text(f"the name of {finding.needs} that is on offer here", read)
-    rule = Rule(said.said, read, lambda value: value == finding.model or may_be(value))
-    return Param(finding.model, rule, widget.select("Model", f"It needs {finding.needs}."))
+    any_name = text(f"the name of {finding.needs} that is on offer here", read)
+    rule = Rule(any_name.words, read, lambda value: value == finding.model or may_be(value))
+    return Field(finding.model, rule, "Model", f"It needs {finding.needs}.", control="list")
 
 
-def _param(parameter: Parameter) -> Param:
+def _param(parameter: Parameter) -> Field:
     """The input of a parameter: a choice, a whole number or a number, as its default is one."""
     if parameter.choices:
         rule = one_of(parameter.choices)
-        return Param(parameter.default, rule, widget.segmented(parameter.label, parameter.help))
+        return Field(parameter.default, rule, parameter.label, parameter.help, control="segments")
     assert parameter.low is not None and parameter.high is not None
     if isinstance(parameter.default, int):
         rule = whole(int(parameter.low), int(parameter.high))
-        return Param(parameter.default, rule, widget.count(parameter.label, parameter.help))
+        return Field(parameter.default, rule, parameter.label, parameter.help, control="count")
     rule = number(parameter.low, parameter.high)
-    shown = widget.count(parameter.label, parameter.help, step=0.01, format="%g")
-    return Param(parameter.default, rule, shown)
+    return Field(
+        parameter.default, rule, parameter.label, parameter.help, more={"step": 0.01, "format": "%g"}
+    )
 
 
 def fits(finding: Finding, name: str) -> bool:

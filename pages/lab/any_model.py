@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from models.data.tasks import Reading
+from models.fields import Rule, characters, checked, one_of, setting, whole
 from models.interventions.edit import named_numbers
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.lab.controls import Columns, Own
-from pages.shared import affordable, cache, model_field, on_offer, widget
-from pages.shared.link import Rule, characters, checked, one_of, param, whole
+from pages.shared import affordable, cache, model_field, on_offer
 from pages.shared.state import State
 
 ANOTHER = "other"
@@ -41,12 +41,12 @@ class Other:
     is asked about.
     """
 
-    other: str = param(FIRST, NAME, widget.select("Name"))
-    other_text: str = param("", characters(2_000), widget.line("What it reads"))
-    other_stack: str = param("first", one_of(STACKS), widget.select("Attention"))
-    other_layer: int = param(0, whole(0, 255), widget.count("Layer"))
-    other_head: int = param(0, whole(0, 255), widget.count("Head"))
-    other_at: int = param(-1, whole(-1, MOST), widget.count("Token", "Its number; -1: the last, or [MASK]"))
+    other: str = setting(FIRST, NAME, "Name", control="list")
+    other_text: str = setting("", characters(2_000), "What it reads")
+    other_stack: str = setting("first", one_of(STACKS), "Attention")
+    other_layer: int = setting(0, whole(0, 255), "Layer")
+    other_head: int = setting(0, whole(0, 255), "Head")
+    other_at: int = setting(-1, whole(-1, MOST), "Token", "Its number; -1: the last, or [MASK]")
 
     @property
     def said(self) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from models.fields import Field, one_of
+from models.fields import fields_of as declared_fields
 from pages.lab.controls import Controls, fields_of
-from pages.shared import widget
-from pages.shared.link import Param, one_of, params_of
 from pages.shared.state import State
 from viz_core.boards import Board
 
@@ -99,10 +99,14 @@ class LabPage:
     def state(self) -> State:
         """The part that is shown, and all parts' inputs."""
         names = {part.name: part.label for part in self.parts}
-        part = Param(
-            self.parts[0].name, one_of(names), widget.segmented("Part", label_visibility="collapsed")
+        part = Field(
+            self.parts[0].name,
+            one_of(names),
+            "Part",
+            control="segments",
+            more={"label_visibility": "collapsed"},
         )
-        return State(self.name, {"part": part, **params_of(self.inputs)})
+        return State(self.name, {"part": part, **declared_fields(self.inputs)})
 
     def part(self) -> Part:
         """The part that this visitor has chosen."""

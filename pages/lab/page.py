@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from models.fields import SHOWN
 from models.limits import in_force
 from pages.lab import controls, drawers, questions
 from pages.lab.lesson import LabPage, Lesson, Part
@@ -13,7 +14,6 @@ from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
 from pages.shared.browser.component import Act
-from pages.shared.link import SHOWN
 from pages.shared.page_parts import computed_or_last, generation, show_problems
 from pages.shared.state import problems, refuse
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from models.byte_units import MB, readable
+from models.fields import characters
 from models.limits import in_force
 from models.runs import jobs, owners
 from models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, notes_of, tags_of
@@ -19,7 +20,6 @@ from models.runs.results import changed_words, history_of
 from models.runs.status import Status
 from pages.runs import state
 from pages.shared import cache, visitors, wording
-from pages.shared.link import characters
 from pages.shared.state import guard, refuse
 from pages.shared.training import further, runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from models.fields import Field, Rule, characters, checked, one_of, whole
 from models.runs import owners
 from models.runs.folder import MAX_FILTER
-from pages.shared import visitors, widget
-from pages.shared.link import Param, Rule, characters, checked, one_of, whole
+from pages.shared import visitors
 from pages.shared.state import State, arrive, refuse
 from pages.shared.training import curves, runs
 from pages.shared.training.runs import SHIPPED, Run
@@ -37,23 +37,18 @@ SORTED = ("run", "task", "status", "step", "loss", "score", "n", "trained", "mad
 """The columns by which the list is sorted, as a link names them."""
 _ORDERS = ("", *(f"{sign}{column}" for column in SORTED for sign in ("", "-")))
 SORT = replace(
-    one_of(_ORDERS), said=f"a column of the list ({', '.join(SORTED)}), with - before it from its end"
+    one_of(_ORDERS), words=f"a column of the list ({', '.join(SORTED)}), with - before it from its end"
 )
-_FILTER = widget.line(
-    "Filter",
-    label_visibility="collapsed",
-    placeholder="Filter by name, tag, task or status",
-    width=300,
-)
-_WEIGHTS = widget.segmented("Weights", label_visibility="collapsed")
+_HIDDEN = {"label_visibility": "collapsed"}
+_FILTER = {**_HIDDEN, "placeholder": "Filter by name, tag, task or status", "width": 300}
 STATE = State(
     PAGE,
     {
-        "runs": Param((), IDS),
-        "step": Param(None, whole(0, 10**11)),
-        "weights": Param("last", one_of(("last", "best")), _WEIGHTS),
-        "filter": Param("", characters(MAX_FILTER), _FILTER),
-        "sort": Param("", SORT),
+        "runs": Field((), IDS),
+        "step": Field(None, whole(0, 10**11)),
+        "weights": Field("last", one_of(("last", "best")), "Weights", control="segments", more=_HIDDEN),
+        "filter": Field("", characters(MAX_FILTER), "Filter", more=_FILTER),
+        "sort": Field("", SORT),
     },
 )
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
+from models.fields import Field, characters, number, whole
 from models.limits import in_force
 from models.zoo.offers import offer_of
-from pages.shared import cache, server_load, widget, wording
+from pages.shared import cache, server_load, wording
 from pages.shared.browser.component import Act
-from pages.shared.link import Param, characters, number, whole
 from pages.shared.state import State, guard_choice
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs, tasks_on_offer
@@ -84,9 +84,11 @@ def _given(run: Run, kind: Kind) -> State:
     given = State(
         f"runs.try.{run.id}",
         {
-            "text": Param(kind.example, characters(MOST_CHARACTERS), widget.line("Text")),
-            "temperature": Param(0.8, number(0, 2), widget.slider("Temperature", HEAT, step=0.1)),
-            "picture": Param(first, whole(1, MOST_PICTURES), widget.count("Held-out picture")),
+            "text": Field(kind.example, characters(MOST_CHARACTERS), "Text"),
+            "temperature": Field(
+                0.8, number(0, 2), "Temperature", HEAT, control="slider", more={"step": 0.1}
+            ),
+            "picture": Field(first, whole(1, MOST_PICTURES), "Held-out picture"),
         },
     )
     given.take()

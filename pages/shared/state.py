@@ -1,6 +1,6 @@
 """The state of a page: the one place where links, widgets and the inputs of computations meet.
 
-A page declares its inputs once (`pages.shared.link.param`), and everything follows from that: what a link
+A page declares its inputs once (`models.fields.Field`), and everything follows from that: what a link
 says, which widget is drawn, what a result is cached by, what "Reset" puts back, and which values are refused.
 Every value in `kept` has passed its rule, whether it came by link, by widget, by a table's cell or by a
 message written by hand.
@@ -17,9 +17,10 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.fields import SWITCH, CellError, Field, Rule, read_link, written
+from models.training.config import next_decade_step
 from pages.shared import streamlit_internals
 from pages.shared.browser import uploading
-from pages.shared.link import CellError, Param, read_link, written
 
 KEPT = "the value before it is kept"
 
@@ -27,7 +28,7 @@ KEPT = "the value before it is kept"
 class State:
     """The inputs of one page, in the session of the visitor whose run this is."""
 
-    def __init__(self, name: str, params: Mapping[str, Param]) -> None:
+    def __init__(self, name: str, params: Mapping[str, Field]) -> None:
         self.name, self.params = name, params
 
     def key(self, field: str) -> str:
@@ -107,7 +108,7 @@ class State:
         changes: what differs this time from what is declared, such as its label.
         """
         spec, key, kept = self.params[field], self.key(field), self.kept
-        if spec.widget is None:
+        if not spec.label:
             raise TypeError(f"{self.name}.{field} is declared without a widget")
 
         def on_change() -> None:
@@ -115,14 +116,14 @@ class State:
             if then:
                 then()
 
-        spec.widget.draw(place, spec.rule, key=key, on_change=on_change, **changes)
+        draw_widget(spec, place, key=key, on_change=on_change, **changes)
         guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: kept[field])
 
     def edit(self, field: str, raw: str) -> None:
         """What a person wrote into the board's cells becomes an input, where it fits."""
         rule = self.params[field].rule
         try:
-            self.kept[field] = st.session_state[self.key(field)] = rule.taken(raw)
+            self.kept[field] = st.session_state[self.key(field)] = rule.parsed(raw)
         except ValueError as error:
             said = str(error) if isinstance(error, CellError) else rule.refusal(raw)
             refuse(f"{said}; {KEPT}.")
@@ -139,8 +140,57 @@ class State:
 
     def _refusal(self, field: str, value: Any) -> str:
         spec = self.params[field]
-        label = spec.widget.label.partition(":")[0] if spec.widget else field
-        return f"{label}: {spec.rule.refusal(value)}; {KEPT}."
+        return f"{spec.label.partition(':')[0] or field}: {spec.rule.refusal(value)}; {KEPT}."
+
+
+WIDGETS = {
+    "segments": "segmented_control", "list": "selectbox", "steps": "select_slider", "radio": "radio",
+    "slider": "slider", "count": "number_input", "rate": "number_input",
+    "switch": "toggle", "tick": "checkbox", "line": "text_input", "area": "text_area",
+}  # fmt: skip
+"""Streamlit's widget for each control of a field."""
+
+
+def draw_widget(field: Field, place: DeltaGenerator | Any, **given: Any) -> Any:
+    """Draws a field; `given` has the key, and whatever is to differ this time: label, help, options ..."""
+    rule = field.offered or field.rule
+    control = field.control or suggested_control(rule)
+    given = {"label": field.label, "help": field.help, **field.more, **given}
+    if control in ("segments", "list", "steps", "radio"):
+        given.setdefault("options", rule.options)
+        given.setdefault("format_func", field.show or (lambda option: rule.names.get(option, str(option))))
+    elif control in ("slider", "count", "rate"):
+        given = {"min_value": rule.low, "max_value": rule.high, **given}
+    if control == "segments":
+        given = {"wrap": True, **given, "required": True}  # none is cut off where there is little room
+    return _draw_rate(place, **given) if control == "rate" else getattr(place, WIDGETS[control])(**given)
+
+
+def suggested_control(rule: Rule) -> str:
+    """How a field is drawn whose declaration leaves it open."""
+    if rule.options:
+        return "switch" if rule is SWITCH else "list"
+    return "line" if rule.low is None else "count"
+
+
+def _draw_rate(place: DeltaGenerator | Any, *, key: str, **given: Any) -> Any:
+    """A field for any number, with buttons that step to the next of 1, 2 and 5 in each decade: Streamlit's
+    own add and subtract the same amount wherever the number is. page.css hides them.
+    """
+    low, high = given["min_value"], given["max_value"]
+
+    def step(up: bool) -> None:
+        st.session_state[key] = next_decade_step(st.session_state[key], up=up, low=low, high=high)
+        given["on_change"]()
+
+    with place.container(
+        horizontal=True, vertical_alignment="bottom", gap="xxsmall", key=f"by_factors_{key}"
+    ):
+        value = st.number_input(key=key, **given)
+        tip = "To the next {} of 1, 2 and 5 in each decade".format
+        st.button("÷", key=f"{key}.down", on_click=step, args=(False,), help=tip("lower"))
+        st.button("×", key=f"{key}.up", on_click=step, args=(True,), help=tip("higher"))
+    return value
 
 
 def guard(

@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from models.fields import Rule, checked, text
 from models.limits import in_force
 from models.sweeps import Spec, Trial
-from pages.shared.link import Rule, checked, text
 from pages.shared.training.settings import label_of
 from pages.sweeps.board import axis_of, values_of, words
 from viz_core.boards import Parallel

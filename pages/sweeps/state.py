@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
+from models.fields import Field, Rule, characters, one_of, whole, written
 from models.files import FileError
 from models.limits import in_force
 from models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
 from models.sweeps import find as find_any
-from pages.shared import visitors, widget
-from pages.shared.link import Param, Rule, characters, one_of, whole, written
+from pages.shared import visitors
 from pages.shared.state import State, arrive, refuse
 from pages.shared.training import settings, tasks_on_offer
 from pages.shared.training.settings import label_of
@@ -86,16 +86,22 @@ def page() -> State:
         PAGE,
         {
             "task": settings.chosen_task(FIRST),
-            "sweep": Param("", characters(MOST_NAME)),
-            "trial": Param(-1, whole(-1, 10**9)),
-            "by": Param("", characters(in_force().field_characters), widget.select("Value by")),
-            "brush": Param("", characters(in_force().field_characters), widget.segmented(
-                "Highlight", "Drag along an axis of the figure to highlight a range, or move its ends with "
-                "the arrow keys; several combine. A double press or Escape clears one", width="content")),
-            "within": Param("", brushes.RULE),
-            "order": Param("number", one_of(ORDERS), widget.segmented("Trials", width="content")),
+            "sweep": Field("", characters(MOST_NAME)),
+            "trial": Field(-1, whole(-1, 10**9)),
+            "by": Field("", characters(in_force().field_characters), "Value by", control="list"),
+            "brush": Field(
+                "",
+                characters(in_force().field_characters),
+                "Highlight",
+                "Drag along an axis of the figure to highlight a range, or move its ends with "
+                "the arrow keys; several combine. A double press or Escape clears one",
+                control="segments",
+                more={"width": "content"},
+            ),
+            "within": Field("", brushes.RULE),
+            "order": Field("number", one_of(ORDERS), "Trials", control="segments", more={"width": "content"}),
         },
-    )  # fmt: skip
+    )
 
 
 def fixed_of(info: TaskInfo) -> State:
@@ -106,33 +112,52 @@ def fixed_of(info: TaskInfo) -> State:
 def form_of(info: TaskInfo) -> State:
     """What varies, one row for each setting, and how trials are chosen and judged."""
     names = varied_settings(info)
-    params: dict[str, Param] = {"rows": Param(1, whole(1, MOST_ROWS))}
+    params: dict[str, Field] = {"rows": Field(1, whole(1, MOST_ROWS))}
     for row in range(1, MOST_ROWS + 1):
         name = names[(row - 1) % len(names)]
         kind, values = usual_variation(info, name)
         rule = one_of({each: label_of(each) for each in names})
         seen = {"label_visibility": "visible" if row == 1 else "collapsed"}
-        params[f"vary{row}"] = Param(name, rule, widget.select("Setting", **seen))
-        params[f"how{row}"] = Param(kind, one_of(KINDS), widget.select("What is tried", **seen))
-        params[f"values{row}"] = Param(values, characters(1_000), widget.line("Values", WRITTEN, **seen))
+        params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=seen)
+        params[f"how{row}"] = Field(kind, one_of(KINDS), "What is tried", more=seen)
+        params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=seen)
     return State(f"{PAGE}.{info.name}.form", params | _choosing())
 
 
-def _choosing() -> dict[str, Param]:
+def _choosing() -> dict[str, Field]:
     return {
-        "seeds": Param(3, whole(1, 100), widget.count(
-            "Seeds", "Runs of each trial; with more, its mean is surer", step=1)),
-        "trials": Param(0, whole(0, 10_000), widget.count(
-            "Trials", "Settings to try; 0 is the whole grid, or 20 draws", step=1)),
-        "sampler": Param("", one_of(SAMPLERS), widget.select("How trials are chosen")),
-        "prune": Param("none", one_of(PRUNERS), widget.select(
-            "Pruning", "ASHA (Li et al. 2020): of three trials that come to a rung, one goes on")),
-        "score": Param("", characters(60), widget.line(
-            "Score", "What trials are compared by; empty is the task's main held-out score",
-            placeholder="the task's main one")),
-        "name": Param("", characters(MOST_NAME), widget.line(
-            "Name", "Small letters, digits and hyphens; empty has one made up", placeholder="made up")),
-    }  # fmt: skip
+        "seeds": Field(
+            3, whole(1, 100), "Seeds", "Runs of each trial; with more, its mean is surer", more={"step": 1}
+        ),
+        "trials": Field(
+            0,
+            whole(0, 10_000),
+            "Trials",
+            "Settings to try; 0 is the whole grid, or 20 draws",
+            more={"step": 1},
+        ),
+        "sampler": Field("", one_of(SAMPLERS), "How trials are chosen"),
+        "prune": Field(
+            "none",
+            one_of(PRUNERS),
+            "Pruning",
+            "ASHA (Li et al. 2020): of three trials that come to a rung, one goes on",
+        ),
+        "score": Field(
+            "",
+            characters(60),
+            "Score",
+            "What trials are compared by; empty is the task's main held-out score",
+            more={"placeholder": "the task's main one"},
+        ),
+        "name": Field(
+            "",
+            characters(MOST_NAME),
+            "Name",
+            "Small letters, digits and hyphens; empty has one made up",
+            more={"placeholder": "made up"},
+        ),
+    }
 
 
 def of_files(info: TaskInfo) -> list[str]:
@@ -260,7 +285,7 @@ def variation(name: str, how: str, text: str, rule: Rule) -> Choices | Range:
 
 def _read(label: str, text: str, rule: Rule) -> Any:
     try:
-        return rule.taken(text)
+        return rule.parsed(text)
     except ValueError:
         raise ValueError(f"{label}: {rule.refusal(text)}; change it, or leave it out") from None
 

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
+from models.fields import SWITCH, Field, characters
 from models.runs.folder import MAX_NAME
-from pages.shared import widget
-from pages.shared.link import Param, characters, one_of
 from pages.shared.state import State, arrive
 from pages.shared.training import curves, settings, tasks_on_offer
 from pages.shared.training.tasks_on_offer import TaskInfo
@@ -14,9 +13,7 @@ FIRST = "induction"
 MOST_CHARACTERS = 200
 
 
-_NAME = widget.line(
-    "Name of the run", label_visibility="collapsed", placeholder="Name (or made up)", width=170
-)
+_NAME = {"label_visibility": "collapsed", "placeholder": "Name (or made up)", "width": 170}
 
 
 def page() -> State:
@@ -25,9 +22,9 @@ def page() -> State:
         PAGE,
         {
             "task": settings.chosen_task(FIRST),
-            "run": Param("", characters(MOST_CHARACTERS)),
-            "name": Param("", characters(MAX_NAME), _NAME),
-            "keep_going": Param(False, one_of((True, False)), widget.tick("Go on when the server stops")),
+            "run": Field("", characters(MOST_CHARACTERS)),
+            "name": Field("", characters(MAX_NAME), "Name of the run", more=_NAME),
+            "keep_going": Field(False, SWITCH, "Go on when the server stops", control="tick"),
         },
     )
 

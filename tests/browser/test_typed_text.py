@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from models.data.tasks import make_task
+from models.fields import fields_of
 from models.runs.folder import create_run
 from models.training.config import run_config
-from pages.shared.link import params_of
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import ExplorePage
 
@@ -35,7 +35,7 @@ MADE_OF_THEM = ", ".join(
 def parts_with_texts() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Each part of each lab page into which one can type, with those fields."""
     for page in LAB_PAGES:
-        params = params_of(import_module(f"pages.lab.{page}.inputs").Inputs)
+        params = fields_of(import_module(f"pages.lab.{page}.inputs").Inputs)
         typed = {name for name, spec in params.items() if spec.rule.most}
         for file in sorted((Path("pages/lab") / page).glob("*.py")):
             found = import_module(f"pages.lab.{page}.{file.stem}") if file.stem != "page" else None

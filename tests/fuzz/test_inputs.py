@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.fields import Field, fields_of, read_link, written
 from models.zoo.offers import offers
 from pages.explore import payload, state
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
 from pages.lab.lesson import Part
 from pages.runs.state import STATE
-from pages.shared.link import Param, params_of, read_link, written
 from tests.fuzz.odd import TEXTS, VALUES
 
 LABS = (
@@ -23,12 +23,12 @@ LABS = (
 )  # fmt: skip
 
 
-def declared(page: str) -> dict[str, Param]:
+def declared(page: str) -> dict[str, Field]:
     if page == "explore":
-        return state.declared("untrained") | params_of(state.View)
+        return state.declared("untrained") | fields_of(state.View)
     if page == "runs":
         return dict(STATE.params)
-    return params_of(importlib.import_module(f"pages.lab.{page}.inputs").Inputs)
+    return fields_of(importlib.import_module(f"pages.lab.{page}.inputs").Inputs)
 
 
 def parts(page: str) -> list[Part]:
@@ -64,7 +64,7 @@ def test_a_widgets_value_fits_or_is_refused_in_a_sentence(page: str, data: st.Da
         assert 0 < len(rule.refusal(value)) < 700
 
 
-def likely(param: Param) -> st.SearchStrategy[Any]:
+def likely(param: Field) -> st.SearchStrategy[Any]:
     """Values that pass the rule: its ends, its options, the default, and what of odd texts it reads."""
     rule = param.rule
     whole = isinstance(param.default, int)

@@ -31,7 +31,7 @@ CHAT = Setting(
     help="on: the text is what a user says, in the words around it that the model was trained with",
 )  # fmt: skip
 TARGET = Setting(
-    name="target", default="", label="Answer", drawn="text", most=in_force().text_characters, of_text=True,
+    name="target", default="", label="Answer", drawn="line", most=in_force().text_characters, of_text=True,
     placeholder="written by the model", help="Type an answer to force it; empty: the model writes it",
 )  # fmt: skip
 

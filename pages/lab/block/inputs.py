@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from models.fields import SWITCH, characters, number, one_of, setting, whole
 from pages.lab.any_model import OPTION, Other
-from pages.shared import widget
-from pages.shared.link import characters, number, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 16
@@ -31,41 +30,33 @@ MAX_POSITIONS = 24
 class Inputs(Other):
     """All parts' inputs. `ff` is the feed-forward's width over d_model, 0 for none; `at` a position."""
 
-    text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
-    subject: str = param("random", one_of(SUBJECTS), widget.select("Layer"))
-    residual: bool = param(
-        True, one_of((True, False)), widget.toggle("Residual connections", "On: x + f(x). Off: f(x) alone")
-    )
-    norm: str = param("pre", one_of(NORMS), widget.select("Layer norm"))
-    ff: int = param(
+    text: str = setting(SENTENCE, characters(400), "Sentence")
+    subject: str = setting("random", one_of(SUBJECTS), "Layer")
+    residual: bool = setting(True, SWITCH, "Residual connections", "On: x + f(x). Off: f(x) alone")
+    norm: str = setting("pre", one_of(NORMS), "Layer norm")
+    ff: int = setting(
         4,
         one_of(FF_WIDTHS),
-        widget.steps(
-            "Feed-forward width",
-            "d_ff, the width of its hidden layer; none leaves the network out",
-            lambda times: f"{times} × d_model" if times else "none",
-        ),
+        "Feed-forward width",
+        "d_ff, the width of its hidden layer; none leaves the network out",
+        control="steps",
+        show=lambda times: f"{times} × d_model" if times else "none",
     )
-    activation: str = param("relu", one_of(ACTIVATIONS), widget.segmented("Activation"))
-    seed: int = param(0, whole(0, 99), widget.count("Seed", "Draws other random weights"))
-    point: int = param(0, whole(0, 7))
-    depth: int = param(48, one_of(DEPTHS))
-    sentences: int = param(3, whole(1, MOST_SENTENCES), widget.slider("Sentences", "The batch size"))
-    tokens: int = param(3, whole(1, MOST_TOKENS), widget.slider("Tokens", "In each sentence"))
-    statistics: str = param(
+    activation: str = setting("relu", one_of(ACTIVATIONS), "Activation", control="segments")
+    seed: int = setting(0, whole(0, 99), "Seed", "Draws other random weights")
+    point: int = setting(0, whole(0, 7))
+    depth: int = setting(48, one_of(DEPTHS))
+    sentences: int = setting(3, whole(1, MOST_SENTENCES), "Sentences", "The batch size", control="slider")
+    tokens: int = setting(3, whole(1, MOST_TOKENS), "Tokens", "In each sentence", control="slider")
+    statistics: str = setting(
         "batch",
         one_of(STATISTICS),
-        widget.radio(
-            "Batch norm's statistics",
-            f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
-        ),
+        "Batch norm's statistics",
+        f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
+        control="radio",
     )
-    shift: float = param(0.0, number(0, MOST_SHIFT))
-    reader: str = param("shakespeare", one_of(READERS), widget.select("Model"))
-    prompt: str = param(
-        PROMPT, characters(200), widget.line("Text", "The model says what follows each letter")
-    )
-    hidden: str = param(
-        HIDDEN, characters(200), widget.line("Text", "The model says which word [MASK] hides")
-    )
-    at: int = param(13, whole(0, MAX_POSITIONS - 1))
+    shift: float = setting(0.0, number(0, MOST_SHIFT))
+    reader: str = setting("shakespeare", one_of(READERS), "Model")
+    prompt: str = setting(PROMPT, characters(200), "Text", "The model says what follows each letter")
+    hidden: str = setting(HIDDEN, characters(200), "Text", "The model says which word [MASK] hides")
+    at: int = setting(13, whole(0, MAX_POSITIONS - 1))

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from models.config import POSITION_SCHEMES
+from models.fields import SWITCH, one_of, setting, whole
 from models.lessons.design.presets import PRESETS
-from pages.shared import widget
-from pages.shared.link import one_of, param, whole
 
 WORDS = (4, 6, 8, 10, 12)
 WIDTHS = (2, 3, 4, 5)
@@ -15,7 +14,6 @@ LENGTHS = tuple(2**power for power in range(4, 12))
 KINDS = ("encoder-decoder", "encoder-only", "decoder-only")
 NORMS = ("pre", "post")
 ACTIVATIONS = ("relu", "gelu", "gelu-tanh")
-SWITCH = (False, True)
 LIMITS = {
     "n_layers": 200, "n_heads": 256, "d_model": 20_480, "d_ff": 131_072, "vocab_size": 1_000_000,
     "max_len": 131_072, "batch": 4_096,
@@ -32,49 +30,59 @@ PIECES = (1, 2, 4, 8)
 class Inputs:
     """All parts' inputs: first of the paths, then of one layer's cost, the calculator, and memory."""
 
-    words: int = param(8, one_of(WORDS), widget.steps("Words n"))
-    kernel: int = param(3, one_of(WIDTHS), widget.segmented("Kernel k"))
-    window: int = param(
-        3, one_of(WIDTHS), widget.segmented("Window r", "Restricted self-attention looks at the last r words")
+    words: int = setting(8, one_of(WORDS), "Words n", control="steps")
+    kernel: int = setting(3, one_of(WIDTHS), "Kernel k", control="segments")
+    window: int = setting(
+        3,
+        one_of(WIDTHS),
+        "Window r",
+        "Restricted self-attention looks at the last r words",
+        control="segments",
     )
-    step: int = param(2, whole(0, max(WORDS)))
-    d_layer: int = param(64, one_of(D_LAYER), widget.steps("Channels d"))
-    neighbours: int = param(
-        32, one_of(NEIGHBOURS), widget.steps("Neighbours r", "Restricted self-attention looks at r positions")
+    step: int = setting(2, whole(0, max(WORDS)))
+    d_layer: int = setting(64, one_of(D_LAYER), "Channels d", control="steps")
+    neighbours: int = setting(
+        32,
+        one_of(NEIGHBOURS),
+        "Neighbours r",
+        "Restricted self-attention looks at r positions",
+        control="steps",
     )
-    length: int = param(256, one_of(LENGTHS))
-    preset: str = param(
+    length: int = setting(256, one_of(LENGTHS))
+    preset: str = setting(
         "gpt2",
         one_of(tuple(PRESETS)),
-        widget.select(
-            "Published model", "Sets all sizes below; then change them", lambda name: PRESETS[name].label
-        ),
+        "Published model",
+        "Sets all sizes below; then change them",
+        show=lambda name: PRESETS[name].label,
     )
-    kind: str = param("decoder-only", one_of(KINDS), widget.select("kind"))
-    n_layers: int = param(12, whole(1, LIMITS["n_layers"]), widget.count("n_layers"))
-    n_heads: int = param(12, whole(1, LIMITS["n_heads"]), widget.count("n_heads"))
-    d_model: int = param(768, whole(1, LIMITS["d_model"]), widget.count("d_model"))
-    d_ff: int = param(3_072, whole(1, LIMITS["d_ff"]), widget.count("d_ff"))
-    vocab_size: int = param(50_257, whole(1, LIMITS["vocab_size"]), widget.count("vocab_size"))
-    max_len: int = param(1_024, whole(1, LIMITS["max_len"]), widget.count("max_len"))
-    positions: str = param("learned", one_of(POSITION_SCHEMES), widget.select("positions"))
-    norm: str = param("pre", one_of(NORMS), widget.select("norm"))
-    activation: str = param("gelu-tanh", one_of(ACTIVATIONS), widget.select("activation"))
-    tied: bool = param(True, one_of(SWITCH), widget.toggle("tied", "Embedding and output share a matrix"))
-    bias: bool = param(True, one_of(SWITCH), widget.toggle("biases"))
-    batch: int = param(8, whole(1, LIMITS["batch"]), widget.count("sequences"))
-    tokens: int = param(1_024, whole(1, LIMITS["max_len"]))
-    t: int = param(1_000, one_of(LONG))
-    sequences: int = param(16, one_of(SEQUENCES), widget.select("Sequences"))
-    heads: int = param(8, one_of(HEADS), widget.select("Heads"))
-    layers: int = param(6, one_of(LAYERS), widget.select("Layers"))
-    half: bool = param(False, one_of(SWITCH), widget.toggle("Half precision", "bfloat16 instead of float32"))
-    pieces: int = param(1, one_of(PIECES), widget.select("Pieces", "Gradient accumulation: 1 is off"))
-    checkpointing: bool = param(
+    kind: str = setting("decoder-only", one_of(KINDS), "kind")
+    n_layers: int = setting(12, whole(1, LIMITS["n_layers"]), "n_layers")
+    n_heads: int = setting(12, whole(1, LIMITS["n_heads"]), "n_heads")
+    d_model: int = setting(768, whole(1, LIMITS["d_model"]), "d_model")
+    d_ff: int = setting(3_072, whole(1, LIMITS["d_ff"]), "d_ff")
+    vocab_size: int = setting(50_257, whole(1, LIMITS["vocab_size"]), "vocab_size")
+    max_len: int = setting(1_024, whole(1, LIMITS["max_len"]), "max_len")
+    positions: str = setting("learned", one_of(POSITION_SCHEMES), "positions")
+    norm: str = setting("pre", one_of(NORMS), "norm")
+    activation: str = setting("gelu-tanh", one_of(ACTIVATIONS), "activation")
+    tied: bool = setting(True, SWITCH, "tied", "Embedding and output share a matrix", control="switch")
+    bias: bool = setting(True, SWITCH, "biases")
+    batch: int = setting(8, whole(1, LIMITS["batch"]), "sequences")
+    tokens: int = setting(1_024, whole(1, LIMITS["max_len"]))
+    t: int = setting(1_000, one_of(LONG))
+    sequences: int = setting(16, one_of(SEQUENCES), "Sequences")
+    heads: int = setting(8, one_of(HEADS), "Heads")
+    layers: int = setting(6, one_of(LAYERS), "Layers")
+    half: bool = setting(False, SWITCH, "Half precision", "bfloat16 instead of float32", control="switch")
+    pieces: int = setting(1, one_of(PIECES), "Pieces", "Gradient accumulation: 1 is off")
+    checkpointing: bool = setting(
         False,
-        one_of(SWITCH),
-        widget.toggle("Checkpointing", "Keep only each layer's input; costs one more forward pass"),
+        SWITCH,
+        "Checkpointing",
+        "Keep only each layer's input; costs one more forward pass",
+        control="switch",
     )
-    fused: bool = param(
-        False, one_of(SWITCH), widget.toggle("Fused attention", "F.scaled_dot_product_attention")
+    fused: bool = setting(
+        False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", control="switch"
     )

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from models.fields import characters, one_of, setting, whole
 from pages.lab.any_model import OPTION, Other
-from pages.shared import widget
-from pages.shared.link import characters, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 20
@@ -24,21 +23,22 @@ HEAD_COUNTS = (1, 2, 4, 8, 16)
 class Inputs(Other):
     """All parts' inputs; `width`, `length` and `heads` are those of the costs."""
 
-    text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
-    model: str = param("random", one_of(MODELS), widget.select("Model"))
-    n_heads: int = param(4, one_of(N_HEADS), widget.steps("n_heads"))
-    d_model: int = param(32, one_of(D_MODELS), widget.steps("d_model", "Numbers per token"))
-    d_head: int = param(
+    text: str = setting(SENTENCE, characters(400), "Sentence")
+    model: str = setting("random", one_of(MODELS), "Model")
+    n_heads: int = setting(4, one_of(N_HEADS), "n_heads", control="steps")
+    d_model: int = setting(32, one_of(D_MODELS), "d_model", "Numbers per token", control="steps")
+    d_head: int = setting(
         0,
         one_of(D_HEADS),
-        widget.steps(
-            "d_head", "Numbers per token in one head; auto = d_model / n_heads", lambda d: str(d or "auto")
-        ),
+        "d_head",
+        "Numbers per token in one head; auto = d_model / n_heads",
+        control="steps",
+        show=lambda d: str(d or "auto"),
     )
-    positions: str = param("sinusoidal", one_of(POSITIONS), widget.select("Positions"))
-    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed draws other random weights"))
-    head: int = param(0, whole(0, max(N_HEADS) - 1))
-    query: int = param(8, whole(0, MAX_WORDS + 1))
-    width: int = param(64, one_of(WIDTHS), widget.steps("d_model", "Numbers per token"))
-    length: int = param(64, one_of(LENGTHS), widget.steps("Tokens", "Length of the text"))
-    heads: int = param(8, one_of(HEAD_COUNTS))
+    positions: str = setting("sinusoidal", one_of(POSITIONS), "Positions")
+    seed: int = setting(0, whole(0, 999), "Seed", "Another seed draws other random weights", control="slider")
+    head: int = setting(0, whole(0, max(N_HEADS) - 1))
+    query: int = setting(8, whole(0, MAX_WORDS + 1))
+    width: int = setting(64, one_of(WIDTHS), "d_model", "Numbers per token", control="steps")
+    length: int = setting(64, one_of(LENGTHS), "Tokens", "Length of the text", control="steps")
+    heads: int = setting(8, one_of(HEAD_COUNTS))

@@ -6,14 +6,15 @@ from urllib.parse import urlencode
 import numpy as np
 import streamlit as st
 
+from models.mask_names import about_argument
 from pages.lab.controls import Note, Own
 from pages.lab.masks.inputs import MASKS, WORDS, painted
-from pages.shared import mask_choice
 from pages.shared.state import State
 from viz_core.boards import Matrix
 
 PAINT = Note("Paint: click or drag over the cells of the mask.")
 HIDDEN, SEEN = "−∞", "0"
+NO_ARGUMENT = "Only some masks have one: a window has its width"
 AXES: dict[str, Any] = {"row_axis": "query", "column_axis": "key"}
 
 
@@ -24,7 +25,9 @@ def of_mask(field: str, argument: str) -> Own:
         now = state.kept[field]
         options = (*MASKS, now) if painted(now) else MASKS
         state.draw(field, options=options, then=lambda: state.put({argument: ""}))
-        state.draw(argument, **mask_choice.about_argument(now))
+        about = about_argument(now)
+        help = f"{about.example} = {about.meaning}" if about.rule else NO_ARGUMENT
+        state.draw(argument, placeholder=about.example or "none", disabled=not about.rule, help=help)
 
     return Own(draw, (field, argument))
 

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from models.fields import Table, characters, checked, number, one_of, setting, table, text, whole
 from models.mask_names import MASK_TITLES
-from pages.shared import mask_choice, widget
-from pages.shared.link import Table, characters, checked, number, one_of, param, table, text, whole
 
 TALK: Table = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
 WORDS = (
@@ -34,36 +34,38 @@ _GRAPH = text(
     "edges, such as 0-1 1-2, or painted rows, such as 10;11",
     lambda raw: checked(raw, lambda given: painted(given) or len(given) <= 200),
 )
-MASK = widget.select(
-    "Mask",
-    "Who may attend to whom; or paint your own on the board",
-    lambda mask: MASK_TITLES.get(mask, "painted"),
-)
+_WHO = "Who may attend to whom; or paint your own on the board"
+
+
+def _mask(default: str) -> Any:
+    return setting(default, _MASK, "Mask", _WHO, "list", show=lambda mask: MASK_TITLES.get(mask, "painted"))
 
 
 @dataclass(frozen=True)
 class Inputs:
     """All parts' inputs. Masks are names or painted rows; queries and nodes count from 0."""
 
-    mask: str = param("causal", _MASK, MASK)
-    argument: str = param("", characters(200), mask_choice.ARGUMENT)
-    n: int = param(4, whole(2, MOST_SCORED), widget.slider("Words"))
-    scores: Table = param(TALK, table((1, MOST_SCORED), (1, MOST_SCORED), limit=99))
-    flow: str = param("causal+window", _MASK, MASK)
-    flow_argument: str = param("3", characters(200), mask_choice.ARGUMENT)
-    length: int = param(12, whole(4, len(WORDS)), widget.slider("Words"))
-    layers: int = param(2, whole(1, MOST_LAYERS))
-    text_length: int = param(49, one_of(LENGTHS), widget.segmented("Words"))
-    stride: int = param(7, whole(1, max(LENGTHS)))
-    hidden: float = param(0.1, number(0, 120))
-    query: int = param(
-        1, whole(0, MOST_SCORED - 1), widget.slider("Query", "The row whose hidden score moves, from 0")
+    mask: str = _mask("causal")
+    argument: str = setting("", characters(200), "Mask argument")
+    n: int = setting(4, whole(2, MOST_SCORED), "Words", control="slider")
+    scores: Table = setting(TALK, table((1, MOST_SCORED), (1, MOST_SCORED), limit=99))
+    flow: str = _mask("causal+window")
+    flow_argument: str = setting("3", characters(200), "Mask argument")
+    length: int = setting(12, whole(4, len(WORDS)), "Words", control="slider")
+    layers: int = setting(2, whole(1, MOST_LAYERS))
+    text_length: int = setting(49, one_of(LENGTHS), "Words", control="segments")
+    stride: int = setting(7, whole(1, max(LENGTHS)))
+    hidden: float = setting(0.1, number(0, 120))
+    query: int = setting(
+        1, whole(0, MOST_SCORED - 1), "Query", "The row whose hidden score moves, from 0", control="slider"
     )
-    padding: int = param(3, whole(0, MOST_PADDING), widget.slider("Padding", "How many <pad> follow"))
-    seed: int = param(0, whole(0, 99), widget.slider("Seed"))
-    graph: str = param(
+    padding: int = setting(3, whole(0, MOST_PADDING), "Padding", "How many <pad> follow", control="slider")
+    seed: int = setting(0, whole(0, 99), "Seed", control="slider")
+    graph: str = setting(
         "0-1 1-2 2-3 1-4",
         _GRAPH,
-        widget.line("Edges", f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2"),
+        "Edges",
+        f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2",
+        control="line",
     )
-    changed: int = param(0, whole(0, N_NODES - 1), widget.slider("Node that changes"))
+    changed: int = setting(0, whole(0, N_NODES - 1), "Node that changes", control="slider")

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
+from models.fields import characters, number, one_of, setting, table, whole
 from pages.lab.any_model import NAME, OPTION
 from pages.lab.any_model import Other as AnyModel
-from pages.shared import widget
-from pages.shared.link import characters, number, one_of, param, table, whole
 from viz_core.boards import Colour
 
 STEPS = (10, 20, 40, 100)
@@ -27,25 +26,27 @@ TARGET: Colour = "muted"
 class Inputs(AnyModel):
     """The controls of the page."""
 
-    other: str = param("sparse", NAME, widget.select("Name"))
-    step: int = param(max(STEPS), whole(0, max(STEPS)))
-    steps: int = param(20, one_of(STEPS), widget.steps("Training steps"))
-    rate: float = param(0.01, one_of(RATES), widget.steps("Learning rate η", show="{:g}".format))
-    smoothing: float = param(0, one_of(SMOOTHINGS), widget.segmented("Label smoothing ε", show="{:g}".format))
-    seed: int = param(0, whole(0, 999), widget.count("Seed", "Draws the toy's weights and the noise"))
-    eps: float = param(0.1, number(0, 0.5))
-    word: int = param(2, one_of(dict(enumerate(WORDS))), widget.select("Right word"))
-    q: tuple[tuple[float, ...], ...] = param(
+    other: str = setting("sparse", NAME, "Name", control="list")
+    step: int = setting(max(STEPS), whole(0, max(STEPS)))
+    steps: int = setting(20, one_of(STEPS), "Training steps", control="steps")
+    rate: float = setting(0.01, one_of(RATES), "Learning rate η", control="steps", show="{:g}".format)
+    smoothing: float = setting(
+        0, one_of(SMOOTHINGS), "Label smoothing ε", control="segments", show="{:g}".format
+    )
+    seed: int = setting(0, whole(0, 999), "Seed", "Draws the toy's weights and the noise")
+    eps: float = setting(0.1, number(0, 0.5))
+    word: int = setting(2, one_of(dict(enumerate(WORDS))), "Right word")
+    q: tuple[tuple[float, ...], ...] = setting(
         ((0.01, 0.02, 0.93, 0.01, 0.02, 0.01),), table((1, 1), (6, 6), limit=1e6)
     )
-    text: str = param("To be, or not to be, that is the question", characters(500), widget.line("Text"))
-    reader: str = param("shakespeare", one_of(READERS), widget.select("Model"))
-    logits: tuple[tuple[float, ...], ...] = param(
+    text: str = setting("To be, or not to be, that is the question", characters(500), "Text")
+    reader: str = setting("shakespeare", one_of(READERS), "Model")
+    logits: tuple[tuple[float, ...], ...] = setting(
         ((0.5, 2.0, 0.0, -0.5, 1.0, 0.0),), table((1, 1), (6, 6), limit=50)
     )
-    descent: float = param(1, one_of(DESCENTS), widget.segmented("Step size η", show="{:g}".format))
-    walked: int = param(0, whole(0, 60))
-    d_model: int = param(512, one_of(WIDTHS), widget.steps("d_model", show="{:,}".format))
-    warmup: int = param(4_000, whole(500, 16_000))
-    total: int = param(20_000, one_of(TOTALS), widget.steps("Training steps in all", show="{:,}".format))
-    norm: str = param("post", one_of(NORMS), widget.segmented("Norm of the toy", show=str.capitalize))
+    descent: float = setting(1, one_of(DESCENTS), "Step size η", control="segments", show="{:g}".format)
+    walked: int = setting(0, whole(0, 60))
+    d_model: int = setting(512, one_of(WIDTHS), "d_model", control="steps", show="{:,}".format)
+    warmup: int = setting(4_000, whole(500, 16_000))
+    total: int = setting(20_000, one_of(TOTALS), "Training steps in all", control="steps", show="{:,}".format)
+    norm: str = setting("post", one_of(NORMS), "Norm of the toy", control="segments", show=str.capitalize)

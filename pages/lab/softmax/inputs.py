@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from models.fields import characters, number, one_of, setting, whole
 from pages.lab.any_model import OPTION, Other
-from pages.shared import widget
-from pages.shared.link import characters, number, one_of, param, whole
 
 N_LOGITS = (4, 8, 16, 32, 64, 256)
 N_KEYS = (8, 16, 64, 128)
@@ -26,18 +25,18 @@ TWO_FEMININE = "the table and the street were too wide because they were small"
 class Inputs(Other):
     """The controls of the page."""
 
-    deviation: float = param(1.0, number(0.01, 100))
-    n_logits: int = param(16, one_of(N_LOGITS), widget.steps("Logits"))
-    seed: int = param(0, whole(0, 999), widget.count("Seed of the random numbers"))
-    d_k: int = param(64, whole(1, 1_024))
-    n_keys: int = param(64, one_of(N_KEYS), widget.steps("Keys"))
-    temperature: float = param(1.0, number(0.02, 50))
-    text: str = param(TEXT, characters(2_000), widget.line("Sentence"))
-    stack: str = param("encoder.self", one_of(STACKS), widget.select("Attention"))
-    layer: int = param(1, one_of(range(2)), widget.segmented("Layer"))
-    head: int = param(3, one_of(range(4)), widget.segmented("Head"))
-    scope: str = param("layer", one_of(SCOPES), widget.segmented("Heated"))
-    query: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Looks from"))
-    step: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Next word"))
-    reader: str = param("translator", one_of(READERS), widget.segmented("Model"))
-    height: int = param(20, whole(-120, 120))
+    deviation: float = setting(1.0, number(0.01, 100))
+    n_logits: int = setting(16, one_of(N_LOGITS), "Logits", control="steps")
+    seed: int = setting(0, whole(0, 999), "Seed of the random numbers")
+    d_k: int = setting(64, whole(1, 1_024))
+    n_keys: int = setting(64, one_of(N_KEYS), "Keys", control="steps")
+    temperature: float = setting(1.0, number(0.02, 50))
+    text: str = setting(TEXT, characters(2_000), "Sentence")
+    stack: str = setting("encoder.self", one_of(STACKS), "Attention")
+    layer: int = setting(1, one_of(range(2)), "Layer", control="segments")
+    head: int = setting(3, one_of(range(4)), "Head", control="segments")
+    scope: str = setting("layer", one_of(SCOPES), "Heated", control="segments")
+    query: int = setting(PRONOUN, whole(PRONOUN, MAX_POSITION), "Looks from", control="list")
+    step: int = setting(PRONOUN, whole(PRONOUN, MAX_POSITION), "Next word", control="list")
+    reader: str = setting("translator", one_of(READERS), "Model", control="segments")
+    height: int = setting(20, whole(-120, 120))

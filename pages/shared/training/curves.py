@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from models.fields import Field, number, one_of
 from models.runs.results import changed_words, history_of, is_share
-from pages.shared import widget
-from pages.shared.link import Param, number, one_of
 from pages.shared.state import State
 from pages.shared.training.runs import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
@@ -275,24 +274,16 @@ def view_state(page: str, *, log_x: bool = False) -> State:
     return State(
         f"{page}.view",
         {
-            "curves_x": Param("steps", one_of(x), widget.segmented("x", show=x.__getitem__)),
-            "curves_x_scale": Param(
-                "log" if log_x else "linear",
-                one_of(scales),
-                widget.segmented("x axis", show=scales.__getitem__),
+            "curves_x": Field("steps", one_of(x), "x", control="segments"),
+            "curves_x_scale": Field(
+                "log" if log_x else "linear", one_of(scales), "x axis", control="segments"
             ),
-            "curves_y_scale": Param(
-                "linear", one_of(scales), widget.segmented("y axis", show=scales.__getitem__)
+            "curves_y_scale": Field("linear", one_of(scales), "y axis", control="segments"),
+            "smoothing": Field(
+                0.0, number(0, 0.99), "Smoothing", SMOOTH, control="slider", more={"step": 0.01, "width": 140}
             ),
-            "smoothing": Param(
-                0.0, number(0, 0.99), widget.slider("Smoothing", SMOOTH, step=0.01, width=140)
-            ),
-            "part_norms": Param("gradient", one_of(norms), widget.segmented("Parts", show=norms.__getitem__)),
-            "head_measure": Param(
-                USUAL,
-                one_of(measures),
-                widget.select("Heads", _MEASURE, show=measures.__getitem__, width=190),
-            ),
+            "part_norms": Field("gradient", one_of(norms), "Parts", control="segments"),
+            "head_measure": Field(USUAL, one_of(measures), "Heads", _MEASURE, more={"width": 190}),
         },
     )
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import streamlit as st
 
+from models.fields import SWITCH, Field, one_of, whole
 from models.runs import jobs
 from models.runs.continuation import Change
 from models.runs.status import Status
 from models.training.config import LIMITS
-from pages.shared import visitors, widget
-from pages.shared.link import Param, one_of, whole
+from pages.shared import visitors
 from pages.shared.state import State, guard_choice, refuse
 from pages.shared.training import runs, settings, tasks_on_offer, uploads
 from pages.shared.training.runs import Run
@@ -50,14 +50,14 @@ def _inputs(run: Run, status: Status) -> State:
     rule = whole(status.step + 1, MOST_STEPS)
     usual = min(MOST_STEPS, 2 * max(1, status.step))
     inputs = {
-        "steps": Param(usual, rule, widget.count("Steps in all", None, step=100)),
-        "how": Param("goes on", one_of(HOW), widget.segmented("The learning rate's schedule")),
-        "forget": Param(False, one_of((True, False)), widget.toggle("Forget the optimiser's moments")),
+        "steps": Field(usual, rule, "Steps in all", control="count", more={"step": 100}),
+        "how": Field("goes on", one_of(HOW), "The learning rate's schedule", control="segments"),
+        "forget": Field(False, SWITCH, "Forget the optimiser's moments"),
     }
     return State(f"further.{run.id}", {**inputs, **_changeable(run)})
 
 
-def _changeable(run: Run) -> dict[str, Param]:
+def _changeable(run: Run) -> dict[str, Field]:
     """The settings that may change, with the run's own values; none of a task that is not known here."""
     described = runs.described(run)
     info = _info(run)

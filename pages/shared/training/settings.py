@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import Field, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from models.config import POSITION_SCHEMES, Normalizer
+from models.fields import Field, Rule, characters, number, one_of, whole, written
 from models.limits import in_force
 from models.training.config import CHOICES, LIMITS, USUAL_SIZES, RunConfig, TrainingConfig
 from models.training.config import run_config as made
-from pages.shared import widget
-from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
 from pages.shared.training import tasks_on_offer, uploads
 from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
@@ -112,19 +112,19 @@ def training_names() -> list[str]:
     return [spec.name for spec in _training_fields()]
 
 
-def _training_fields() -> list[Field[Any]]:
+def _training_fields() -> list[dataclasses.Field[Any]]:
     """The fields of a new run: its schedule starts at its first step."""
-    return [spec for spec in fields(TrainingConfig) if spec.name != "schedule_from"]
+    return [spec for spec in dataclasses.fields(TrainingConfig) if spec.name != "schedule_from"]
 
 
-def chosen_task(first: str) -> Param:
+def chosen_task(first: str) -> Field:
     """The choice of a task as an input of a page; `first` where a link names none."""
     names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
-    chooser = widget.select("Task", label_visibility="collapsed", width=340)
-    return Param(first if first in names else next(iter(names)), one_of(names), chooser)
+    more = {"label_visibility": "collapsed", "width": 340}
+    return Field(first if first in names else next(iter(names)), one_of(names), "Task", more=more)
 
 
-def declared(info: TaskInfo) -> dict[str, Param]:
+def declared(info: TaskInfo) -> dict[str, Field]:
     """All settings of a task: the task's defaults, what they may be, and the widgets that set them."""
     found = {option.name: _option(option) for option in info.options}
     for name in size_names(info):
@@ -137,28 +137,28 @@ def declared(info: TaskInfo) -> dict[str, Param]:
     return found
 
 
-def _option(option: Option) -> Param:
+def _option(option: Option) -> Field:
     made = _param(option.name, option.default, option_rule(option), option.about)
     if option.column:  # one of the file's, which the page knows once there is a file
-        return replace(made, widget=widget.select(label_of(option.name), made.widget and made.widget.help))
+        return replace(made, control="list")
     return made
 
 
-def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:
+def _param(name: str, default: Any, rule: Rule, about: str = "") -> Field:
     """The setting, with a widget that suits the kind of its default."""
     about = about or HELP.get(name, "")
     label, tip = label_of(name), about[:1].upper() + about[1:] or None
     if isinstance(default, bool):
-        return Param(default, rule, widget.toggle(label, tip))
+        return Field(default, rule, label, tip, control="switch")
     if rule.options:
-        return Param(default, rule, widget.select(label, tip))
+        return Field(default, rule, label, tip, control="list")
     if isinstance(default, int):
-        return Param(default, rule, widget.count(label, tip, step=1))
+        return Field(default, rule, label, tip, control="count", more={"step": 1})
     if name in _BY_FACTORS:
-        return Param(default, rule, widget.rate(label, tip, step=None, format="%.6g"))
+        return Field(default, rule, label, tip, control="rate", more={"step": None, "format": "%.6g"})
     if isinstance(default, float):
-        return Param(default, rule, widget.count(label, tip, step=None, format="%.6g"))
-    return Param(default, rule, widget.line(label, tip))
+        return Field(default, rule, label, tip, control="count", more={"step": None, "format": "%.6g"})
+    return Field(default, rule, label, tip, control="line")
 
 
 def defaults(info: TaskInfo) -> Values:
@@ -231,7 +231,7 @@ def option_rule(option: Option) -> Rule:
     return number(low, high) if isinstance(option.default, float) else characters(in_force().field_characters)
 
 
-def _training_rule(spec: Field[Any]) -> Rule:
+def _training_rule(spec: dataclasses.Field[Any]) -> Rule:
     if spec.name in CHOICES:
         return one_of(CHOICES[spec.name])
     if isinstance(spec.default, bool):

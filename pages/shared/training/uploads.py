@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from models.byte_units import MB, readable
 from models.data.tables import columns_of
 from models.data.text_files import AUTO, names_file_of, names_of, own_name, with_name
+from models.fields import checked, text
 from models.files import write_whole, writing
 from models.limits import in_force
 from models.runs.owners import Visitor
@@ -29,7 +30,6 @@ from models.zoo.folders import uploads_root
 from models.zoo.hub.photos import ENDINGS as PICTURES
 from models.zoo.own_attention import ENDING
 from pages.shared import visitors
-from pages.shared.link import checked, text
 
 ATTENTION = ENDING
 """The ending of the files that hold attention; all others are to train on."""

@@ -6,9 +6,9 @@ import numpy as np
 from viz_core.boards.panels.boxes import Boxes
 from viz_core.boards.panels.gauge import Gauge
 
+from models.fields import setting, whole
 from pages.lab import page
 from pages.lab.lesson import LabPage, Lesson, Part, Question, Try
-from pages.shared.link import param, whole
 from viz_core.boards import Board, Scrub
 
 
@@ -16,7 +16,7 @@ from viz_core.boards import Board, Scrub
 class Inputs:
     """The scrub alone."""
 
-    hour: int = param(1, whole(0, 2))
+    hour: int = setting(1, whole(0, 2))
 
 
 def lesson(_: Inputs) -> Lesson:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from models.fields import read_link
 from pages.beside import comparison, state
 from pages.beside.comparison import ComparisonRequest
-from pages.shared.link import read_link
 
 PARAMS = state.page().params
 USUAL = {name: each.default for name, each in PARAMS.items()}

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from models import load_model
+from models.fields import read_link
 from pages.explore import effect as effect_module
 from pages.explore import takeaway
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs, declared, write_link
 from pages.explore.subject import subject_of
-from pages.shared.link import read_link
 from tests.pages.explore.test_payload import array_of, unpack
 
 OFF = "encoder.0.self heads 2: zero"

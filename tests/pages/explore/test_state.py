@@ -2,9 +2,9 @@ from dataclasses import fields
 
 import pytest
 
+from models.fields import read_link
 from models.zoo.offers import SCALES, offers
 from pages.explore.state import SHOWCASE, Inputs, View, declared, write_link
-from pages.shared.link import read_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
@@ -82,7 +82,7 @@ def test_damaged_sets_of_heads_are_refused(heads: str) -> None:
 def test_every_default_is_one_that_a_link_could_hold() -> None:
     for field in fields(View):
         if field.default not in (None, ()):
-            assert field.metadata["param"].rule.read(str(field.default)) == field.default
+            assert field.metadata["field"].rule.read(str(field.default)) == field.default
     for offer in offers().values():
         for setting in offer.settings:
             assert setting.read(str(setting.default)) == setting.default

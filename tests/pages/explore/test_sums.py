@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from models.fields import read_link
 from pages.explore import computing, state, sums, takeaway
 from pages.explore.state import Inputs, View
 from pages.explore.subject import subject_of
 from pages.explore.takeaway import Shown
-from pages.shared.link import read_link
 
 PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
 LONG = Inputs(model="untrained", text=" ".join(f"w{at}" for at in range(300)), n_heads=2, d_model=32, seed=2)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from models.fields import read_link
 from models.findings import findings
 from pages.findings import state
 from pages.shared import on_offer
-from pages.shared.link import read_link
 
 PARAMS = state.page().params
 

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import pytest
 
+from models.fields import number, setting, table, whole
 from pages.lab.controls import Columns, Note, Own, Popover, Set, When
 from pages.lab.lesson import LabPage, Part
 from pages.shared import state, streamlit_internals
-from pages.shared.link import number, param, table, whole
 from pages.shared.state import problems
 from tests.pages.shared.test_state import FakeStreamlit
 
 
 @dataclass(frozen=True)
 class Inputs:
-    n: int = param(4, whole(1, 8))
-    spread: float = param(1.0, number(0.01, 100))
-    cells: tuple = param(((1.0, 2.0),), table((1, 2), (1, 3)))
+    n: int = setting(4, whole(1, 8))
+    spread: float = setting(1.0, number(0.01, 100))
+    cells: tuple = setting(((1.0, 2.0),), table((1, 2), (1, 3)))
 
 
 def part(name: str, controls: tuple, scrub: str | None = None, also: tuple[str, ...] = ()) -> Part:

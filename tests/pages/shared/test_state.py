@@ -5,24 +5,24 @@ from dataclasses import dataclass
 
 import pytest
 
+from models.fields import Field, characters, fields_of, number, one_of, setting, table, whole
 from pages.shared import state as module
-from pages.shared import streamlit_internals, widget
-from pages.shared.link import Param, characters, number, one_of, param, params_of, table, whole
-from pages.shared.state import State, problems
+from pages.shared import streamlit_internals
+from pages.shared.state import State, draw_widget, problems
 
 
 @dataclass(frozen=True)
 class Inputs:
-    n: int = param(4, whole(1, 8), widget.slider("Words"))
-    spread: float = param(1.0, number(0.01, 100))
-    kind: str = param("a", one_of({"a": "first", "b": "second"}), widget.select("Kind: choose one"))
-    text: str = param("", characters(5), widget.line("Text"))
-    cells: tuple = param(((1.0, 2.0),), table((1, 2), (1, 3)))
+    n: int = setting(4, whole(1, 8), "Words", control="slider")
+    spread: float = setting(1.0, number(0.01, 100))
+    kind: str = setting("a", one_of({"a": "first", "b": "second"}), "Kind: choose one")
+    text: str = setting("", characters(5), "Text")
+    cells: tuple = setting(((1.0, 2.0),), table((1, 2), (1, 3)))
 
 
 NAN = float("nan")
 DEFAULTS = {"n": 4, "spread": 1.0, "kind": "a", "text": "", "cells": ((1.0, 2.0),)}
-PAGE, OTHER = State("demo", params_of(Inputs)), State("other", params_of(Inputs))
+PAGE, OTHER = State("demo", fields_of(Inputs)), State("other", fields_of(Inputs))
 
 
 class Session(dict):
@@ -186,13 +186,20 @@ def test_a_widget_is_drawn_as_declared_and_says_what_follows(st: FakeStreamlit) 
     assert (drawn["label"], drawn["options"], drawn["format_func"]("b")) == ("Other", ("a", "b"), "second")
 
 
+def test_choices_take_another_line_where_they_have_no_room(st: FakeStreamlit) -> None:
+    place = Place()
+    draw_widget(Field("a", one_of(("a", "b")), "Keys", control="segments"), place, key="keys")
+    drawn = place.drawn["segmented_control"]
+    assert drawn["wrap"] is drawn["required"] is True and drawn["options"] == ("a", "b")
+
+
 def test_an_input_without_a_widget_cannot_be_drawn(st: FakeStreamlit) -> None:
     with pytest.raises(TypeError, match=r"demo\.spread is declared without a widget"):
         PAGE.draw("spread", Place())
 
 
 def test_no_value_is_kept_where_that_is_the_default(st: FakeStreamlit) -> None:
-    shown = State("step", {"step": Param(None, whole(0, 9))})
+    shown = State("step", {"step": Field(None, whole(0, 9))})
     shown.take()
     assert shown.kept["step"] is None
     assert problems() == []

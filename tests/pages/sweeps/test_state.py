@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from models.fields import read_link
 from models.sweeps import Choices, Range, parse
 from models.sweeps.plan import Configs
 from models.training.config import run_config
-from pages.shared.link import read_link
 from pages.shared.training import settings, tasks_on_offer
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.sweeps import state

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.fields import read_link
 from pages.lab.lesson import Lesson
 from pages.lab.masks import cost, equation, graph, padding, reach, too_late
 from pages.lab.masks.inputs import TALK, Inputs
 from pages.shared.board.pack import pack
-from pages.shared.link import read_link
 from viz_core.boards import Matrix
 
 MODULES = (equation, reach, cost, too_late, padding, graph)

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
+from models.fields import read_link
 from models.runs import export
 from models.training.config import run_config
-from pages.shared.link import read_link
 from pages.shared.training import settings, tasks_on_offer, uploads
 
 
@@ -39,13 +39,13 @@ def test_an_encoder_says_what_its_export_as_a_bert_needs(induction: tasks_on_off
     encoder = tasks_on_offer.tasks()["masked"]
     values = settings.defaults(encoder)
     for name in ("norm", "embedding_norm"):
-        drawn = settings.declared(encoder)[name].widget
-        assert drawn and "can be exported as a BERT only with norm post and embedding norm" in drawn.help
+        drawn = settings.declared(encoder)[name]
+        assert "can be exported as a BERT only with norm post and embedding norm" in drawn.help
     for asked in ({}, {"norm": "post", "embedding_norm": True}):
         config = settings.run_config(encoder, values | asked)
         assert (export.refusal("transformers", config.model) == "") == bool(asked)
-    drawn = settings.declared(induction)["norm"].widget
-    assert drawn and "BERT" not in drawn.help and "embedding_norm" not in settings.defaults(induction)
+    drawn = settings.declared(induction)["norm"]
+    assert "BERT" not in drawn.help and "embedding_norm" not in settings.defaults(induction)
 
 
 def test_what_the_task_fixes_is_no_field_and_follows_from_its_options() -> None:

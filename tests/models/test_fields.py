@@ -2,16 +2,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pages.shared.link import Param, characters, number, one_of, param, read_link, table, whole, written
+from models.fields import Field, characters, number, one_of, read_link, setting, table, whole, written
 
 
 @dataclass(frozen=True)
 class Inputs:
-    n: int = param(4, whole(1, 8))
-    scale: float = param(1.0, number(0.01, 100))
-    kind: str = param("a", one_of(("a", "b")))
-    words: str = param("", characters(5))
-    cells: tuple = param(((1.0,),), table((1, 2), (1, 3), limit=9))
+    n: int = setting(4, whole(1, 8))
+    scale: float = setting(1.0, number(0.01, 100))
+    kind: str = setting("a", one_of(("a", "b")))
+    words: str = setting("", characters(5))
+    cells: tuple = setting(((1.0,),), table((1, 2), (1, 3), limit=9))
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_a_text_that_is_too_long_to_fit_is_not_even_read() -> None:
     cells = table((1, 4), (1, 4))
     asked = replace(cells, read=lambda raw: pytest.fail("it was read"))
     with pytest.raises(ValueError, match="1,1,1"):
-        asked.taken("1," * 10_001)
-    assert cells.taken("1,2") == ((1.0, 2.0),)
-    assert characters(30_000).taken("a" * 30_000) == "a" * 30_000
-    values, problems = read_link({"text": Param("", characters(10))}, {"text": "9" * 100_000})
+        asked.parsed("1," * 10_001)
+    assert cells.parsed("1,2") == ((1.0, 2.0),)
+    assert characters(30_000).parsed("a" * 30_000) == "a" * 30_000
+    values, problems = read_link({"text": Field("", characters(10))}, {"text": "9" * 100_000})
     assert values == {} and problems == [
         f"The link's text={'9' * 40!r} is not at most 10 characters; its default is shown."
     ]
@@ -79,4 +79,4 @@ def test_half_a_character_is_no_text() -> None:
     rule = characters(20)
     assert rule.fits("🙂") and not rule.fits("a\ud83d")
     assert rule.refusal("a\ud83d").isascii()
-    assert read_link({"text": Param("", rule)}, {"text": "a\ud83d"})[0] == {}
+    assert read_link({"text": Field("", rule)}, {"text": "a\ud83d"})[0] == {}

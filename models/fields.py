@@ -1,0 +1,319 @@
+"""The one way to declare a setting: a value that somebody chooses, in a link, a widget, a command or a file.
+
+A `Field` is its default, the `Rule` that its values keep, and what a person reads: label, help, reason.
+`setting` makes it a field of a dataclass, such as a page's inputs or a config, and all else follows: a link
+is read by the rule (`read_link`), a widget is drawn from it (`pages.shared.state.draw_widget`), the value of
+a file or a command is checked by it (`check_fields`, `from_values`). What does not fit is refused with the
+value, the rule and the remedy.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, replace
+from typing import Any, TypeVar
+
+from models.names import nearest, shortened
+
+SHOWN = 40
+"""The characters of a refused value that are quoted."""
+LONGEST = 20_000
+"""The longest value of a link or a cell, in characters; only the rule of a long text allows more."""
+
+Declared = TypeVar("Declared")
+Table = tuple[tuple[float, ...], ...]
+
+
+class CellError(ValueError):
+    """Says which cell of a table is not what it must be."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a value must be.
+
+    words: the rule as it follows "is not"; left out, it names the options. read: reads a link's text; raises
+    ValueError where it is not a value. fits: whether a value keeps the rule. low, high, options: of numbers
+    and choices; names: how the options are shown. most: the longest text, in characters.
+    """
+
+    words: str
+    read: Callable[[str], Any]
+    fits: Callable[[Any], bool]
+    low: float | None = None
+    high: float | None = None
+    most: int = 0
+    options: Sequence[Any] = ()
+    names: Mapping[Any, str] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.words or f"one of {', '.join(map(str, self.options))}"
+
+    def parsed(self, raw: str) -> Any:
+        """The value of a text. Raises ValueError where it is not one; a text that is too long is not read."""
+        if len(raw) > max(self.most, LONGEST):
+            raise ValueError(raw[:SHOWN])
+        return self.read(raw)
+
+    def refusal(self, value: Any) -> str:
+        """Says that `value` does not fit, with the rule; the sentence goes on with the remedy."""
+        if isinstance(value, str) and self.most and len(value) > self.most:
+            over = len(value) - self.most
+            return f"{len(value):,} characters; at most {self.most:,} are read; remove {over:,}"
+        try:
+            shown = repr(value if isinstance(value, int | float | str | None) else written(value))
+        except (TypeError, ValueError):  # nothing that a link could hold
+            shown = repr(value)
+        if len(shown) > SHOWN + 2:
+            shown = f"{shown[: SHOWN + 1]}…' ({len(shown) - 2:,} characters)"
+        return f"{shown} is not {self}"
+
+    def check(self, name: str, value: Any, remedy: str) -> None:
+        """Raises ValueError, with value, rule and remedy, where a value does not fit."""
+        if self.fits(value):
+            return
+        if self.options:
+            if set(self.options) == {True, False}:
+                raise ValueError(f"{name}={_quoted(value)} is neither True nor False; choose one")
+            known = ", ".join(str(option) for option in self.options if option != "")
+            raise ValueError(f"{name}={_quoted(value)} is unknown; choose one of {known}")
+        if self.low is None or self.high is None:
+            raise ValueError(f"{name}={_quoted(value)} is not {self}; {remedy}")
+        is_whole = isinstance(self.low, int)
+        if not _is_number(value) or not math.isfinite(value) or (is_whole and not isinstance(value, int)):
+            raise ValueError(f"{name}={_quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
+        try:
+            shown = shortened(f"{value:,}")
+        except ValueError:  # a number of more digits than Python writes
+            shown = _quoted(value)
+        raise ValueError(f"{name}={shown} is not within {self.low:,.10g} to {self.high:,.10g}; {remedy}")
+
+
+def _quoted(value: Any) -> str:
+    try:
+        return shortened(repr(value), 60)
+    except ValueError:
+        return "a number of thousands of digits"
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deep"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting: what it is at first, what it may be, and what a person reads of it.
+
+    default: MISSING where a config must say it; None fits where it is the default. control: how a page
+    draws it, a key of `pages.shared.state.WIDGETS`; left out, as its rule suggests. show: an option in
+    words, where the rule's names are not it. more: what else the widget is given. offered: the rule of
+    pages, where they offer less than is allowed. reason: why a limit is what it is. about: what else the
+    reader of a field knows by name.
+    """
+
+    default: Any
+    rule: Rule
+    label: str = ""
+    help: str | None = None
+    control: str = ""
+    show: Callable[[Any], str] | None = None
+    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    offered: Rule | None = None
+    reason: str = ""
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def check(self, name: str, value: Any, example: Any = None) -> None:
+        """Raises ValueError where the field may not be `value`. example: of the remedy, else the default."""
+        if value is None and self.default is None:
+            return
+        shown = self.default if example is None else example
+        is_number = _is_number(shown)
+        self.rule.check(name, value, f"try {shown:,}" if is_number else f"try {shown!r}")
+
+
+def setting(
+    default: Any, rule: Rule, label: str = "", help: str | None = None, control: str = "", **more: Any
+) -> Any:
+    """A field of a dataclass; `more` is of `Field`. A default of MISSING makes a field that must be given."""
+    return dataclasses.field(
+        default=default, metadata={"field": Field(default, rule, label, help, control, **more)}
+    )
+
+
+def fields_of(kind: type[Any]) -> dict[str, Field]:
+    """The settings that a dataclass declares, by name."""
+    return {
+        spec.name: spec.metadata["field"] for spec in dataclasses.fields(kind) if "field" in spec.metadata
+    }
+
+
+def check_fields(given: Any) -> None:
+    """Checks every setting of a dataclass. Raises ValueError, with value, rule and remedy."""
+    for name, field in fields_of(type(given)).items():
+        field.check(name, getattr(given, name))
+
+
+def from_values(kind: type[Declared], values: Mapping[str, Any]) -> Declared:
+    """A dataclass of what a file states. Raises ValueError for unknown, missing or invalid values."""
+    known = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"a {kind.__name__} is a JSON object, not {type(values).__name__}; give what to_dict returned"
+        )
+    for name in values:
+        if name not in known:
+            raise ValueError(f"{name!r:.60} is no field of {kind.__name__}; {nearest(name, known)}")
+    needed = [n for n, spec in known.items() if spec.default is MISSING and spec.default_factory is MISSING]
+    missing = [name for name in needed if name not in values]
+    if missing:
+        raise ValueError(f"{', '.join(missing)} missing: every {kind.__name__} states {', '.join(needed)}")
+    return kind(**values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def whole(low: int, high: int) -> Rule:
+    """A whole number."""
+
+    def read(raw: str) -> int:
+        return checked(int(raw), fits)
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, int) and _is_number(value) and low <= value <= high
+
+    return Rule(f"a whole number from {low:,} to {high:,}", read, fits, low, high)
+
+
+def number(low: float, high: float) -> Rule:
+    """A number, whole or not."""
+
+    def read(raw: str) -> float:
+        return checked(float(raw), fits)
+
+    def fits(value: Any) -> bool:
+        return _is_number(value) and low <= value <= high
+
+    return Rule(f"a number from {low:,.10g} to {high:,.10g}", read, fits, float(low), float(high))
+
+
+def one_of(options: Iterable[Any]) -> Rule:
+    """One of these options, whose names on the page a mapping says. A list may grow."""
+    names = options if isinstance(options, Mapping) else {}
+    allowed = options if isinstance(options, list) else tuple(options)
+
+    def read(raw: str) -> Any:
+        for option in allowed:
+            if str(option) == raw:
+                return option
+        raise ValueError(raw)
+
+    def fits(value: Any) -> bool:
+        return any(value == option and type(value) in (type(option), int, float) for option in allowed)
+
+    return Rule("", read, fits, options=allowed, names=names)
+
+
+SWITCH = one_of((True, False))
+
+
+def characters(most: int) -> Rule:
+    """A text of at most so many characters."""
+    rule = text(f"at most {most:,} characters", lambda raw: checked(raw, lambda given: len(given) <= most))
+    return replace(rule, most=most)
+
+
+def text(words: str, read: Callable[[str], Any]) -> Rule:
+    """A text that `read` accepts; `read` raises ValueError for all others."""
+
+    def read_whole(raw: str) -> Any:
+        raw.encode()  # a half of a character, which JSON can say, cannot be written
+        return read(raw)
+
+    def fits(value: Any) -> bool:
+        try:
+            return isinstance(value, str) and read_whole(value) == value
+        except ValueError:
+            return False
+
+    return Rule(words, read_whole, fits)
+
+
+def checked(value: Any, fits: Callable[[Any], bool]) -> Any:
+    """The value. Raises ValueError where it does not fit."""
+    if not fits(value):
+        raise ValueError(value)
+    return value
+
+
+def table(rows: tuple[int, int], columns: tuple[int, int], *, limit: float = 1e6) -> Rule:
+    """Rows of numbers, "1,2;3,4"; `rows` and `columns` are (fewest, most), `limit` the largest size.
+
+    Reading raises CellError where one of the numbers is at fault.
+    """
+    cell = number(-limit, limit)
+
+    def read_cell(raw: str) -> float:
+        try:
+            return float(cell.read(raw))
+        except ValueError:
+            raise CellError(f"{raw[:20]!r} is not {cell}") from None
+
+    def read(raw: str) -> Table:
+        return checked(tuple(tuple(map(read_cell, row.split(","))) for row in raw.split(";")), fits)
+
+    def fits(value: Any) -> bool:
+        if not isinstance(value, tuple) or not rows[0] <= len(value) <= rows[1]:
+            return False
+        widths = {len(row) if isinstance(row, tuple) else 0 for row in value}
+        fitting = len(widths) == 1 and columns[0] <= max(widths) <= columns[1]
+        return fitting and all(cell.fits(each) for row in value for each in row)
+
+    size = f"{_span(rows)} rows of {_span(columns)} numbers"
+    return Rule(f"a table like 1,2;3,4: {size} within ±{limit:,.10g}", read, fits)
+
+
+def _span(bounds: tuple[int, int]) -> str:
+    return str(bounds[0]) if bounds[0] == bounds[1] else f"{bounds[0]} to {bounds[1]}"
+
+
+def written(value: Any) -> str:
+    """A value as a link holds it: tables as 1,2;3,4, other sequences with dots."""
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return ";".join(",".join(f"{cell:.6g}" for cell in row) for row in value)
+    if isinstance(value, tuple):
+        return ".".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def read_link(
+    inputs: type[Any] | Mapping[str, Field], params: Mapping[str, str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The values that a link's parameters give, by name, and one sentence for each that was refused."""
+    values: dict[str, Any] = {}
+    problems = []
+    for name, field in (inputs if isinstance(inputs, Mapping) else fields_of(inputs)).items():
+        if name not in params:
+            continue
+        try:
+            values[name] = field.rule.parsed(params[name])
+        except ValueError:
+            shown = params[name][:SHOWN]
+            problems.append(f"The link's {name}={shown!r} is not {field.rule}; its default is shown.")
+    return values, problems
+
+
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
+
+
+def value_of(raw: str, like: Any = None) -> Any:
+    """A command's text as a value of the kind of `like`, else as the number or word that it looks like."""
+    if isinstance(like, str):
+        return raw
+    if raw.lower() in _WORDS:
+        return _WORDS[raw.lower()]
+    try:
+        value = json.loads(raw.replace("_", ""))
+    except (ValueError, RecursionError):  # as for [[[[[...
+        return raw
+    return int(value) if isinstance(like, int) and isinstance(value, float) and value.is_integer() else value
