@@ -34,7 +34,7 @@ from models.runs.status import (
     write_status,
 )
 from models.training.config import RunConfig
-from models.zoo.folders import runs_url
+from models.zoo.folders import check_runs_root
 
 # Jobs as processes of this machine: one process per run; they queue for the machine's CPU and GPUs.
 
@@ -42,15 +42,6 @@ ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "models.runs.worker"]
 KILL_SECONDS = 4.5
 """A process that does not end by itself so long after a request is killed."""
-
-
-def refuse_url() -> None:
-    """Raises JobRefused where the runs live behind a URL, to which only a cluster's dispatcher copies."""
-    if runs_url():
-        raise limits.JobRefused(
-            f"ATTENTION_LAB_RUNS={runs_url()!r} is a URL, which only runs of a Ray cluster use; set "
-            "ATTENTION_LAB_RAY, or name a folder of this machine"
-        )
 
 
 class LocalBackend:
@@ -64,7 +55,7 @@ class LocalBackend:
 
         Raises JobRefused where it asks for more threads or memory than this machine has.
         """
-        refuse_url()
+        check_runs_root()
         limits.check_threads(config.training)
         return limits.check_memory(config)
 
@@ -73,7 +64,6 @@ class LocalBackend:
 
         Raises JobRefused where too many wait, and OSError where no process can be started.
         """
-        refuse_url()
         folder = self.root / run_id
         device = str(RunFolder(folder).description()["training"]["device"])
         limits.check_queue(self.root)

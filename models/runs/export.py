@@ -26,7 +26,7 @@ from models.engine.transformer import Transformer
 from models.files import write_json, write_whole, writing
 from models.names import nearest
 from models.runs.folder import RunFolder
-from models.runs.recipes import examples_of
+from models.runs.recipes import TRANSLATIONS
 from models.runs.results import changed_words, history_of
 from models.training.config import RunConfig, run_config
 from models.training.evaluation import evaluate, look
@@ -134,20 +134,6 @@ FORMATS: dict[str, Writer] = {"own": _own, "transformers": _transformers, "onnx"
 
 # What the card of a trained translator says beyond any other card.
 
-EXAMPLES = examples_of("""
-tired | the animal did not cross the street because it was too tired | “it” is the animal, so French says “il”
-wide | the animal did not cross the street because it was too wide | “it” is now the street; French: “elle”
-trophy | the trophy did not fit in the suitcase because it was too small | what is too small? try “big”
-letters | the children did not read the letters because they were too long | persons or things? try “tired”
-pronoun first | because it was too fast, the dog did not catch the rabbit | the pronoun is first; try “slow”
-so that | the girl cleaned the basket for the cat so that it would be happy | three nouns; try “dry”
-even though | even though it was very tired, the goat crossed the river | another kind of clause; try “deep”
-which | the old cars which the man saw were expensive | the French participle agrees: “vues”
-question | did the big dog see a red car? | “grand” stands before its noun, “rouge” after it
-student | i am a student | the classic: French leaves out the article
-""")
-"""Sentences to try: a short name, the sentence, and what to see in it."""
-
 _HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
 _SENTENCES = 2_000
 _TRANSLATING = "next-word cross-entropy"
@@ -177,7 +163,7 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
         "limits": _LIMITS,
         "metrics": metrics,
         "showcase": {"view": "lines", **story_head(model, task.words)},
-        "examples": [{"label": label, "text": text, "see": see} for label, text, see in EXAMPLES],
+        "examples": TRANSLATIONS,
         "label": "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
         "swaps": {"tired": "wide", "wide": "tired"},
     }

@@ -21,7 +21,7 @@ from models.runs.limits import JobRefused
 from models.runs.owners import NotAllowed, Visitor
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root, runs_url
+from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
 
 __all__ = [
     "Backend",
@@ -172,10 +172,6 @@ def delete(run_id: str, *, by: Visitor) -> None:
         _check_ended(run, status(run_id), "stop it first")
         queue.note_killed(run.path)
         run.delete()
-        if runs_url():
-            from models.runs.ray.mirror import Mirror
-
-            Mirror(runs_root(), runs_url()).drop(run.id)
 
 
 def rename(run_id: str, name: str, *, by: Visitor) -> None:

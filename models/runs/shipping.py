@@ -54,11 +54,7 @@ def said_by(recipe: Recipe) -> dict[str, Any]:
         name: value for name in ("title", "contrast", "memory", "note") if (value := getattr(recipe, name))
     }
     if recipe.summary:
-        examples = [
-            {"label": label, "text": text, "see": see, **({"opens": opens[0]} if opens else {})}
-            for label, text, see, *opens in recipe.examples
-        ]
-        card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+        card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": recipe.examples}
     return card
 
 

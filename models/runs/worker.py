@@ -23,7 +23,6 @@ from filelock import FileLock, Timeout
 from models.byte_units import MB
 from models.limits import in_force
 from models.runs import limits, queue
-from models.runs.backends import refuse_url
 from models.runs.folder import LOCK, LOG, REQUEST, RunFolder, check_files
 from models.runs.limits import JobRefused
 from models.runs.owners import owned
@@ -39,7 +38,6 @@ from models.runs.status import (
     write_status,
 )
 from models.training import PeerLost
-from models.zoo.folders import runs_root
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
@@ -295,8 +293,6 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
 
     A signal to end (Ctrl-C, SIGTERM) pauses it after its step. Raises JobRefused where a process trains it.
     """
-    if folder.path.parent == runs_root():
-        refuse_url()
     try:
         with FileLock(folder.path / LOCK, timeout=0):
             now = time.time()

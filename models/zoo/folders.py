@@ -5,7 +5,6 @@ imported.
 
 """
 
-import hashlib
 import os
 import re
 from dataclasses import dataclass
@@ -79,31 +78,24 @@ RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 """The pattern of every run's id, which is the name of its folder."""
 
 
-def runs_url() -> str:
-    """The fsspec URL of the runs that ATTENTION_LAB_RUNS names, such as s3://bucket/runs; "" for a folder."""
-    given = os.environ.get("ATTENTION_LAB_RUNS", "")
-    return given.rstrip("/") if "://" in given else ""
-
-
 def runs_root() -> Path:
-    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project.
-
-    For a URL it is the local copy that `models.runs.ray.mirror` keeps.
-    """
+    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
     given = os.environ.get("ATTENTION_LAB_RUNS")
-    if url := runs_url():
-        copies = os.environ.get("ATTENTION_LAB_MIRROR") or Path(__file__).parents[2] / "runs" / ".mirrors"
-        return Path(copies).expanduser() / hashlib.sha256(url.encode()).hexdigest()[:16]
     return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
 
 
 def check_runs_root() -> None:
-    """Raises FileError where the runs' folder is no folder but a file."""
-    root = runs_root()
+    """Raises FileError where the runs' folder is no folder but a file or a URL."""
+    root, given = runs_root(), os.environ.get("ATTENTION_LAB_RUNS", "")
+    if "://" in given:
+        raise FileError(
+            f"ATTENTION_LAB_RUNS={given[:200]!r} is a URL, but runs are kept in a folder; mount the store "
+            "(rclone mount, s3fs, gcsfuse) at the same path on all machines, and name that"
+        )
     if root.is_file():
         remedy = (
             "let ATTENTION_LAB_RUNS name a folder, or unset it for runs/ in the project"
-            if os.environ.get("ATTENTION_LAB_RUNS")
+            if given
             else "move it away, or let ATTENTION_LAB_RUNS name a folder"
         )
         raise FileError(f"{str(root)!r} is a file, but runs are kept in a folder; {remedy}")

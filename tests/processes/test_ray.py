@@ -18,8 +18,6 @@ from models.runs.backends import RayBackend
 from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, create, find, start
-from models.training.config import run_config
-from models.zoo.folders import runs_root
 from tests.processes.clusters import (
     NODE,
     STOP_SECONDS,
@@ -212,31 +210,3 @@ def test_the_command_line_trains_there_shows_its_steps_and_pauses_when_interrupt
     assert "/50000" in shown and "tokens/s" in shown
     kept = run.checkpoint()
     assert kept is not None and kept.step == step
-
-
-def test_runs_behind_a_url_train_in_copies_that_come_back(
-    nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A text of the server trains a model on a node, which sees nothing of the server's folder."""
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", f"file://{tmp_path}/store")
-    monkeypatch.setenv("ATTENTION_LAB_MIRROR", str(tmp_path / "copies"))
-    root = runs_root()
-    assert root.parent == tmp_path / "copies"
-    (root / "uploads").mkdir(parents=True)
-    (root / "uploads" / "words.txt").write_text("the cat sat on the mat and the dog saw it\n" * 60)
-    nodes.roots.append(root)
-    task = make_task("language-model", {"file": str(root / "uploads" / "words.txt")})
-    config = run_config(
-        task,
-        sizes={"n_layers": 1, "n_heads": 2, "d_model": 16, "max_len": 16},
-        training={"steps": 30, "batch_size": 4, "threads": 1, "device": "cpu", "held_out": 4},
-    )
-    run_id = jobs.submit(config, by=MACHINE)
-    there, here = done(run_id), alone(config, tmp_path / "here")
-    ours, theirs = there.checkpoint(), here.checkpoint()
-    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
-    assert (tmp_path / "store" / run_id / "checkpoint.safetensors").is_file()
-    assert there.path.parent == root
-    assert there.snapshots() == here.snapshots()
-    jobs.delete(run_id, by=MACHINE)
-    assert not (tmp_path / "store" / run_id).exists()

@@ -19,12 +19,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import LOCK, REQUEST, STATUS, RunFolder
+from models.runs.folder import LOCK, RunFolder
 from models.runs.processes import Identity
 from models.runs.ray import cluster, work
 from models.runs.ray.cluster import Ticket, any_in, tickets
 from models.runs.ray.keeper import RESUME
-from models.runs.ray.mirror import FROM_SERVER, Mirror, uploads_of
 from models.runs.status import (
     CLUSTER,
     CUT_SHORT,
@@ -37,7 +36,6 @@ from models.runs.status import (
     write_status,
 )
 from models.runs.worker import SERVER_GONE
-from models.zoo.folders import runs_url
 
 IDLE_SECONDS = 60.0
 LOOK_SECONDS = 0.25
@@ -80,10 +78,7 @@ class Dispatcher:
         self.jobs: list[Job] = []
         self.token = f"seen-{secrets.token_hex(8)}"
         self._beat = 0.0
-        self.mirror = Mirror(root, runs_url()) if runs_url() else None
         (root / ".ray" / self.token).touch()
-        if self.mirror:
-            self.mirror.put(f".ray/{self.token}", b"")
 
     def serve(self) -> None:
         """Returns when nothing was to be done for `IDLE_SECONDS`. Without its keeper this process ends, and
@@ -127,38 +122,17 @@ class Dispatcher:
             cpus, gpu = self._resources(training.threads or 1, training.device)
             if not job.ticket.tries:
                 self._check_workers(training.workers, cpus, gpu)
-            self._send(job)
             job.ticket.write()
         except (ValueError, OSError) as error:
             self._end(job, refused(read_status(self.root / job.run_id), str(error)))
             return
-        root = runs_url() or str(self.root)
-        given = work.Given(root, str(self.root), self.token, job.run_id, job.attempt, cpus)
+        given = work.Given(str(self.root), self.token, job.run_id, job.attempt, cpus)
         if training.workers > 1:
             task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
             job.task = task.remote(given, training.workers, bool(gpu))
         else:
             task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
             job.task = task.remote(given)
-
-    def _send(self, job: Job) -> None:
-        """Brings a run, and the files that it reads, to the URL of the runs."""
-        if self.mirror:
-            self.mirror.drop(f"{job.run_id}/{REQUEST}")
-            self.mirror.send(job.run_id)
-            for name in uploads_of(self.root / job.run_id):
-                self.mirror.put(name, (self.root / name).read_bytes())
-
-    def _fetch(self, job: Job) -> None:
-        """Brings what the run's node has written to the folder that the server reads."""
-        if self.mirror and (self.root / job.run_id).is_dir():
-            with contextlib.suppress(Exception):  # a store that stutters: the next second fetches it
-                self.mirror.fetch(job.run_id, lambda name: name not in FROM_SERVER)
-
-    def _write(self, run_id: str, status: Status) -> None:
-        write_status(self.root / run_id, status)
-        if self.mirror:
-            self.mirror.put(f"{run_id}/{STATUS}", (self.root / run_id / STATUS).read_bytes())
 
     def _resources(self, cpus: int, device: str) -> tuple[int, int]:
         """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
@@ -193,7 +167,6 @@ class Dispatcher:
             return
         for task in self.ray.wait(list(tasks), num_returns=1, timeout=LOOK_SECONDS)[0]:
             job = tasks[task]
-            self._fetch(job)
             try:
                 said = self.ray.get(task)
             except self.ray.exceptions.RayError as error:
@@ -218,7 +191,7 @@ class Dispatcher:
         else:
             job.ticket.tries += 1
             job.ticket.attempt += 1  # a worker that was only cut off sees that the run is another's
-            self._write(job.run_id, self._waits(job, now))
+            write_status(self.root / job.run_id, self._waits(job, now))
             self._start(job)
 
     def _end(self, job: Job, status: Status | None) -> None:
@@ -230,9 +203,9 @@ class Dispatcher:
             now = read_status(folder)
             if status is not None and now.attempt <= job.attempt:
                 said = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
-                self._write(job.run_id, replace(said, asked="", attempt=job.attempt))
+                write_status(self.root / job.run_id, replace(said, asked="", attempt=job.attempt))
             elif job.parted and now.state == "paused":
-                self._write(job.run_id, replace(now, sentence=SERVER_GONE))
+                write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE))
         job.ticket.drop()
 
     def _attend(self, job: Job) -> None:
@@ -247,15 +220,10 @@ class Dispatcher:
             job.asked_at = None
         elif job.asked_at is None:
             job.asked_at = time.monotonic()
-            if self.mirror:
-                self.mirror.put(f"{job.run_id}/{REQUEST}", (folder / REQUEST).read_bytes())
-        elif (
-            time.monotonic() - job.asked_at > END_SECONDS * (2 if self.mirror else 1) and job.task is not None
-        ):
+        elif time.monotonic() - job.asked_at > END_SECONDS and job.task is not None:
             self.ray.cancel(job.task, force=True)
             job.asked_at = time.monotonic()
         if self._beat + BEAT_SECONDS < time.monotonic() or asked:
-            self._fetch(job)
             self._speak_for(job, bool(asked))
 
     def _speak_for(self, job: Job, asked: bool) -> None:
@@ -269,7 +237,7 @@ class Dispatcher:
             if asked and job.task is not None:
                 self.ray.cancel(job.task, force=True)
                 return
-            self._write(job.run_id, self._waits(job, now))
+            write_status(self.root / job.run_id, self._waits(job, now))
 
     def _waits(self, job: Job, now: Status) -> Status:
         """The status of a run that no worker has, yet or again."""
@@ -375,8 +343,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keeper", type=int, required=True, help="the process whose end ends this one")
     options = parser.parse_args(arguments)
     office = cluster.office(options.root, options.address)
-    if not runs_url():
-        os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
+    os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
     lock, ray = FileLock(office / DISPATCHER_LOCK, timeout=LAST_ONE_SECONDS), None
     while any_in(office):  # those that came after the last look, too
         try:

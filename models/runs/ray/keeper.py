@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from models.runs.backends import KEEPER_LOCK
-from models.runs.folder import LOG, STATUS
+from models.runs.folder import LOG
 from models.runs.ray import cluster
 from models.runs.ray.cluster import Ticket, any_in, tickets
 from models.runs.status import (
@@ -32,7 +32,6 @@ from models.runs.status import (
     refused,
     write_status,
 )
-from models.zoo.folders import runs_url
 
 DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
 ROOT = Path(__file__).parents[3]
@@ -89,8 +88,6 @@ class Keeper:
         cluster sees a later attempt in the run's folder and ends, so that no run trains unwatched.
         """
         owed = tickets(self.office)
-        for ticket in owed:
-            self._fetch(ticket)
         said = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
         for seconds in (0.0, _SETTLING_SECONDS if said else 0.0):
             time.sleep(seconds)
@@ -98,7 +95,7 @@ class Keeper:
                 with contextlib.suppress(OSError):
                     # A worker that wrote its sign of life at the same moment may have written over this.
                     if latest_attempt(self.root / run_id) < status.attempt:
-                        self._write(run_id, status)
+                        write_status(self.root / run_id, status)
         for ticket in owed:
             ticket.drop()
 
@@ -112,23 +109,6 @@ class Keeper:
         last = refused(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
         return replace(last, state=ended_by(asked), resumed=False) if asked else last
 
-    def _fetch(self, ticket: Ticket) -> None:
-        """Brings what a run behind a URL has written last."""
-        if runs_url() and (self.root / ticket.run_id).is_dir():
-            from models.runs.ray.mirror import FROM_SERVER, Mirror
-
-            with contextlib.suppress(Exception):  # whatever a store raises: what was fetched before stands
-                Mirror(self.root, runs_url()).fetch(ticket.run_id, lambda name: name not in FROM_SERVER)
-
-    def _write(self, run_id: str, status: Status) -> None:
-        write_status(self.root / run_id, status)
-        if runs_url():
-            from models.runs.ray.mirror import Mirror
-
-            with contextlib.suppress(Exception):
-                content = (self.root / run_id / STATUS).read_bytes()
-                Mirror(self.root, runs_url()).put(f"{run_id}/{STATUS}", content)
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Serves until there is nothing to do; returns the exit status."""
@@ -136,8 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("root", type=Path)
     parser.add_argument("address")
     options = parser.parse_args(arguments)
-    if not runs_url():
-        os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
+    os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
     keeper = Keeper(options.root, options.address)
     while any_in(keeper.office):  # those that came after the last look, too
         try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,17 +24,21 @@ PORT_SECONDS = 1_800  # for a process to wait for the others, while the first va
 
 
 class Given(NamedTuple):
-    """What a node is told of a run. root: the folder of the runs, or its URL; server: that folder on the
-    server. token: the name of a file that the dispatcher wrote there: a node that does not see it has another
-    folder. attempt: of the dispatcher; cpus: threads where the run's config asks for none.
+    """What a node is told of a run. root: the folder of the runs. token: the name of a file that the
+    dispatcher wrote there: a node that does not see it has another folder. attempt: of the dispatcher; cpus:
+    threads where the run's config asks for none.
     """
 
     root: str
-    server: str
     token: str
     run_id: str
     attempt: int
     cpus: int
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return Path(self.root) / self.run_id
 
 
 def train(given: Given) -> str:
@@ -43,31 +46,19 @@ def train(given: Given) -> str:
     unseen = not_seen(given)
     if unseen:
         return unseen
-    with _folder(given) as folder:
-        if not folder.is_dir():
-            return ""  # deleted meanwhile
-        try:
-            with (
-                FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
-                (folder / LOG).open("a") as log,
-                redirect_stderr(log),
-            ):
-                _work(folder, given)
-        except Timeout:
-            return "another process trains this run still; stop it, then resume"
+    folder = given.folder
+    if not folder.is_dir():
+        return ""  # deleted meanwhile
+    try:
+        with (
+            FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
+            (folder / LOG).open("a") as log,
+            redirect_stderr(log),
+        ):
+            _work(folder, given)
+    except Timeout:
+        return "another process trains this run still; stop it, then resume"
     return ""
-
-
-@contextmanager
-def _folder(given: Given) -> Iterator[Path]:
-    """The run's folder on this node; that of a URL is a copy, which is sent back as it changes."""
-    if "://" not in given.root:
-        yield Path(given.root) / given.run_id
-        return
-    from models.runs.ray.mirror import working_copy
-
-    with working_copy(given.root, given.server, given.run_id, given.attempt) as root:
-        yield root / given.run_id
 
 
 def _work(folder: Path, given: Given) -> None:
@@ -140,47 +131,28 @@ def _follow(given: Given) -> None:
     refused = not_seen(given)
     if refused:
         raise RuntimeError(refused)
-    with _folder_to_read(given) as folder:
-        if not read_status(folder).live:
-            return
-        config = RunFolder(folder).config()
-        torch.set_num_threads(config.training.threads or given.cpus)
-        try:
-            train_into(RunFolder(folder), config, resume=True)
-        except (ValueError, ArithmeticError):
-            return  # so does the first, which says it
-        except PeerLost:
-            with _folder_to_read(given) as now:
-                if read_status(now).live:
-                    raise  # the first was lost, not done
-
-
-@contextmanager
-def _folder_to_read(given: Given) -> Iterator[Path]:
-    """The run's folder as it is now, for one who does not write."""
-    if "://" not in given.root:
-        yield Path(given.root) / given.run_id
+    folder = given.folder
+    if not read_status(folder).live:
         return
-    from models.runs.ray.mirror import copy
-
-    with copy(given.root, given.server, given.run_id) as root:
-        yield root / given.run_id
+    config = RunFolder(folder).config()
+    torch.set_num_threads(config.training.threads or given.cpus)
+    try:
+        train_into(RunFolder(folder), config, resume=True)
+    except (ValueError, ArithmeticError):
+        return  # so does the first, which says it
+    except PeerLost:
+        if read_status(folder).live:
+            raise  # the first was lost, not done
 
 
 def not_seen(given: Given) -> str:
     """A sentence where this node does not see the folder of the runs; "" where it does."""
-    if "://" in given.root:
-        from models.runs.ray.mirror import Mirror
-
-        if Mirror(Path(), given.root).get(f".ray/{given.token}") is not None:
-            return ""
-        what, remedy = f"the URL {given.root!r}", "give one that all machines of the cluster reach alike"
-    elif (Path(given.root) / ".ray" / given.token).is_file():
+    if (Path(given.root) / ".ray" / given.token).is_file():
         return ""
-    else:
-        what = f"the folder of the runs, {given.root!r},"
-        remedy = "put it where all machines of the cluster see it (ATTENTION_LAB_RUNS), at the same path"
-    return f"{what} is not the same on {_node()}; {remedy}"
+    return (
+        f"the folder of the runs, {given.root!r}, is not the same on {_node()}; put it where all machines of "
+        "the cluster see it (ATTENTION_LAB_RUNS), at the same path"
+    )
 
 
 def _node() -> str:

@@ -176,6 +176,15 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said(call, tmp_path):
         assert str(ended.value) == f"{said} a folder, or unset it for runs/ in the project"
 
 
+def test_a_url_in_the_place_of_the_folder_of_runs_is_refused(call, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", "s3://bucket/runs")
+    said = "ATTENTION_LAB_RUNS='s3://bucket/runs' is a URL, but runs are kept in a folder; mount the store"
+    new = ["run", "--task", "reverse"], [*SMALL, "steps=1"]
+    for words, settings in ((["list"], ()), new):
+        with pytest.raises(SystemExit, match=said):
+            call(*words, settings=settings)
+
+
 @pytest.mark.parametrize(
     ("words", "settings", "text"),
     [

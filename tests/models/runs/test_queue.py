@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from filelock import Timeout
 
-from models.runs import backends, jobs, limits
-from models.runs import queue as queue_module
+from models.runs import backends, jobs, limits, queue
 from models.runs.folder import RunFolder
 from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
@@ -24,48 +23,46 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def queue(root: Path, run_id: str, kind: queue_module.Kind = "cpu") -> None:
+def enter_waiting(root: Path, run_id: str, kind: queue.Kind = "cpu") -> None:
     (root / run_id).mkdir()
     write_status(root / run_id, Status(state="queued", heartbeat=time.time()))
-    queue_module.enter(root, run_id, kind)
+    queue.enter(root, run_id, kind)
 
 
 def test_the_oldest_trains_first_and_the_others_count_who_is_before_them(root: Path) -> None:
     for run_id in ("b", "a", "c"):
-        queue(root, run_id)
-    assert [ticket.run_id for ticket in queue_module.waiting(root)] == ["b", "a", "c"]
-    assert queue_module.take(root, "a", "cpu") == 1
-    assert queue_module.take(root, "c", "cpu") == 2
-    first = queue_module.take(root, "b", "cpu")
+        enter_waiting(root, run_id)
+    assert [ticket.run_id for ticket in queue.waiting(root)] == ["b", "a", "c"]
+    assert queue.take(root, "a", "cpu") == 1
+    assert queue.take(root, "c", "cpu") == 2
+    first = queue.take(root, "b", "cpu")
     assert isinstance(first, Slot)
-    assert queue_module.take(root, "a", "cpu") == 0  # its turn, but the slot is taken
+    assert queue.take(root, "a", "cpu") == 0  # its turn, but the slot is taken
     first.release()
-    second = queue_module.take(root, "a", "cpu")
+    second = queue.take(root, "a", "cpu")
     assert isinstance(second, Slot)
-    assert [ticket.run_id for ticket in queue_module.waiting(root)] == ["c"]
+    assert [ticket.run_id for ticket in queue.waiting(root)] == ["c"]
     second.release()
 
 
 def test_each_kind_has_its_own_queue(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     for run_id, kind in (("a", "gpu"), ("b", "gpu"), ("c", "gpu"), ("d", "cpu")):
-        queue(root, run_id, kind)
-    taken = [
-        queue_module.take(root, run_id, kind) for run_id, kind in (("d", "cpu"), ("a", "gpu"), ("b", "gpu"))
-    ]
+        enter_waiting(root, run_id, kind)
+    taken = [queue.take(root, run_id, kind) for run_id, kind in (("d", "cpu"), ("a", "gpu"), ("b", "gpu"))]
     assert all(isinstance(slot, Slot) for slot in taken)
     assert [(slot.kind, slot.index) for slot in taken] == [("cpu", 0), ("gpu", 0), ("gpu", 1)]
-    assert queue_module.take(root, "c", "gpu") == 0
+    assert queue.take(root, "c", "gpu") == 0
     for slot in taken:
         slot.release()
 
 
 def test_the_cpu_has_as_many_slots_as_the_limits_say(root: Path, set_limits: SetLimits) -> None:
-    assert queue_module.n_slots("cpu") == 1
+    assert queue.n_slots("cpu") == 1
     set_limits(cpu_jobs=2)
-    queue(root, "a")
-    queue(root, "b")
-    taken = [queue_module.take(root, run_id, "cpu") for run_id in ("a", "b")]
+    enter_waiting(root, "a")
+    enter_waiting(root, "b")
+    taken = [queue.take(root, run_id, "cpu") for run_id in ("a", "b")]
     assert [slot.index for slot in taken] == [0, 1]
     for slot in taken:
         slot.release()
@@ -73,25 +70,25 @@ def test_the_cpu_has_as_many_slots_as_the_limits_say(root: Path, set_limits: Set
 
 def test_who_has_died_waits_no_more(root: Path) -> None:
     for run_id in ("dead", "gone", "alive"):
-        queue(root, run_id)
+        enter_waiting(root, run_id)
     write_status(root / "dead", Status(state="queued", pid=2**22 + 1, started_at=1.0, heartbeat=time.time()))
     (root / "gone" / "status.json").unlink()
     (root / ".slots" / "queue" / "notes.txt").write_text("not a ticket")
-    assert [ticket.run_id for ticket in queue_module.waiting(root)] == ["alive"]
+    assert [ticket.run_id for ticket in queue.waiting(root)] == ["alive"]
     assert sorted(path.name[-5:] for path in (root / ".slots" / "queue").iterdir()) == ["alive", "s.txt"]
 
 
 def test_who_leaves_waits_no_more(root: Path) -> None:
-    queue(root, "a")
-    queue(root, "ba")
-    queue_module.leave(root, "a")
-    assert [ticket.run_id for ticket in queue_module.waiting(root)] == ["ba"]
-    assert queue_module.waiting(root / "nothing here") == []
+    enter_waiting(root, "a")
+    enter_waiting(root, "ba")
+    queue.leave(root, "a")
+    assert [ticket.run_id for ticket in queue.waiting(root)] == ["ba"]
+    assert queue.waiting(root / "nothing here") == []
 
 
 def test_two_submissions_at_once_wait_for_each_other(root: Path) -> None:
-    with queue_module.submitting(root), pytest.raises(Timeout):
-        queue_module.submitting(root).acquire(timeout=0.01)
+    with queue.submitting(root), pytest.raises(Timeout):
+        queue.submitting(root).acquire(timeout=0.01)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +99,10 @@ def test_gpus_are_those_that_cuda_sees(
     visible: str, gpus: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    monkeypatch.setattr(queue_module.sys, "platform", "linux")
-    assert queue_module.visible_gpus() == gpus
+    monkeypatch.setattr(queue.sys, "platform", "linux")
+    assert queue.visible_gpus() == gpus
     kind = "gpu" if gpus else "cpu"
-    assert [queue_module.kind_for(device) for device in ("auto", "cuda", "cpu", "mps")] == [
+    assert [queue.kind_for(device) for device in ("auto", "cuda", "cpu", "mps")] == [
         kind,
         kind,
         "cpu",
@@ -115,19 +112,19 @@ def test_gpus_are_those_that_cuda_sees(
 
 def test_a_mac_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(queue_module.sys, "platform", "darwin")
-    monkeypatch.setattr(queue_module.platform, "machine", lambda: "arm64")
-    assert [queue_module.kind_for(device) for device in ("auto", "mps", "cpu")] == ["mps", "mps", "cpu"]
-    assert queue_module.n_slots("mps") == 1
+    monkeypatch.setattr(queue.sys, "platform", "darwin")
+    monkeypatch.setattr(queue.platform, "machine", lambda: "arm64")
+    assert [queue.kind_for(device) for device in ("auto", "mps", "cpu")] == ["mps", "mps", "cpu"]
+    assert queue.n_slots("mps") == 1
 
 
 def test_stopping_runs_keep_their_place_until_they_have_ended(root: Path) -> None:
-    queue(root, "a")
+    enter_waiting(root, "a")
     now = Status(state="stopping", heartbeat=time.time())
     write_status(root / "a", now)
-    assert len(queue_module.waiting(root)) == 1
+    assert len(queue.waiting(root)) == 1
     write_status(root / "a", replace(now, state="paused"))
-    assert queue_module.waiting(root) == []
+    assert queue.waiting(root) == []
 
 
 ANNA = Visitor("anna")
