@@ -10,10 +10,8 @@ from tests.pages.shared.training.conftest import MakeRun
 
 
 def page(run_id: str) -> None:
-    from pages.shared.problems import say
-
     from pages.runs import actions
-    from pages.shared.state import problems
+    from pages.shared.state import problems, say
     from pages.shared.training import runs
 
     run = runs.find(run_id)

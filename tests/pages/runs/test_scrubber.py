@@ -92,7 +92,7 @@ def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: py
     frame = {f"encoder.{layer}.self.pattern": pattern for layer in range(12)}
     run = make_run()
     monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
-    monkeypatch.setattr("pages.shared.training.heads.patterns", lambda run, step: frame)
+    monkeypatch.setattr("pages.shared.training.heads.patterns_at", lambda run, step: frame)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     board = scrubber.board_of(run, entries, steps=100, task="sort", see="")
     assert board.scrub is not None
