@@ -11,7 +11,8 @@ from tests.pages.shared.training.conftest import MakeRun
 
 def page(run_id: str) -> None:
     from pages.runs import actions
-    from pages.shared.state import problems, say
+    from  import say
+    from pages.shared.state import problems
     from pages.shared.training import runs
 
     run = runs.find(run_id)
