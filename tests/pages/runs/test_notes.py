@@ -11,13 +11,13 @@ from tests.pages.shared.training.conftest import MakeRun
 
 def page(run_id: str) -> None:
     from pages.runs import actions
-    from  import say
+    from pages.shared.page_parts import show_problems
     from pages.shared.state import problems
     from pages.shared.training import runs
 
     run = runs.find(run_id)
     assert run is not None
-    say(problems())
+    show_problems(problems())
     actions.edit_notes(run)
     actions.show_notes(run)
 
