@@ -17,10 +17,10 @@ from models.training.config import run_config
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import ExplorePage
 
-TEXTS = (
-    "![p](http://evil.example/p.png) [a](http://evil.example/a) <http://evil.example/b> "
-    "http://evil.example/c",
-    "www.evil.example me@evil.example <img/src=http://evil.example/d> <b>bold</b> :red[r] $x^2$",
+# What is refused is quoted by its beginning alone: half of it in other signs than the rest.
+TEXT = (
+    "www.evil.example <b>bold</b> :red[r] ![p](http://evil.example/p.png) me@evil.example $x^2$ "
+    "<img/src=http://evil.example/d> [a](http://evil.example/a) <http://evil.example/b> http://evil.example/c"
 )
 MADE_OF_THEM = ", ".join(
     (
@@ -50,17 +50,15 @@ def nothing_is_made_of_it(page: Page) -> None:
     expect(page.locator(MADE_OF_THEM)).to_have_count(0)
 
 
-@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(("name", "part", "fields"), [*parts_with_texts()])
-def test_on_lab_pages(page: Page, name: str, part: str, fields: tuple[str, ...], text: str) -> None:
-    BoardPage(page, name).open(part=part, **dict.fromkeys(fields, text))
+def test_on_lab_pages(page: Page, name: str, part: str, fields: tuple[str, ...]) -> None:
+    BoardPage(page, name).open(part=part, **dict.fromkeys(fields, TEXT))
     nothing_is_made_of_it(page)
 
 
-@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("model", ["translator", "untrained", "masked", "shakespeare", "sentiment"])
-def test_on_explore(explore: ExplorePage, model: str, text: str) -> None:
-    explore.page.goto(f"/?{urlencode({'model': model, 'text': text, 'view': 'lines'})}")
+def test_on_explore(explore: ExplorePage, model: str) -> None:
+    explore.page.goto(f"/?{urlencode({'model': model, 'text': TEXT, 'view': 'lines'})}")
     expect(explore.page.get_by_role("button", name="take away")).to_be_visible()
     views = explore.choice("view").locator("button")
     offered = views.evaluate_all("(all) => all.map((button) => button.dataset.value)")
@@ -71,13 +69,12 @@ def test_on_explore(explore: ExplorePage, model: str, text: str) -> None:
         nothing_is_made_of_it(explore.page)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_in_the_name_of_a_run(page: Page, server_folder: Path, text: str) -> None:
-    paths = [server_folder / "runs" / f"{word}-{TEXTS.index(text)}" for word in ("evil", "evil-other")]
-    for path in paths:
-        create_run(run_config(make_task("sort")), name=text[:80], path=path)
+def test_in_the_name_of_a_run(page: Page, server_folder: Path) -> None:
+    paths = [server_folder / "runs" / word for word in ("evil", "evil-other")]
+    for at, path in enumerate(paths):
+        create_run(run_config(make_task("sort")), name=TEXT[80 * at :][:80], path=path)
     one, both = paths[0].name, ".".join(path.name for path in paths)
     for link in (f"runs?runs={one}", f"runs?runs={both}", f"train?run={one}"):
         page.goto(f"/{link}")
-        expect(page.get_by_text(text[:15]).first).to_be_visible()
+        expect(page.get_by_text(TEXT[:15]).first).to_be_visible()
         nothing_is_made_of_it(page)

@@ -1,0 +1,69 @@
+"""How large the program is: lines, modules, imports, the longest chain of them, circles.
+
+`python -m benchmarks.house` prints the table of the checkout that it stands in.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).resolve().parents[1]
+PRODUCT = ("app.py", "pages", "viz_core", "models", "tools")
+ENDINGS = (".py", ".js", ".ts", ".css")
+
+
+def files(*places: str) -> Iterator[Path]:
+    for place in places:
+        path = ROOT / place
+        yield from [path] if path.is_file() else (f for f in path.rglob("*") if f.suffix in ENDINGS)
+
+
+def lines(*places: str) -> int:
+    return sum(len(file.read_text().splitlines()) for file in files(*places))
+
+
+def circles_and_chain(imports: dict[str, set[str]]) -> tuple[list[set[str]], int]:
+    """The groups of modules that import each other in a circle, and the length of the longest chain."""
+    reached = {module: reachable(module, imports) for module in imports}
+    circles = {frozenset(m for m in reached[module] if module in reached[m]) for module in imports}
+
+    @cache
+    def chain(module: str) -> int:
+        further = (m for m in imports[module] if m in imports and module not in reached[m])
+        return 1 + max(map(chain, further), default=0)
+
+    return [set(circle) for circle in circles if circle], max(map(chain, imports))
+
+
+def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    left = [module]
+    while left:
+        new = imports.get(left.pop(), set()) - seen
+        seen |= new
+        left += new
+    return seen
+
+
+def main() -> None:
+    graph = grimp.build_graph("pages", "viz_core", "models", include_external_packages=False)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    circles, longest = circles_and_chain(imports)
+    rows = {
+        "product lines (py, js, ts, css)": f"{lines(*PRODUCT):,}",
+        "lines of tests": f"{lines('tests'):,}",
+        "modules (py)": f"{sum(file.suffix == '.py' for file in files(*PRODUCT)):,}",
+        "imports between them": f"{sum(map(len, imports.values())):,}",
+        "longest chain": str(longest),
+        "circles": "; ".join(", ".join(sorted(circle)) for circle in circles) or "none",
+        "lines of README.md": str(len((ROOT / "README.md").read_text().splitlines())),
+    }
+    print("| | |\n| --- | ---: |")
+    for name, value in rows.items():
+        print(f"| {name} | {value} |")
+
+
+if __name__ == "__main__":
+    main()

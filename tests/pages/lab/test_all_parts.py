@@ -1,0 +1,76 @@
+"""What holds for every part without a browser: its link, its questions, and what one takes away of it."""
+
+import io
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.lab import questions
+from pages.lab.lesson import LabPage, Part
+from pages.shared import glossary
+from pages.shared.board import numbers
+from pages.shared.link import read_link, written
+from tests.pages.lab.test_presets import PARTS
+from viz_core.boards import board_figure
+
+every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
+
+
+@every_part
+def test_a_link_shows_another_visitor_the_same(lab: LabPage, part: Part) -> None:
+    """After each experiment."""
+    usual = lab.inputs()
+    for experiment in part.tries:
+        here = replace(usual, **experiment.set)
+        changed = {name: getattr(here, name) for name in part.fields}
+        link = {name: written(v) for name, v in changed.items() if v != getattr(usual, name)}
+        values, problems = read_link(lab.state.params, {"part": part.name, **link})
+        assert not problems
+        assert lab.named(values.pop("part")) is part
+        theirs = replace(usual, **values)
+        for name, value in changed.items():
+            if isinstance(value, float):
+                assert math.isclose(getattr(theirs, name), value, rel_tol=1e-5)
+            else:
+                assert getattr(theirs, name) == value, (experiment.label, name)
+
+
+@every_part
+def test_every_question_has_one_answer_of_a_few(lab: LabPage, part: Part) -> None:
+    asked = questions.of(lab, part)
+    assert 2 <= len(asked) <= 3
+    for question in asked:
+        assert 2 <= len(question.options) == len(set(question.options)) <= 4
+        assert 0 <= question.right < len(question.options)
+        assert question.because
+
+
+@every_part
+def test_terms_of_questions_are_in_the_glossary(lab: LabPage, part: Part) -> None:
+    asked = questions.of(lab, part)
+    terms = glossary.found_in(part.lesson(lab.inputs()), part.label, part.tries, asked)
+    assert set(glossary.found_in(asked)) <= set(terms)
+
+
+def test_questions_of_every_page_explain_a_term() -> None:
+    pages = {lab.name: False for lab, _ in PARTS}
+    for lab, part in PARTS:
+        pages[lab.name] |= bool(glossary.found_in(questions.of(lab, part)))
+    assert all(pages.values()), pages
+
+
+@every_part
+def test_a_part_can_be_taken_away(lab: LabPage, part: Part) -> None:
+    """As a figure, as numbers of what is shown, and as all its arrays."""
+    board = part.lesson(lab.inputs()).board
+    figure = board_figure(board, title=part.label)
+    assert figure.data or figure.layout.shapes or figure.layout.annotations
+    with np.load(io.BytesIO(numbers.archive(board))) as arrays:
+        assert arrays.files
+        assert all(np.asarray(arrays[name]).size for name in arrays.files)
+    try:
+        assert numbers.table(board, 0).count("\n") > 1
+    except ValueError as error:
+        assert "NPZ" in str(error) or "rows" in str(error)
