@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pages.shared.link import read_link, written
 
 from pages.lab import questions
 from pages.lab.lesson import LabPage, Part
 from pages.shared import glossary
 from pages.shared.board import numbers
-from pages.shared.link import read_link, written
 from tests.pages.lab.test_presets import PARTS
 from viz_core.boards import board_figure
 
