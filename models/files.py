@@ -5,14 +5,17 @@ import json
 import os
 import re
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import GenericAlias
+from typing import Any, TypeVar
 
 from models.byte_units import MB
 from models.limits import in_force
 
+Data = TypeVar("Data")
 MAX_JSON_BYTES = in_force().json_mb * MB
 
 
@@ -115,6 +118,23 @@ def _with_whole_characters(value: Any) -> Any:
     if isinstance(value, dict):
         return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
     return value
+
+
+def read_toml(path: Path, schema: type[Data]) -> Data:
+    """The program's own data that are no code: a TOML file as the dataclass `schema` declares it.
+
+    Raises FileError, with the place in the file, for what the class does not declare.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        # a tuple of one, since a dataclass alone takes no config, and what it holds takes that of the whole
+        whole: Any = GenericAlias(tuple, (schema,))
+        data: Data = TypeAdapter(whole, config={"extra": "forbid"}).validate_python((content,))[0]
+        return data
+    except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
+        raise FileError(f"{str(path)!r} is not as {schema.__name__} declares it: {error}") from None
 
 
 def read_json_if_any(path: Path, *, newest: int | None = None) -> dict[str, Any]:

@@ -8,14 +8,23 @@ have the same order in both languages.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from models.data.grammar.clauses import DETERMINERS, french_adjective, french_be, participle, third_person
-from models.data.grammar.lexicon import ADJECTIVES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS
+from models.data.grammar.clauses import french_adjective, french_be, participle
+from models.data.grammar.lexicon import (
+    ADJECTIVES,
+    DETERMINERS,
+    INTRANSITIVES,
+    NOUNS,
+    PROFESSIONS,
+    VERBS,
+    with_s,
+)
 from models.data.grammar.pairs import Pair
-
-# Which word of an English sentence of the grammar depends on which: its syntax, read off the lexicon.
+from models.files import read_toml
 
 RELATIONS = {
     "det": "article or number → its noun",
@@ -87,50 +96,31 @@ def _verbs() -> frozenset[str]:
         form
         for verb in VERBS.values()
         if not verb.english_preposition
-        for form in (verb.english, verb.english_past, third_person(verb.english))
+        for form in (verb.english, verb.english_past, with_s(verb.english))
     )
 
-
-# Which French word says what which English word says, in sentences of the grammar.
-# As Och & Ney (2003) have it, a link is sure where two words mean the same (dog, chien), and possible
-# where one only helps to say the other (did, or the a of "a traversé"). Each word has meanings, some by
-# the words around it. The first English word of a meaning belongs to the first French one, the second to
-# the second: clauses have the same order in both languages.
 
 Lexicon = dict[str, set[str]]
 POSSIBLE = "~"
 """How a meaning begins by which words are linked as possible only."""
-ENGLISH = """
-i:i i'm:i,be we:we we're:we,be you:you you're:you,be he:3s he's:3s,be she:3s she's:3s,be it:3s it's:3s,be
-they:3p they're:3p,be am:be is:be are:be was:be were:be be:be would:~would there:~there,~there2
-there's:~there,~there2,~has isn't:be,ne,not aren't:be,ne,not wasn't:be,ne,not weren't:be,ne,not not:ne,not
-never:ne,never do:~asked,~asked2 does:~asked,~asked2 did:~asked,~asked2 don't:~asked,~asked2,ne,not
-doesn't:~asked,~asked2,ne,not didn't:~asked,~asked2,ne,not can:can could:can cannot:can,ne,not
-can't:can,ne,not couldn't:can,ne,not want:want wants:want wanted:want who:which which:which
-because:because,because2 as:as but:but even:even though:though so:so that:so2 for:for too:too very:very
-often:often always:always slowly:slowly quickly:quickly near:near,~near behind:behind in:in front:front
-of:~of why:why where:where when:when and:and yesterday:yesterday last:last now:now monday:monday
-sunday:sunday winter:winter summer:summer week:week year:year ,:comma .:stop ?:question
-"""
-FRENCH = """
-je:i j':i nous:we vous:you il:3s elle:3s ils:3p elles:3p ne:ne n':ne pas:not jamais:never peux:can peut:can
-pouvons:can pouvez:can peuvent:can pouvais:can pouvait:can pouvions:can pouviez:can pouvaient:can veux:want
-veut:want voulons:want voulez:want veulent:want voulais:want voulait:want voulions:want vouliez:want
-voulaient:want soit:be,~would soient:be,~would étais:be était:be étions:be étiez:be étaient:be qui:which
-est-ce:~asked parce:because comme:as mais:but même:even si:though s':though afin:so pour:for trop:too
-très:very souvent:often toujours:always lentement:slowly rapidement:quickly près:near derrière:behind dans:in
-en:in devant:front,~front,~of pourquoi:why où:where quand:when et:and hier:yesterday dernière:last
-maintenant:now lundi:monday dimanche:sunday hiver:winter été:summer semaine:week année:year y:~there2
-,:comma .:stop ?:question
-"""
-TIMES = {"night": ("nuit",), "morning": ("matin",), "evening": ("soir",), "day": ("jour", "jours")}
-"""Nouns of phrases that say when; like all nouns, they have articles."""
 ARTICLES = {"le", "la", "l'", "les", "du", "des", "de", "d'", "cet", "mon", "tous", "beaucoup"}
 HAVE = {"ai", "a", "avons", "avez", "ont"}
 BE = {french_be("present", person) for person in range(5)}
 BEFORE_QUE = {"parce": "because2", "afin": "so2", "est-ce": "~asked2"}
 WITHIN = 4
 """Words after "a" or "est" among which its participle stands."""
+
+
+@dataclass(frozen=True)
+class _Meanings:
+    """What other words than nouns, adjectives and verbs mean; and nouns that say when, with their French."""
+
+    english: dict[str, frozenset[str]]
+    french: dict[str, frozenset[str]]
+    times: dict[str, tuple[str, ...]]
+
+
+_MEANINGS = read_toml(Path(__file__).with_name("meanings.toml"), _Meanings)
 
 
 class Link(NamedTuple):
@@ -197,7 +187,7 @@ def _of_french(words: Sequence[str]) -> Iterator[set[str]]:
             yield {BEFORE_QUE.get(before, "which")}
         elif word in ("de", "d'") and before == "beaucoup":
             yield {"~many"}
-        elif word in _determiners_alignments():
+        elif word in _french_determiners():
             yield _articles(rest, known) | ({"~near"} if before == "près" else set())
         elif word == "dans" and (into := {m for m in known.get(before, set()) if m.startswith("into:")}):
             yield {POSSIBLE + meaning for meaning in into}
@@ -220,39 +210,34 @@ def _next(rest: Sequence[str], known: Lexicon, kind: str) -> set[str]:
 
 
 @cache
-def _determiners_alignments() -> frozenset[str]:
+def _french_determiners() -> frozenset[str]:
     return frozenset(ARTICLES.union(*(" ".join(forms).split() for forms in DETERMINERS.values())))
-
-
-def _written(table: str) -> Lexicon:
-    cells = (entry.split(":") for entry in table.split())
-    return defaultdict(set, {word: set(said.split(",")) for word, said in cells})
 
 
 @cache
 def _english() -> Lexicon:
-    known = _written(ENGLISH)
+    known = defaultdict(set, {word: set(meanings) for word, meanings in _MEANINGS.english.items()})
     for noun in (*NOUNS.values(), *PROFESSIONS):
         for form in (noun.english, noun.english_plural):
             known[form].add(f"noun:{noun.english}")
-    for time in TIMES:
+    for time in _MEANINGS.times:
         known[time].add(f"noun:{time}")
     for adjective in ADJECTIVES.values():
         known[adjective.english].add(f"adjective:{adjective.masculine}")
     for name, verb in (VERBS | INTRANSITIVES).items():
-        for form in (verb.english, verb.english_past, third_person(verb.english)):
+        for form in (verb.english, verb.english_past, with_s(verb.english)):
             known[form] |= {f"verb:{name}", f"~finite:{name}", f"~into:{name}"}
     return known
 
 
 @cache
 def _french() -> Lexicon:
-    known = _written(FRENCH)
+    known = defaultdict(set, {word: set(meanings) for word, meanings in _MEANINGS.french.items()})
     for noun in (*NOUNS.values(), *PROFESSIONS):
         plurals = {form + "s" for form in (noun.french, noun.french_plural) if noun in PROFESSIONS}
         for form in {noun.french, noun.french_plural, *plurals}:
             known[form].add(f"noun:{noun.english}")
-    for time, forms in TIMES.items():
+    for time, forms in _MEANINGS.times.items():
         for form in forms:
             known[form].add(f"noun:{time}")
     for adjective in ADJECTIVES.values():

@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from models.data.grammar.lexicon import Adjective, Noun, Verb
+from models.data.grammar.lexicon import DETERMINERS, Adjective, Noun, Verb, with_s
 
 # Agreement, conjugation and elision: from lexemes to the words as written.
 
@@ -66,15 +66,6 @@ def participle(verb: Verb, gender: str, plural: bool) -> str:
     return feminine + _plural_s(feminine) * plural
 
 
-def third_person(base: str) -> str:
-    """he crosses, he carries, he goes."""
-    if base.endswith(("s", "x", "ch", "sh")):
-        return base + "es"
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return base[:-1] + "ies"
-    return base + "s"
-
-
 def english_do(tense: Tense, third_singular: bool) -> str:
     return "did" if tense == "past" else "does" if third_singular else "do"
 
@@ -96,7 +87,7 @@ def english_verb(verb: Verb, tense: Tense, polarity: Polarity, person: int) -> l
     third = person == 1
     if polarity == "not":
         return [english_do(tense, third), "not", verb.english]
-    finite = verb.english_past if tense == "past" else third_person(verb.english) if third else verb.english
+    finite = verb.english_past if tense == "past" else with_s(verb.english) if third else verb.english
     return ["never", finite] if polarity == "never" else [finite]
 
 
@@ -152,21 +143,6 @@ def elide(sentence: list[Word]) -> list[Word]:
 
 
 # Noun phrases and pronouns, written out in both languages.
-
-DETERMINERS: dict[str, tuple[str, str, str]] = {
-    "the": ("le", "la", "les"),
-    "a": ("un", "une", ""),
-    "this": ("ce", "cette", ""),
-    "these": ("", "", "ces"),
-    "my": ("mon", "ma", "mes"),
-    "our": ("notre", "notre", "nos"),
-    "every": ("chaque", "chaque", ""),
-    "some": ("", "", "des"),
-    "two": ("", "", "deux"),
-    "three": ("", "", "trois"),
-    "many": ("", "", "beaucoup de"),
-}
-"""English determiner -> French masculine, feminine, plural ("" where the number does not exist)."""
 
 _BEFORE_VOWEL = {"ce": "cet", "ma": "mon"}
 

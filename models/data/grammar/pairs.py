@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.data.grammar.clauses import Both, NounPhrase, Word, join, phrase, sentence
-from models.data.grammar.lexicon import ADJECTIVES, NOUNS, REFUSALS, VERBS
+from models.data.grammar.lexicon import ADJECTIVES, FRAMES, NOUNS, VERBS
 from models.data.grammar.sentences import (
     BOTH_WAYS,
     Direction,
@@ -81,8 +81,8 @@ def showcase(adjective: str = "tired") -> Pair:
     """the animal did not cross the street because it was too tired; with "wide", "it" is the street."""
     animal, street = NounPhrase(NOUNS["animal"]), NounPhrase(NOUNS["street"])
     decides = ADJECTIVES[adjective]
-    antecedent: Role = "subject" if decides in REFUSALS[0].subject_adjectives else "object"
-    recipe = Reason(REFUSALS[0], VERBS["cross"], animal, street, antecedent, decides, "because")
+    antecedent: Role = "subject" if decides in FRAMES[0].subject_adjectives else "object"
+    recipe = Reason(FRAMES[0], VERBS["cross"], animal, street, antecedent, decides, "because")
     return _pair(recipe, ending="", casual=False)
 
 

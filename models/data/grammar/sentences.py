@@ -27,18 +27,18 @@ from models.data.grammar.clauses import (
     words,
 )
 from models.data.grammar.lexicon import (
+    ADDITIONS,
     ADJECTIVES,
-    EVENTS,
     FRAMES,
+    FRAMES_OF,
     INTRANSITIVES,
     NOUNS,
     PROFESSIONS,
-    PURPOSES,
-    REFUSALS,
     VERBS,
     Adjective,
     Frame,
     Noun,
+    Phrases,
     Verb,
     adjectives_of,
     nouns_of,
@@ -46,43 +46,21 @@ from models.data.grammar.lexicon import (
 
 # What may be added to any sentence: times, places, adjectives and which-clauses.
 
-_ANY_TIME = [
-    phrase("in winter", "en hiver"),
-    phrase("in summer", "en été"),
-    phrase("at night", "la nuit"),
-    phrase("in the morning", "le matin"),
-    phrase("in the evening", "le soir"),
-]
-TIMES: dict[Tense, list[Both]] = {
-    "past": [
-        *_ANY_TIME,
-        phrase("yesterday", "hier"),
-        phrase("last week", "la semaine dernière"),
-        phrase("last year", "l' année dernière"),
-        phrase("this morning", "ce matin"),
-        phrase("on monday", "lundi"),
-        phrase("on sunday", "dimanche"),
-    ],
-    "present": [*_ANY_TIME, phrase("now", "maintenant"), phrase("every day", "tous les jours")],
-}
-_PREPOSITIONS = [
-    phrase("near", "près de"),
-    phrase("behind", "derrière"),
-    phrase("in front of", "devant"),
-]
-_PLACES = nouns_of("place")
-_ENCLOSED = [noun for noun in nouns_of("building land") if "place" in noun.kinds]
-_SINGLE_PERSONS = nouns_of("person")
 
-_LOOKS = adjectives_of("big small old new beautiful red blue green white black grey brown")
-_FILLERS = (
-    ("animal", adjectives_of("big small old young black white brown grey beautiful")),
-    ("person", adjectives_of("young old famous rich")),
-    ("food", adjectives_of("big small good")),
-    ("path water land", adjectives_of("big small beautiful")),
-    ("building height", adjectives_of("big small old beautiful white grey")),
-    ("text", adjectives_of("new old beautiful long")),
-)
+def _phrases(pairs: Phrases) -> list[Both]:
+    return [phrase(english, french) for english, french in pairs]
+
+
+TIMES: dict[Tense, list[Both]] = {
+    "past": _phrases(ADDITIONS.times + ADDITIONS.past_times),
+    "present": _phrases(ADDITIONS.times + ADDITIONS.present_times),
+}
+_PREPOSITIONS = _phrases(ADDITIONS.prepositions)
+_PLACES = nouns_of("place")
+_ENCLOSED = [noun for noun in nouns_of("building", "land") if "place" in noun.kinds]
+_SINGLE_PERSONS = nouns_of("person")
+_SUITABLE = [(row.kinds, adjectives_of(row.adjectives)) for row in ADDITIONS.adjectives]
+_OTHER_ADJECTIVES = adjectives_of(ADDITIONS.other_adjectives)
 
 
 def time_phrase(rng: random.Random, tense: Tense) -> Both:
@@ -99,8 +77,8 @@ def place_phrase(rng: random.Random) -> Both:
 
 def filler_adjective(rng: random.Random, noun: Noun, taken: set[Adjective]) -> Adjective | None:
     """An adjective that suits the noun and says nothing about the pronoun (`taken` are those that would)."""
-    looks = next((words for kinds, words in _FILLERS if noun.kinds & set(kinds.split())), _LOOKS)
-    free = [adjective for adjective in looks if adjective not in taken]
+    suitable = next((words for kinds, words in _SUITABLE if noun.kinds & kinds), _OTHER_ADJECTIVES)
+    free = [adjective for adjective in suitable if adjective not in taken]
     return rng.choice(free) if free else None
 
 
@@ -209,7 +187,7 @@ def sample_reason(rng: random.Random) -> Reason:
     mood = rng.choices(("refusal", "event", "purpose"), (78, 12, 10))[0]
     if mood == "purpose":
         return _sample_purpose(rng)
-    frame = rng.choice(REFUSALS if mood == "refusal" else EVENTS)
+    frame = rng.choice(FRAMES_OF[mood])
     subject, thing, antecedent, adjective = _sample_roles(rng, frame)
     tense: Tense = rng.choices(("past", "present"), (75, 25))[0]
     recipe = Reason(
@@ -235,28 +213,9 @@ def _sample_roles(rng: random.Random, frame: Frame) -> tuple[NounPhrase, NounPhr
     )
 
 
-_OWNED = set(
-    [
-        "pet",
-        "own",
-        "food",
-        "load",
-        "vehicle",
-        "text",
-        "good",
-        "opening",
-        "machine",
-        "building",
-        "gear",
-        "bulky",
-        "breakable",
-    ]
-)
-
-
 def _definite(rng: random.Random, noun: Noun, plural: bool, taken: set[Adjective]) -> NounPhrase:
     determiner = rng.choices(("the", "this", "my", "our"), (76, 10, 7, 7))[0]
-    if determiner in ("my", "our") and not noun.kinds & _OWNED:
+    if determiner in ("my", "our") and not noun.kinds & ADDITIONS.owned:
         determiner = "the"
     if determiner == "this" and plural:
         determiner = "these"
@@ -317,7 +276,7 @@ def _with_fillers(rng: random.Random, recipe: Reason) -> Reason:
 
 def _sample_purpose(rng: random.Random) -> Reason:
     """someone cleans the basket for the cat so that it would be happy / clean"""
-    frame = rng.choice(PURPOSES)
+    frame = rng.choice(FRAMES_OF["purpose"])
     subject, thing, antecedent, adjective = _sample_roles(rng, frame)
     if subject.noun.is_person and not subject.plural:
         # a singular person is never "it", and could be confused with the one who acts
@@ -371,16 +330,13 @@ _SPEAKERS = (JE, JE, JE, YOU, WE, HE, SHE, THEY, FEMININE_I, FEMININE_WE, FEMINI
 _FRENCH_ONLY = (FEMININE_I, FEMININE_WE, FEMININE_THEY)
 
 _ONE_FORM_VERBS = {VERBS["read"], VERBS["fit"]}  # English "read" is past and present: only a context tells
-_ADVERBS = (("often", "souvent"), ("always", "toujours"))
-_MANNERS = (phrase("slowly", "lentement"), phrase("quickly", "rapidement"))
+_MANNERS = _phrases(ADDITIONS.manners)
 _SINGULAR, _SINGULAR_WEIGHTS = ("the", "a", "this", "my", "our", "every"), (45, 22, 10, 10, 7, 6)
 _PLURAL, _PLURAL_WEIGHTS = (
     ("the", "these", "my", "our", "two", "three", "many", "some"),
     (32, 10, 8, 6, 12, 10, 10, 12),
 )
-_PEOPLE_STATES = adjectives_of(
-    "tired ill busy happy sad hungry thirsty nervous lazy rich famous poor calm angry young careful"
-)
+_PEOPLE_STATES = adjectives_of(ADDITIONS.people_adjectives)
 
 
 def _noun_phrase(
@@ -425,7 +381,9 @@ def _transitive(rng: random.Random) -> Simple:
     polarity = rng.choices(polarities, (68, 32, 0) if question else (60, 28, 12))[0]
     if verb in _ONE_FORM_VERBS and not question:
         polarity = "not"
-    adverb = rng.choice(_ADVERBS) if polarity == "yes" and not question and rng.random() < 0.15 else None
+    adverb = (
+        rng.choice(ADDITIONS.adverbs) if polarity == "yes" and not question and rng.random() < 0.15 else None
+    )
     definite = polarity != "yes" and rng.random() < 0.6
     thing_phrase = _noun_phrase(rng, thing, definite=definite)
     return _dressed(rng, subject, Action(verb, _tense(rng), polarity, adverb=adverb), thing_phrase, question)
@@ -462,7 +420,7 @@ _WILFUL_FRAMES = [frame for frame in _TRANSITIVE_FRAMES if frame.subjects[0].kin
 
 
 def _modal(rng: random.Random) -> Simple:
-    frame = rng.choice((*_WILFUL_FRAMES, *PURPOSES))
+    frame = rng.choice((*_WILFUL_FRAMES, *FRAMES_OF["purpose"]))
     # in a purpose frame the subject is who profits; persons do the work
     noun = rng.choice(nouns_of("person") if frame.mood == "purpose" else frame.subjects)
     thing = rng.choice(frame.objects)
@@ -475,7 +433,7 @@ def _modal(rng: random.Random) -> Simple:
 
 def _intransitive(rng: random.Random) -> Simple:
     verb = rng.choice(tuple(INTRANSITIVES.values()))
-    subject: NounPhrase | Pronoun = _noun_phrase(rng, rng.choice(nouns_of("animal person")))
+    subject: NounPhrase | Pronoun = _noun_phrase(rng, rng.choice(nouns_of("animal", "person")))
     if rng.random() < 0.3:
         subject = rng.choice(_SPEAKERS)
     action = Action(verb, _tense(rng), rng.choices(("yes", "not"), (70, 30))[0])
@@ -577,7 +535,7 @@ _OCCUPATIONS = {profession.english for profession in PROFESSIONS} | {
 
 def _presence(rng: random.Random) -> Simple:
     """there is a cat near the church / where is the cat"""
-    noun = rng.choice(nouns_of("animal person load vehicle"))
+    noun = rng.choice(nouns_of("animal", "person", "load", "vehicle"))
     if rng.random() < 0.5:
         plural = rng.random() < 0.4
         what = NounPhrase(noun, plural, "two" if plural else "a", filler_adjective(rng, noun, set()))

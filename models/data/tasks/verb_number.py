@@ -7,7 +7,7 @@ from functools import cache, cached_property
 
 import torch
 
-from models.data.grammar.lexicon import NOUNS, english_plural
+from models.data.grammar.lexicon import NOUNS, with_s
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Rarity
@@ -20,7 +20,7 @@ _HELD_OUT_SHARE = 10  # one pair of subject and attractor in ten
 _MOST_NOUNS = 3  # that may stand between subject and verb
 NOUN_FORMS = (
     *((noun.english, noun.english_plural) for noun in NOUNS.values()),
-    *((word, english_plural(word)) for word in ("key", "cabinet")),
+    *((word, with_s(word)) for word in ("key", "cabinet")),
 )
 """Singular and plural."""
 _DETERMINERS = _words("the the the the my our her his their")  # none tells a number

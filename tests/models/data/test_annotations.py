@@ -6,7 +6,7 @@ import pytest
 
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.annotations import RELATIONS, aligned, dependencies
-from models.data.grammar.clauses import third_person
+from models.data.grammar.lexicon import with_s
 
 SENTENCES = {
     "my old dog saw an apple near the house": {
@@ -46,7 +46,7 @@ def test_objects_and_antecedents_are_those_of_the_grammar_s_own_recipe() -> None
             pair.english[each.head] for each in found if (each.relation, each.dependent) == (kind, thing)
         ]
         verb = recipe.verb
-        forms = {verb.english, verb.english_past, third_person(verb.english), verb.english_preposition}
+        forms = {verb.english, verb.english_past, with_s(verb.english), verb.english_preposition}
         assert len(heads) == 1 and heads[0] in forms, " ".join(pair.english)
 
 
