@@ -13,6 +13,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from models.byte_units import readable
+from models.files import read_toml
 
 DATA = "ATTENTION_LAB_DATA"
 """The environment variable that says where downloads are kept; else it is `data/` in the project."""
@@ -66,63 +67,13 @@ class Source:
         return sum(part.to_come for part in self.parts)
 
 
-_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+@dataclass(frozen=True)
+class _Sources:
+    sources: dict[str, Source]
 
 
-def _mnist(file: str, size: int, sha256: str) -> Part:
-    return Part(_MNIST + file, file, size, f"sha256:{sha256}")
-
-
-SOURCES = {
-    "tiny-shakespeare": Source(
-        "Tiny Shakespeare",
-        (
-            Part(
-                "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
-                "tiny-shakespeare.txt",
-                1_115_394,
-                "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
-            ),
-        ),
-    ),
-    "enwik8": Source(
-        "enwik8, the first 100 million bytes of a Wikipedia",
-        (
-            Part(
-                "https://mattmahoney.net/dc/enwik8.zip",
-                "enwik8",
-                100_000_000,
-                "sha256:2b49720ec4d78c3c9fabaee6e4179a5e997302b3a70029f30f2d582218c024a8",
-                packed=36_445_475,
-            ),
-        ),
-    ),
-    "mnist": Source(
-        "MNIST, 70,000 handwritten digits",
-        (
-            _mnist(
-                "train-images-idx3-ubyte.gz",
-                9_912_422,
-                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-            ),
-            _mnist(
-                "train-labels-idx1-ubyte.gz",
-                28_881,
-                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-            ),
-            _mnist(
-                "t10k-images-idx3-ubyte.gz",
-                1_648_877,
-                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            ),
-            _mnist(
-                "t10k-labels-idx1-ubyte.gz",
-                4_542,
-                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-            ),
-        ),
-    ),
-}
+SOURCES = read_toml(Path(__file__).with_suffix(".toml"), _Sources).sources
+"""What can be downloaded, by its name."""
 
 
 def data_root() -> Path:
