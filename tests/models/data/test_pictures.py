@@ -12,8 +12,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from models.data import pictures as pictures_module
-from models.data.pictures import BLANK, MAX_BYTES, Parts, digits, hidden, moved, read_idx
+from models.data.pictures import BLANK, MAX_BYTES, Parts, digits, hidden, idx, moved, read_idx
 
 
 @pytest.mark.parametrize(
@@ -237,7 +236,7 @@ def write_pair(folder: Path, n_pictures: int, n_labels: int) -> tuple[Path, Path
 
 
 def test_an_idx_pair_keeps_pictures_with_their_labels(tmp_path: Path):
-    found = pictures_module(write_pair(tmp_path, 10, 10))
+    found = idx(write_pair(tmp_path, 10, 10))
     assert (len(found.training), len(found.held_out)) == (8, 2)
     pictures = torch.cat((found.training, found.held_out))
     labels = torch.cat((found.training_labels, found.held_out_labels))
@@ -247,28 +246,28 @@ def test_an_idx_pair_keeps_pictures_with_their_labels(tmp_path: Path):
 
 
 def test_a_pair_that_changed_is_read_again(tmp_path: Path):
-    assert len(pictures_module(write_pair(tmp_path, 10, 10)).training) == 8
-    assert len(pictures_module(write_pair(tmp_path, 20, 20)).training) == 16
+    assert len(idx(write_pair(tmp_path, 10, 10)).training) == 8
+    assert len(idx(write_pair(tmp_path, 20, 20)).training) == 16
 
 
 def test_pairs_that_do_not_belong_together_are_refused(tmp_path: Path):
     with pytest.raises(
         ValueError, match="'images' has 10 pictures, but 'labels' has 9 labels; choose two files"
     ):
-        pictures_module(write_pair(tmp_path, 10, 9))
+        idx(write_pair(tmp_path, 10, 9))
     with pytest.raises(ValueError, match="'images' has 4 pictures, too few to hold any out; give 5 or more"):
-        pictures_module(write_pair(tmp_path, 4, 4))
+        idx(write_pair(tmp_path, 4, 4))
 
 
 def test_two_pairs_are_training_and_held_out_as_they_stand(tmp_path: Path):
     folders = [tmp_path / "training", tmp_path / "held-out"]
     for folder in folders:
         folder.mkdir()
-    found = pictures_module(write_pair(folders[0], 9, 9), write_pair(folders[1], 5, 5))
+    found = idx(write_pair(folders[0], 9, 9), write_pair(folders[1], 5, 5))
     assert found.training_labels.tolist() == list(range(9))
     assert found.held_out_labels.tolist() == list(range(5))
     assert torch.equal(found.held_out, found.training[:5])
     images, labels = write_pair(folders[1], 6, 6)
     images.write_bytes(images.read_bytes()[:4] + struct.pack(">III", 6, 3, 2) + bytes(36))
     with pytest.raises(ValueError, match="'images' has pictures of another size than 'images'; choose files"):
-        pictures_module(write_pair(folders[0], 9, 9), (images, labels))
+        idx(write_pair(folders[0], 9, 9), (images, labels))

@@ -218,8 +218,8 @@ def test_samples_are_held_out_reviews_with_a_verdict():
     assert samples == task.samples(model_of(task), seed=2)
 
 
-def test_a_table_brings_its_own_words_and_classes(imdb: str):
-    task = Sentiment(file=imdb, pieces=200, longest=40)
+def test_a_table_brings_its_own_words_and_classes(imdb_sentiment: str):
+    task = Sentiment(file=imdb_sentiment, pieces=200, longest=40)
     assert task.outputs() == ("negative", "positive")
     batch = task.batch(generator_of(0, 0), 30)
     assert batch.extra == {}
@@ -232,8 +232,8 @@ def test_a_table_brings_its_own_words_and_classes(imdb: str):
     assert task.probe().inputs[0].shape[1] <= 40
 
 
-def test_what_was_learnt_reads_without_the_table(imdb: str, tmp_path: Path):
-    task = Sentiment(file=imdb, pieces=150)
+def test_what_was_learnt_reads_without_the_table(imdb_sentiment: str, tmp_path: Path):
+    task = Sentiment(file=imdb_sentiment, pieces=150)
     later = Sentiment(file=str(tmp_path / "gone.csv"), pieces=150)
     later.restore(task.learnt())
     assert later.outputs() == task.outputs()
@@ -258,9 +258,9 @@ def test_foreign_values_are_not_restored(change: dict[str, Any], sentence: str):
         Sentiment().restore({**Sentiment().learnt(), **change})
 
 
-def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb: str):
+def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb_sentiment: str):
     """The baseline is one that always says the same: right for half of them."""
-    task = Sentiment(file=imdb, pieces=150, longest=40)
+    task = Sentiment(file=imdb_sentiment, pieces=150, longest=40)
     model = model_of(task)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _, batch in zip(range(30), task.batches(0, 16), strict=False):
