@@ -268,12 +268,12 @@ def show_runs(arguments: argparse.Namespace) -> None:
 
 def show_data(arguments: argparse.Namespace) -> None:
     """Prints what a task's data is, as a model will read it."""
-    from models.data.data_summary import look
+    from models.data.tasks.summary import summary_of
     from models.runs.shown_data import told
     from models.training.settings import configured
 
     config = configured(arguments.task, arguments.set)
-    print(told(look(config.task, config.training.batch_size)))
+    print(told(summary_of(config.task, config.training.batch_size)))
 
 
 def show_tasks(arguments: argparse.Namespace) -> None:

@@ -126,7 +126,7 @@ def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any], run: str) ->
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     import torch
 
-    from models.data.data_summary import look
+    from models.data.tasks.summary import summary_of
     from models.training.estimates import estimate
     from models.training.memory import check_threads, choose
 
@@ -147,7 +147,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     machine = choose(training)
     found = estimate(replace(config, training=training))
     watched = task.probe().text
-    seen = seen or look(task, training.batch_size)
+    seen = seen or summary_of(task, training.batch_size)
     with _lock:
         _looks[key] = seen
         light = _tasks[key] = _tasks.get(key) or _without_data(task)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from torch import Tensor
 
-from models.data.data_summary import for_batches, look, sentences
+from models.data.data_summary import for_batches, sentences
 from models.data.tasks import make_task
+from models.data.tasks.summary import summary_of
 from models.runs.shown_data import told
 
 WORDS = ["schön", "groß", "öde", "müde", "heute", "sehr", "Gäste"]
@@ -33,7 +34,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
     options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40}
     task = make_task("sentiment", options)
-    found = look(task)
+    found = summary_of(task)
     frame = pd.read_csv(file, sep=";", encoding="cp1252").dropna().drop_duplicates("Satz")
     assert found.classes == frame["Ton"].value_counts().to_dict()
     assert sum(found.sizes.values()) == len(frame) == found.source.kept
@@ -52,14 +53,14 @@ def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
 def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None:
     options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40, "pieces": 100}
     task = make_task("sentiment", options)
-    found = look(task)
+    found = summary_of(task)
     read = padded = 0
     for _, batch in zip(range(4), task.batches(0, 64), strict=False):
         for row in batch.inputs[0].tolist():
             read, padded = read + len(row), padded + row.count(0)
     assert found.padding == pytest.approx(padded / read)
     assert for_batches(found, found.batch_size) is found and for_batches(found, 3) is None
-    few = look(task, 3)
+    few = summary_of(task, 3)
     batches = [batch.inputs[0] for _, batch in zip(range(4), task.batches(0, 3), strict=False)]
     n_padded = sum(int((ids == 0).sum()) for ids in batches)
     assert few.batch_size == 3 and few.padding == pytest.approx(n_padded / sum(map(Tensor.numel, batches)))
@@ -71,7 +72,7 @@ def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None
 def test_the_first_examples_are_what_the_model_reads(file: Path) -> None:
     options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40}
     task = make_task("sentiment", options)
-    first, text = look(task).examples[0], task._rows["training"][0][0]
+    first, text = summary_of(task).examples[0], task._rows["training"][0][0]
     assert first.text == text and first.answer == task.classes[task._rows["training"][0][1]]
     tokens = [cell.token for cell in first.sides["encoder"]]
     assert tokens == [task.tokenizer.labels[id_] for id_ in task._ids(text)[:40]]
@@ -83,7 +84,7 @@ KINDS = ("reverse", "modular-addition", "verb-number", "masked", "digits-classif
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_task_can_be_looked_at(name: str) -> None:
-    found = look(make_task(name))
+    found = summary_of(make_task(name))
     assert found.sizes.keys() == {"training", "held out", "test"}
     assert bool(found.examples) != (found.pictures is not None)
     for shown in found.examples:
@@ -93,7 +94,7 @@ def test_every_kind_of_task_can_be_looked_at(name: str) -> None:
 
 
 def test_the_answer_of_an_algorithm_stands_under_its_tokens() -> None:
-    for shown in look(make_task("reverse")).examples:
+    for shown in summary_of(make_task("reverse")).examples:
         cells = shown.sides["decoder"]
         question = "".join(cell.token for cell in cells).partition("=")[0]
         assert "".join(cell.target for cell in cells) == question[::-1]
@@ -102,5 +103,5 @@ def test_the_answer_of_an_algorithm_stands_under_its_tokens() -> None:
 def test_a_mark_and_a_doubt_are_said(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(codecs.BOM_UTF8 + "dÃ©jÃ  vu\n".encode() * 300)
-    said = sentences(look(make_task("language-model", {"file": str(path), "length": 8})).source)
+    said = sentences(summary_of(make_task("language-model", {"file": str(path), "length": 8})).source)
     assert said[0].endswith("read as UTF-8, by its mark.") and "wrong encoding" in said[1]

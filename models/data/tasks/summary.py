@@ -1,0 +1,270 @@
+"""A task's data counted and measured, and its first examples: all as the model will read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.data.data_summary import DataSummary, ShownExample, ShownToken
+from models.data.tasks.batch import IGNORED, Batch, Split
+from models.data.tasks.finite import Finite, OwnFile
+from models.data.tasks.language_model import TextModel
+from models.data.tasks.masked import Masked
+from models.data.tasks.parallel_text import ParallelText
+from models.data.tasks.pictures import Pictures
+from models.data.tasks.sentiment import Sentiment
+from models.data.tasks.task import Task, generator_of
+
+_SIDES = {
+    "encoder-only": ("encoder",),
+    "decoder-only": ("decoder",),
+    "encoder-decoder": ("encoder", "decoder"),
+}
+MOST_CELLS = 96
+_MOST_TEXT = 400
+_UNKNOWN = ("[UNK]", "<unk>")
+
+
+def pad_of(task: Task) -> int | None:
+    """The id of padding; 0 where a task has none of its own and fills short rows after what is asked."""
+    said = task.dictates().get("pad_id")
+    return int(said) if said is not None else None
+
+
+def padding_of(task: Task, batch: Batch) -> tuple[int, Tensor]:
+    """All positions that are read, and how many of them are not padding, [side, example]."""
+    own = []
+    for side, ids in enumerate(batch.inputs):
+        pad = pad_of(task)
+        if pad is not None:
+            own.append((ids != pad).sum(dim=1))
+        elif ids.shape == batch.targets.shape and side == len(batch.inputs) - 1:
+            own.append(_last(batch.targets != IGNORED))
+        else:
+            own.append(torch.full((len(ids),), ids.shape[1]))
+    return sum(ids.numel() for ids in batch.inputs), torch.stack(own)
+
+
+def _last(asked: Tensor) -> Tensor:
+    """How many positions there are up to the last that is asked, by row; all where none is."""
+    places = torch.arange(1, asked.shape[1] + 1).expand_as(asked)
+    last = torch.where(asked, places, 0).max(dim=1).values
+    return torch.where(last > 0, last, asked.shape[1])
+
+
+def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ShownExample:
+    """The example `at` of a batch of tokens."""
+    made, outputs = task.made_of(), task.outputs()
+    names = made.names if made is not None else outputs
+    own = frozenset(made.own) if made is not None else frozenset(range(len(names)))
+    sides, more = {}, 0
+    lengths = padding_of(task, batch)[1][:, at].tolist()
+    asked = batch.targets[at]
+    whole = asked.shape != batch.inputs[-1][at].shape
+    for side, ids, length in zip(_SIDES[task.kind], batch.inputs, lengths, strict=True):
+        targets = asked.tolist() if not whole and ids is batch.inputs[-1] else [IGNORED] * ids.shape[1]
+        read = ids[at].tolist()[:length]
+        sides[side] = tuple(
+            ShownToken(
+                names[id_],
+                special=id_ not in own,
+                target=outputs[target] if target != IGNORED else "",
+                unknown=names[id_] in _UNKNOWN,
+            )
+            for id_, target in zip(read[:MOST_CELLS], targets, strict=False)
+        )
+        more += max(0, len(read) - MOST_CELLS)
+    answer = " ".join(outputs[target] for target in asked.tolist() if target != IGNORED) if whole else ""
+    return ShownExample(sides, answer, text[:_MOST_TEXT] + "…" * (len(text) > _MOST_TEXT), more)
+
+
+SPLITS: tuple[Split, ...] = ("training", "held out", "test")
+MEASURED = 4_000
+"""Examples whose tokens are counted; of more, as many as this spread over all."""
+_SHOWN, _PICTURES, _DRAWN = 4, 10, 512
+_BATCHES = 4
+_FEW = 20_000  # sentences
+Row = TypeVar("Row")
+_BINS = 24
+
+
+def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
+    """Counts and measures a task that has its data at hand. Raises ValueError as reading them does.
+
+    batch_size: of the batches whose padding is measured; 0 for the task's usual one.
+    """
+    source = task.own_source if isinstance(task, OwnFile) else None
+    if isinstance(task, Pictures):
+        return _at_pictures(task)
+    dictated = task.dictates()
+    size = batch_size or int(task.training.get("batch_size", 32))
+    counts = np.array(_token_counts(task), dtype=np.int64)
+    room = int(dictated["max_len"]) if len(counts) else None
+    lengths, ends = _histogram(counts, room)
+    batch, said = _first(task)
+    return DataSummary(
+        source=source,
+        sizes=_sizes(task),
+        unit="characters" if isinstance(task, TextModel) else "examples",
+        classes=_classes(task),
+        lengths=lengths,
+        ends=ends,
+        measured=len(counts),
+        median=float(np.median(counts)) if len(counts) else 0.0,
+        longest=int(counts.max(initial=0)),
+        room=room,
+        cut=float((counts > room).mean()) if room is not None else None,
+        padding=_padding(task, size),
+        batch_size=size,
+        vocabulary=int(dictated["vocab_size"]),
+        unknown=_unknown(task),
+        examples=tuple(cells_of(task, batch, at, text) for at, text in enumerate(said)),
+    )
+
+
+def _sizes(task: Task) -> dict[str, int | None]:
+    if isinstance(task, TextModel):  # tokens of a long text take minutes to count
+        return {split: len(text) for split, text in zip(SPLITS, task._texts, strict=True)}
+    if isinstance(task, Masked):
+        passages = task._passages("training")
+        training = len(passages.pairs if task.next_sentence else passages.singles)
+        return {"training": training, "held out": task.count("held out"), "test": task.count("test")}
+    return {str(split): count for split, count in task.split_sizes().items()}
+
+
+def _spread(n: int, most: int) -> list[int]:
+    """At most so many numbers below n, evenly over all."""
+    return list(range(n)) if n <= most else np.linspace(0, n - 1, most).astype(int).tolist()
+
+
+def _token_counts(task: Task) -> list[int]:
+    """The tokens of examples of all parts before any is cut; of a pair, those of its longer side."""
+    if isinstance(task, TextModel):
+        return []
+    if isinstance(task, Masked):
+        return [
+            2 + len(task.tokenizer.encode(texts[0]))
+            for split in SPLITS[:2]
+            for texts in _some([(text,) for text in task._passages(split).singles])
+        ]
+    if isinstance(task, Sentiment) and task.table is not None:
+        rows = [row for split in SPLITS for row in task._rows[split]]
+        return [len(task._ids(text)) for text, _ in _some(rows)]
+    if isinstance(task, ParallelText):
+        pairs = [pair for split in SPLITS for pair in task._parts[split]]
+        return [1 + max(len(task._pieces.encode(side)) for side in pair) for pair in _some(pairs)]
+    batch = _drawn(task, _DRAWN)
+    return [int(n) for n in padding_of(task, batch)[1].max(dim=0).values] if _has_tokens(batch) else []
+
+
+def _some(rows: Sequence[Row]) -> Iterable[Row]:
+    return (rows[at] for at in _spread(len(rows), MEASURED))
+
+
+def _has_tokens(batch: Batch) -> bool:
+    return not batch.inputs[0].is_floating_point()
+
+
+def _histogram(counts: np.ndarray, room: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many counts are in each bin, and each bin's last number; one bin ends where the room does."""
+    if not len(counts) or room is None:
+        return (), ()
+    top = int(counts.max())
+    step = max(1, -(-min(top, 4 * room) // _BINS))
+    ends = sorted({*range(step, top + step, step), room} if top > room else {*range(step, top + step, step)})
+    if len(ends) > 2 * _BINS:  # a few are far longer than all others
+        ends = [*ends[: 2 * _BINS - 1], top]
+    found = np.searchsorted(ends, counts)
+    return tuple(np.bincount(found, minlength=len(ends)).tolist()), tuple(ends)
+
+
+def _classes(task: Task) -> dict[str, int]:
+    """How many examples have each answer, where there is one answer to each; the most frequent first."""
+    if isinstance(task, Sentiment) and task.table is not None:
+        counts = Counter(task.classes[label] for split in SPLITS for _, label in task._rows[split])
+    else:
+        if "n_outputs" not in task.dictates():
+            return {}
+        batch, names = task.batch(generator_of(0, 0), _DRAWN), task.outputs()
+        counts = Counter(names[at] for at in batch.targets[:, 0].tolist() if at >= 0)
+    return dict(counts.most_common())
+
+
+def _padding(task: Task, size: int) -> float | None:
+    """The share of all positions of the first batches of training that are padding."""
+    if isinstance(task, TextModel):
+        return 0.0
+    if isinstance(task, Masked) and (_sizes(task)["training"] or 0) > _FEW:
+        return None  # all of them would have to be encoded first
+    read = padded = 0
+    light = not isinstance(task, Finite) and type(task).sketched is not Task.sketched
+    for batch in [task.sketched(size)] if light else islice(task.batches(0, size), _BATCHES):
+        if not _has_tokens(batch):
+            return None
+        all_, own = padding_of(task, batch)
+        read, padded = read + all_, padded + all_ - int(own.sum())
+    return padded / read
+
+
+def _unknown(task: Task) -> float | None:
+    """The share of the tokens of held-out examples that stand for what the vocabulary lacks."""
+    names = [name for name in ("[UNK]", "<unk>") if name in (made.names if (made := task.made_of()) else ())]
+    if not names:
+        return None
+    assert made is not None
+    unknown = list(made.names).index(names[0])
+    batch = task.sketched(64) if isinstance(task, TextModel) else _held_out(task)
+    ids = torch.cat([side.flatten() for side in batch.inputs])
+    own = ids if pad_of(task) is None else ids[ids != pad_of(task)]
+    return float((own == unknown).float().mean())
+
+
+def _held_out(task: Task) -> Batch:
+    if isinstance(task, Finite) and (n := task.count("held out")) is not None:
+        return task.numbered("held out", _spread(n, 500), generator_of(0, 0))
+    return task.batch(generator_of(0, 0), _DRAWN, held_out=True)
+
+
+def _first(task: Task) -> tuple[Batch, list[str]]:
+    """The first examples of training, each with its text as it stands in a person's file."""
+    if isinstance(task, TextModel):
+        ids = task.tokenizer.tensor(task._texts.training[: 100 * _SHOWN * task.length])
+        n_pieces = min(_SHOWN, max(1, (len(ids) - 1) // task.length))
+        pieces = [ids[at * task.length : (at + 1) * task.length + 1] for at in range(n_pieces)]
+        stacked = torch.stack(pieces).long()
+        return Batch((stacked[:, :-1],), stacked[:, 1:]), [""] * n_pieces
+    if isinstance(task, Finite) and (n := task.count("training")) is not None:
+        numbers = list(range(min(_SHOWN, n)))
+        batch = task.numbered("training", numbers, generator_of(0, 0))
+        if isinstance(task, Sentiment):
+            return batch, [task._rows["training"][at][0] for at in numbers]
+        if isinstance(task, ParallelText):
+            return batch, [" ⇥ ".join(task._parts["training"][at]) for at in numbers]
+        return batch, [""] * len(numbers)
+    return _drawn(task, _SHOWN), [""] * _SHOWN
+
+
+def _drawn(task: Task, size: int) -> Batch:
+    """Examples of a task that makes them; where it says how, such as are quickly had."""
+    return task.sketched(size)
+
+
+def _at_pictures(task: Pictures) -> DataSummary:
+    sizes = {str(split): count for split, count in task.split_sizes().items()}
+    pictures, labels = task.drawn("training", range(min(_PICTURES, task.count("training"))))
+    every: Tensor = torch.cat([task.pictures.part(split)[1] for split in SPLITS])
+    counts = torch.bincount(every, minlength=task.pictures.n_classes).tolist()
+    return DataSummary(
+        sizes=sizes,
+        unit="pictures",
+        classes={str(at): n for at, n in enumerate(counts)},
+        room=task.cut.count,
+        pictures=pictures.numpy(),
+        labels=tuple(str(label) for label in labels.tolist()),
+    )
