@@ -12,10 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, UInt8
 
-from viz_core import labels as labels_module
 from viz_core import theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
-from viz_core.labels import escape, invisible_number
+from viz_core.labels import TITLE_ROOM, escape, heading, invisible_number, label_room, label_step, token_axis
 
 
 def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float[np.ndarray, "*heads q k"]:
@@ -209,7 +208,7 @@ def _names(pattern: np.ndarray, labels: Sequence[str] | None, layers: Sequence[i
 
 def _sheet(names: list[str], columns: int, height: int, width: int) -> _Sheet:
     # Pixels of the longer side of a thumbnail: its name has to fit over it.
-    side = min(220, max(84, 960 / columns, labels_module.label_room(names, _NAME_SIZE)))
+    side = min(220, max(84, 960 / columns, label_room(names, _NAME_SIZE)))
     pixels = side / max(height, width)
     # A text of three words against one of sixty is drawn in taller cells, so that its rows can be seen.
     pixels_y, pixels_x = max(pixels, side / 4 / height), max(pixels, side / 4 / width)
@@ -260,7 +259,7 @@ def _ticks(
     names: list[str], labels: list[str], firsts: list[int], pixels: float
 ) -> tuple[list[str], list[str]]:
     """Which names of the sheet get a tick, and its text: as many tokens of each tile as fit."""
-    step = labels_module.label_step(len(labels), pixels * len(labels))
+    step = label_step(len(labels), pixels * len(labels))
     shown = range(0, len(labels), step)
     return [names[first + i] for first in firsts for i in shown], [labels[i] for _ in firsts for i in shown]
 
@@ -279,22 +278,22 @@ def _layout(
     lefts = [sheet.left(column) for column in range(sheet.columns)]
     x_ticks, x_text = _ticks(x, across, lefts, sheet.pixels_x)
     y_ticks, y_text = _ticks(y, rows, tops, sheet.pixels_y)
-    left = labels_module.label_room(y_text, _TICK_SIZE) + labels_module.TITLE_ROOM
-    below = labels_module.label_room(x_text, _TICK_SIZE) + labels_module.TITLE_ROOM
+    left = label_room(y_text, _TICK_SIZE) + TITLE_ROOM
+    below = label_room(x_text, _TICK_SIZE) + TITLE_ROOM
     above, right = 56 if title else 16, 120
     n_y, n_x = sheet.shape
     return {
-        "title": labels_module.heading(title),
+        "title": heading(title),
         "width": n_x * sheet.pixels_x + left + right,
         "height": max(n_y * sheet.pixels_y, 240) + above + below,
         "margin": {"l": left, "r": right, "t": above, "b": below},
         "xaxis": {
-            **labels_module.token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
+            **token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
             "tickangle": -90,
             "range": [-0.5 - 1 / sheet.pixels_x, n_x - 0.5 + 1 / sheet.pixels_x],  # with the outer frames
         },
         "yaxis": {
-            **labels_module.token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
+            **token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
             "range": [n_y - 0.5 + 1 / sheet.pixels_y, -0.5],
         },
         "annotations": [_name(sheet, tile, name) for tile, name in enumerate(names)],

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import labels as labels_module
 from viz_core import theme
 from viz_core._checks import check_axes, check_index, check_labels, check_weights
+from viz_core.labels import SPACING, font_size, heading, label_room
 
 MAX_LINES = 20_000
 # Lines from one of these weights up to the next share one trace, drawn for the weight in the middle.
@@ -143,14 +143,14 @@ def _top_partners(weights: np.ndarray, heads: list[int], partners: list[str]) ->
 def _column(
     role: str, x: int, y: np.ndarray, labels: list[str], details: list[str], room: float, dark: bool
 ) -> go.Scatter:
-    step = max(1, -int(-labels_module.SPACING // room))
+    step = max(1, -int(-SPACING // room))
     return go.Scatter(
         x=np.full(len(labels), x),
         y=y,
         mode="markers+text",
         text=[label if i % step == 0 else "" for i, label in enumerate(labels)],
         textposition="middle left" if role == "query" else "middle right",
-        textfont={"size": labels_module.font_size(room * step)},
+        textfont={"size": font_size(room * step)},
         marker={"size": min(7, max(2, room / 3)), "color": theme.palette(dark)[role]},
         customdata=[[label, detail] for label, detail in zip(labels, details, strict=True)],
         hovertemplate=f"{role} <b>%{{customdata[0]}}</b>%{{customdata[1]}}<extra></extra>",
@@ -167,15 +167,15 @@ def _room(n_query: int, n_key: int) -> float:
 def _layout(
     queries: list[str], keys: list[str], room: float, dark: bool, title: str | None, note: str | None
 ) -> dict[str, Any]:
-    size = labels_module.font_size(max(room, labels_module.SPACING))
-    left, right = labels_module.label_room(queries, size) + 36, labels_module.label_room(keys, size) + 130
+    size = font_size(max(room, SPACING))
+    left, right = label_room(queries, size) + 36, label_room(keys, size) + 130
     rows, top = max(len(queries), len(keys)), 110 if title or note else 60
     height = max(rows * room, 160)
     p = theme.palette(dark)
     hidden = {"visible": False, "fixedrange": True}
-    heading = {"xref": "x", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "yshift": 10}
+    columns = {"xref": "x", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "yshift": 10}
     return {
-        "title": {**labels_module.heading(title), "subtitle": {"text": note}},
+        "title": {**heading(title), "subtitle": {"text": note}},
         "width": 420 + left + right,
         "height": height + top + 24,
         "margin": {"l": left, "r": right, "t": top, "b": 24},
@@ -185,12 +185,12 @@ def _layout(
         "legend": {"x": 1, "xref": "container", "xanchor": "right", "y": 1, "yanchor": "top"},
         "annotations": [
             {
-                **heading,
+                **columns,
                 "x": 0,
                 "xanchor": "right",
                 "text": "query",
                 "font": {"size": 16, "color": p["query"]},
             },
-            {**heading, "x": 1, "xanchor": "left", "text": "key", "font": {"size": 16, "color": p["key"]}},
+            {**columns, "x": 1, "xanchor": "left", "text": "key", "font": {"size": 16, "color": p["key"]}},
         ],
     }

@@ -22,8 +22,8 @@ from viz_core.boards import (
     board_figure,
 )
 from viz_core.boards.panels.diagram import arrows_of
+from viz_core.boards.panels.matrix import MASKED
 from viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
-from viz_core.boards.picture import MASKED
 from viz_core.labels import skipping
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))

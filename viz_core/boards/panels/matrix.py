@@ -1,17 +1,43 @@
-"""Numbers in cells, as a table or as a picture."""
+"""Numbers in cells: small matrices as a table, large ones as a picture with a colour bar."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
+from viz_core import theme
 from viz_core._checks import check_frames, check_length
-from viz_core.boards import cells, picture
-from viz_core.boards.chart import Chart, ChartPanel
-from viz_core.boards.panel import Drawing, Framed, NumberRow, Panel, Place, Role, Room, at_frame, grid_numbers
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, filled
+from viz_core.boards.panel import (
+    CAPTION,
+    SMALL,
+    Drawing,
+    Framed,
+    NumberRow,
+    Panel,
+    Place,
+    Role,
+    Room,
+    Trace,
+    at_frame,
+    extent,
+    grid_numbers,
+    reach_of,
+    room_for,
+    word,
+)
+from viz_core.labels import SPACING, brief, decimal, label_step, skipping
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
+_AXIS = 22
+_BAR = 80
+_THUMBNAIL = 110
+MASKED = Paint("muted", 0.16)
+"""What a mask forbids: neither a colour of the scales nor the page's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +124,7 @@ class Matrix(ChartPanel):
         return self.values.shape[-1] if self.is_table else 0
 
     def describe(self) -> Chart:
-        return picture.describe(self)
+        return _describe(self)
 
     def sent(self) -> dict[str, Any]:
         """Our own code draws tables. A thumbnail sends its chart, too, since the large matrix may show it."""
@@ -106,10 +132,277 @@ class Matrix(ChartPanel):
         return Panel.sent(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
 
     def room(self, cell: int) -> Room:
-        return cells.room(self, cell)
+        return _room(self, cell)
 
     def draw(self, place: Place, frame: int) -> Drawing:
-        return cells.draw(self, place, frame)
+        return _draw(self, place, frame)
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.values, frame, 2), self.rows, self.columns)
+
+
+def _describe(panel: Matrix) -> Chart:
+    """The matrix as a heat map, with the first row on top."""
+    n_rows, n_columns = panel.values.shape[-2:]
+    traces = [_heat(panel)]
+    if panel.marked is not None:
+        traces.append(_outlines(panel.marked, Paint("accent" if panel.is_table else "ink")))
+    blank = np.isnan if panel.gap else np.isneginf
+    masked = panel.values.dtype.kind == "f" and bool(blank(panel.values).any())
+    return Chart(
+        traces=traces,
+        x={
+            **_axis(panel.columns, panel.column_axis, panel.column_heads, "{} →"),
+            "side": "top",
+            "range": [-0.5, n_columns - 0.5],
+        },
+        # The axis's title is read upwards, its rows downwards.
+        y={**_axis(panel.rows, panel.row_axis, panel.row_heads, "← {}"), "range": [n_rows - 0.5, -0.5]},
+        form="cells",
+        under=MASKED if masked else None,
+        shapes=[*_strips(panel.column_heads, "x", "y"), *_strips(panel.row_heads, "y", "x")],
+    )
+
+
+def _heat(panel: Matrix) -> dict[str, Any]:
+    from_zero = panel.scale in ("weights", "mask")
+    reach = 1.0 if from_zero else reach_of(panel.values, panel.reach)
+    scale = Paint("diverging" if panel.scale == "signed" else "sequential")
+    plain = [[0, Paint("muted", 0.08)], [1, Paint("muted", 0.08)]]
+    row, column = (
+        word(axis) or usual for axis, usual in ((panel.row_axis, "row"), (panel.column_axis, "column"))
+    )
+    said = "" if panel.quantity == "weight" else f"{word(panel.quantity, 40)} "
+    return dict(
+        type="heatmap",
+        z=panel.values if panel.values.ndim == 2 else Moving(panel.values),
+        zmin=0 if from_zero else -reach,
+        zmax=reach,
+        colorscale=plain if panel.scale == "plain" else scale,
+        showscale=False,
+        hovertemplate=(
+            f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br>{said}<b>%{{z:.5~g}}</b><extra></extra>"
+        ),
+    )
+
+
+def _outlines(marked: np.ndarray, colour: Paint) -> dict[str, Any]:
+    """Lines around the marked cells of each frame."""
+    paths = [_outline(each.astype(bool)) for each in marked.reshape(-1, *marked.shape[-2:])]
+    longest = max(2, *(len(path) for path in paths))
+    padded = np.full((len(paths), longest, 2), np.nan, np.float32)  # [frame, point, xy]
+    for path, room in zip(paths, padded, strict=True):
+        room[: len(path)] = path
+    x, y = (padded[..., axis] for axis in (0, 1))
+    return dict(
+        type="scatter",
+        x=Moving(x) if marked.ndim > 2 else x[0],
+        y=Moving(y) if marked.ndim > 2 else y[0],
+        mode="lines",
+        line={"color": colour, "width": 2.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _outline(marked: np.ndarray) -> np.ndarray:
+    """[point, xy]: the edges between marked cells and others, each a line that NaN ends."""
+    around = np.pad(marked, 1)
+    inner = (slice(1, -1), slice(1, -1))
+    sides = []
+    for shift, start, end in (
+        ((1, 0), (-0.5, -0.5), (0.5, -0.5)),  # above
+        ((-1, 0), (-0.5, 0.5), (0.5, 0.5)),
+        ((0, 1), (-0.5, -0.5), (-0.5, 0.5)),  # on the left
+        ((0, -1), (0.5, -0.5), (0.5, 0.5)),
+    ):
+        rows, columns = np.nonzero(marked & ~np.roll(around, shift, (0, 1))[inner])
+        corners = np.array([start, end, (np.nan, np.nan)])
+        sides.append((np.stack([columns, rows], -1)[:, None] + corners).reshape(-1, 2))
+    return np.concatenate(sides)
+
+
+def _axis(names: Sequence[str], axis: str, heads: Sequence[int], title: str) -> dict[str, Any]:
+    colour = Paint(axis) if axis in ("query", "key", "value") else Paint("muted")  # type: ignore[arg-type]
+    text = title.format(word(axis, 40)) if axis else ""
+    return {
+        "names": list(names),
+        "title": {"text": text, "font": {"size": SMALL + 1, "color": colour}, "standoff": 4},
+        "showgrid": False,
+        "ticks": "",
+        "ticklabelstandoff": 9 if heads else 4,  # pixels; the heads' strips lie between
+    }
+
+
+def _strips(heads: Sequence[int], along: str, across: str) -> list[dict[str, Any]]:
+    """The heads' colours along an edge; one strip for neighbours of one head."""
+    strips, at = [], 0
+    for head, run in groupby(heads):
+        start, at = at, at + len(list(run))
+        if head < 0:
+            continue
+        ends, edge = ((1, 5), 1) if across == "y" else ((-5, -1), 0)  # pixels: up, and to the left
+        strips.append(
+            {
+                "type": "rect", f"{along}ref": along, f"{across}ref": f"{across} domain",
+                f"{along}0": start - 0.45, f"{along}1": at - 0.55,
+                f"{across}0": ends[0], f"{across}1": ends[1],
+                f"{across}sizemode": "pixel", f"{across}anchor": edge,
+                "fillcolor": Paint(head), "line": {"width": 0},
+            }
+        )  # fmt: skip
+    return strips
+
+
+def _room(panel: Matrix, cell: int) -> Room:
+    n_rows, n_columns = panel.values.shape[-2:]
+    if panel.small:
+        high = max(24.0, min(2.0 * _THUMBNAIL, _THUMBNAIL * n_rows / n_columns))
+        return Room(width=_THUMBNAIL, height=high, above=CAPTION * bool(panel.title))
+    names = room_for([word(name) for name in panel.rows])
+    left = names + 8 + (_AXIS if panel.row_axis else 0)
+    above = CAPTION * bool(panel.title) + _above(panel, cell)
+    if panel.is_table:
+        return Room(
+            width=n_columns * cell, height=n_rows * _height(cell), left=left, above=above, below=8, right=4
+        )
+    side = max(2.0, min(20, 520 / n_columns, 460 / n_rows))
+    return Room(
+        width=max(220, n_columns * side), height=max(120, n_rows * side), left=left, above=above, right=_BAR
+    )
+
+
+def _draw(panel: Matrix, place: Place, frame: int) -> Drawing:
+    values = at_frame(panel.values, frame, 2)  # [row, column]
+    blank = (values == 0) if panel.scale == "mask" else ~np.isfinite(values)
+    texts = _texts(values, panel, place.width / values.shape[1])
+    heat, *outlines = (filled(trace, frame, place.dark) for trace in panel.chart.traces)
+    drawing = Drawing([_cells(values, blank, texts, panel, heat, place)], _axes_of(panel, place))
+    # A trace in one frame is in every frame, so that all have the same traces.
+    if panel.scale == "mask" or not np.isfinite(panel.values).all():
+        drawing.traces.append(_blank_cells(values, blank, texts, panel, heat, place))
+    drawing.traces += [outline | place.on for outline in outlines]
+    up = 0 if panel.small else _above(panel, int(place.width / values.shape[1]))
+    drawing.notes = place.caption(panel.title, up, place.palette[panel.role] if panel.role else None)
+    for shape in panel.chart.shapes:
+        on = {ref: shape[ref].replace(ref[0], place.on[f"{ref[0]}axis"]) for ref in ("xref", "yref")}
+        drawing.shapes.append(filled(shape, frame, place.dark) | on)
+    return drawing
+
+
+def _height(cell: int) -> int | float:
+    return max(24, cell * 0.62)
+
+
+def _upright(panel: Matrix, cell: int | float) -> bool:
+    return room_for([word(name) for name in panel.columns]) > cell + 6
+
+
+def _above(panel: Matrix, cell: int) -> int | float:
+    """The pixels that the columns' names and their axis need."""
+    names = [word(name) for name in panel.columns]
+    labels = (room_for(names) + 10 if _upright(panel, cell) else 22) if names else 8
+    return labels + (_AXIS if panel.column_axis else 0)
+
+
+def _font(panel: Matrix, cell: int | float) -> int | float:
+    """The font size at which the longest number fits a cell; words are cut instead."""
+    if panel.texts:
+        return SMALL
+    low, high = extent(panel.values)
+    letters = max(2, *(len(decimal(number, panel.digits)) for number in (low, high)))
+    return min(16, (cell - 6) / (0.58 * letters))
+
+
+def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray | None:
+    """The number or word in each cell, or None where they do not fit."""
+    if panel.scale == "mask" and panel.is_table:
+        off, on = panel.words or (("", "") if panel.edit else ("0", "1"))
+        return np.where(values != 0, word(on), word(off))
+    if not panel.is_table or _font(panel, cell) < 9:
+        return None
+    if panel.texts:
+        longest = max(1, int(cell / (0.62 * SMALL)))
+        return np.array([[word(text, longest) for text in row] for row in panel.texts])
+    written_out = np.array([[brief(float(value), panel.digits) for value in row] for row in values])
+    return np.where(np.isnan(values) & (panel.nan_is_empty or bool(panel.gap)), "", written_out)
+
+
+def _cells(
+    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, heat: Trace, place: Place
+) -> Trace:
+    has_bar = not panel.is_table and not panel.small
+    own = {
+        "z": np.where(blank, np.nan, values).astype(np.float32),
+        "showscale": has_bar and panel.scale in ("weights", "signed"),
+        "colorbar": _colour_bar(place) if has_bar else None,
+    }
+    return heat | own | _look(texts, ~blank, panel, place)
+
+
+def _blank_cells(
+    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, heat: Trace, place: Place
+) -> Trace:
+    """Cells without a colour of their own: grey where masked, faint where the number is not finite."""
+    gaps = np.isnan(values) & bool(panel.gap)
+    masked = np.isneginf(values) | (panel.scale == "mask") | gaps
+    return dict(
+        type="heatmap",
+        z=np.where(blank, masked, np.nan).astype(np.float32),
+        zmin=0,
+        zmax=1,
+        colorscale=[
+            [0, theme.with_alpha(place.palette["muted"], 0.08)],
+            [1, filled(MASKED, 0, place.dark)],
+        ],
+        showscale=False,
+        customdata=np.where(gaps, word(panel.gap), np.where(masked, "masked", values.astype(str))),
+        hovertemplate=heat["hovertemplate"].replace("%{z:.5~g}", "%{customdata}"),
+        **_look(texts, blank, panel, place),
+    )
+
+
+def _look(texts: np.ndarray | None, mine: np.ndarray, panel: Matrix, place: Place) -> dict[str, Any]:
+    """The style that coloured and blank cells share; each kind writes its own texts."""
+    gap = 2 if panel.is_table else 0
+    look = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
+    if texts is None:
+        return look
+    size = round(max(9, _font(panel, place.width / panel.values.shape[-1])), 1)
+    return {**look, "text": np.where(mine, texts, ""), "texttemplate": "%{text}", "textfont": {"size": size}}
+
+
+def _colour_bar(place: Place) -> dict[str, Any]:
+    box = place.box(0, 0, place.width, place.height)
+    return {
+        "x": box["x1"] + 12 / place.sheet[0],
+        "xanchor": "left",
+        "xpad": 0,
+        "ypad": 0,
+        "y": box["y1"],
+        "yanchor": "bottom",
+        "lenmode": "pixels",
+        "len": place.height,
+        "tickfont": {"size": SMALL},
+    }
+
+
+def _axes_of(panel: Matrix, place: Place) -> dict[str, Any]:
+    chart = panel.chart
+    upright = _upright(panel, place.width / panel.values.shape[-1])
+    x, y = (
+        _with_names(filled(axis, 0, place.dark), length, panel.small)
+        for axis, length in ((chart.x, place.width), (chart.y, place.height))
+    )
+    return place.axes({**x, "tickangle": -90 if upright else 0}, y)
+
+
+def _with_names(axis: dict[str, Any], pixels: int | float, bare: bool) -> dict[str, Any]:
+    """The axis with as many of its names as fit; a thumbnail's has neither names nor title."""
+    names = [] if bare else axis["names"]
+    step = 1 if len(names) * SPACING <= pixels else label_step(len(names), pixels)
+    ticks = list(range(0, len(names), step))
+    rest = {key: value for key, value in axis.items() if key != "names" and not (bare and key == "title")}
+    if rest.get("title", {}).get("text"):
+        rest["title"] = {**rest["title"], "text": rest["title"]["text"] + skipping(names, step)}
+    return rest | {"tickvals": ticks, "ticktext": [word(names[at]) for at in ticks]}
