@@ -3,16 +3,25 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
+from pages.documents.map.component import pattern_map
+from pages.explore.stage.component import stage
 from pages.shared import imports, streamlit_internals, work_process
+from pages.shared.board.component import board
 from pages.shared.browser import requests
 from pages.shared.browser.requests import Gate
 from pages.shared.browser.uploading import Uploading
+from pages.shared.table.component import table
+from pages.start.way import way
 
 imports.one_at_a_time()
 streamlit_internals.ignore_unknown_widgets()
 work_process.serve_readers()
 app = st.App(
     "pages/navigation.py",
-    routes=[*requests.document_routes(), *requests.plotly_routes()],
+    routes=[
+        *requests.document_routes(stage.address, board.address),
+        *requests.plotly_routes(),
+        *(component.route for component in (stage, board, pattern_map, table, way)),
+    ],
     middleware=[Middleware(Gate), Middleware(Uploading)],
 )

@@ -30,11 +30,12 @@ PATIENCE_SECONDS = 120.0
 
 @dataclass
 class Report:
-    """Seconds and bytes of every change of every visitor, and what went wrong."""
+    """Seconds, bytes and messages of every change of every visitor, and what went wrong."""
 
     users: int
     seconds: list[float] = field(default_factory=list)
     received: list[int] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -54,7 +55,8 @@ class Report:
         p50, p95, most = (self.percentile_ms(percent) for percent in (50, 95, 100))
         return (
             f"{self.users} visitors, {len(self.seconds)} changes: p50 {p50:.0f} ms, p95 {p95:.0f} ms, "
-            f"max {most:.0f} ms, {statistics.median(self.received) / 1000:.1f} kB a change, {errors}"
+            f"max {most:.0f} ms, {statistics.median(self.received) / 1000:.1f} kB in "
+            f"{statistics.median(self.messages):.0f} messages a change, {errors}"
         )
 
 
@@ -68,6 +70,7 @@ class Visitor:
     slider: Slider | None = None
     fragment: str = ""
     page: str = ""
+    n_messages: int = 0  # since the last change
 
     async def load(self) -> int:
         return await self.rerun(BackMsg())
@@ -86,13 +89,14 @@ class Visitor:
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = self.page
         await self.socket.send(message.SerializeToString())
-        received = 0
+        received = self.n_messages = 0
         while True:
             raw = await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS)
-            received += len(raw)
+            received, self.n_messages = received + len(raw), self.n_messages + 1
             answer = ForwardMsg.FromString(raw if isinstance(raw, bytes) else raw.encode())
             self.read(answer)
-            if answer.WhichOneof("type") == "script_finished":
+            ended = answer.WhichOneof("type") == "script_finished"
+            if ended and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 return received
 
     def read(self, answer: ForwardMsg) -> None:
@@ -137,6 +141,7 @@ async def visit(
                 received = await visitor.move_slider(value)
                 report.seconds.append(time.perf_counter() - start)
                 report.received.append(received)
+                report.messages.append(visitor.n_messages)
     except Exception as error:  # whatever stops a visitor is a finding, and must not stop the others
         report.errors.append(f"{type(error).__name__}: {error}"[:200])
 

@@ -76,10 +76,13 @@ SOURCES = read_toml(Path(__file__).with_suffix(".toml"), _Sources).sources
 """What can be downloaded, by its name."""
 
 
+_USUAL_ROOT = Path(__file__).resolve().parents[2] / "data"
+
+
 def data_root() -> Path:
     """The folder of downloads, whether it exists or not."""
     chosen = os.environ.get(DATA)
-    return Path(chosen) if chosen else Path(__file__).resolve().parents[2] / "data"
+    return Path(chosen) if chosen else _USUAL_ROOT
 
 
 def find(name: str) -> list[Path] | None:

@@ -20,7 +20,7 @@ from pages.explore.state import Inputs
 from pages.explore.subject import operations_of
 from pages.shared import cache, server_load, visitors, work_process
 from pages.shared.affordable import BILLION
-from pages.shared.page_parts import last
+from pages.shared.page_parts import last, redraw
 from pages.shared.state import refuse
 from pages.shared.streamlit_internals import is_pressed
 
@@ -176,6 +176,7 @@ def _stop(asked: Inputs) -> None:
     controls.put_back(shown)
     st.session_state[STOPPED] = (asked, shown)
     refuse("The figure was stopped; the one before it stays, with its model and its text.")
+    redraw("lab")
 
 
 def offer_again() -> None:
@@ -187,6 +188,7 @@ def offer_again() -> None:
 def _again() -> None:
     if STOPPED in st.session_state:
         controls.put_back(st.session_state.pop(STOPPED)[0])
+    redraw("lab")
 
 
 # What the stage asks to have computed beside the trace, for what it shows at that moment and no longer.

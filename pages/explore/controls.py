@@ -13,6 +13,7 @@ from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
 from pages.explore import own_files, state
 from pages.explore.state import Inputs, View
 from pages.shared import cache, model_field, on_offer, server_load
+from pages.shared.page_parts import redraw
 from pages.shared.state import State, arrive, guard_choice, refuse
 from pages.shared.wording import plain
 
@@ -144,6 +145,7 @@ def take_advice(advice: Advice) -> None:
     shown = page()
     if advice.setting in shown.params:  # the button may be pressed as it vanishes, with another model
         shown.put({s.name: s.default for s in offer().settings if s.of_text} | {advice.setting: advice.value})
+    redraw("lab")
 
 
 def reset() -> None:
@@ -174,6 +176,7 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
         st.session_state[where] = text[:start] + word + text[end:]
     else:
         refuse(f"{unknown['word']!r} is not there any more, so it was not replaced by {word!r}.")
+    redraw("lab")
 
 
 def model_controls() -> None:
@@ -213,10 +216,32 @@ def _draw(shown: State, setting: Setting, place: DeltaGenerator) -> None:
 def _changed(setting: Setting) -> None:
     """Resets what depends on the setting that has changed: its argument, and what the model wrote."""
     shown, written = page(), st.session_state.get("last_target")
-    shown.put({s.name: s.default for s in offer().settings if s.of == setting.name})
+    depend = {s.name: s.default for s in offer().settings if s.of == setting.name}
     if setting.turns and written:
-        shown.put({s.name: s.default for s in offer().settings if s.of_text and s != setting})
+        depend |= {s.name: s.default for s in offer().settings if s.of_text and s != setting}
         shown.edit("text", written)
+    if depend:
+        shown.put(depend)
+    else:
+        _redraw_figure()
+
+
+def _redraw_figure() -> None:
+    """Ends the callback of a control on which no other control depends."""
+    if not st.session_state.get("problems"):  # a refused value has to go from its control
+        redraw("figure")
+
+
+def _text_changed() -> None:
+    """Redraws the figure; of the text's row only an example is seen to be chosen, or no more."""
+    if st.session_state.get("example") == chosen_example():
+        _redraw_figure()
+
+
+def chosen_example() -> str | None:
+    """The text, where it is one of the model's examples."""
+    text = page().kept["text"]
+    return text if any(example["text"] == text for example in offer().examples) else None
 
 
 def text_input() -> None:
@@ -229,11 +254,16 @@ def text_input() -> None:
         own_files.picture_field(shown.kept["text"], read_text)
         return
     if told.reads != "picture":
-        shown.draw("text")
+        shown.draw("text", then=_text_changed)
         return
     typed, picture = shown.kept["text"], Page("explore.picture", PICTURE)
     picture.put({"picture": _number(typed) or 1})
-    picture.draw("picture", then=lambda: shown.put({"text": str(picture.kept["picture"])}))
+
+    def choose() -> None:
+        shown.put({"text": str(picture.kept["picture"])})
+        _text_changed()
+
+    picture.draw("picture", then=choose)
 
 
 def _number(typed: str) -> int:
@@ -319,16 +349,7 @@ WRITING = Page(
 )
 
 
-def draw_ability(abilities: tuple[str, ...], beside: DeltaGenerator) -> None:
-    """Draws what goes with the model's abilities. `beside`: the narrow column beside the figure."""
-    if "fill" in abilities:
-        _masks()
-    if "continue" in abilities:
-        with beside:
-            _continuation()
-
-
-def _masks() -> None:
+def draw_masks() -> None:
     """The words of the text: a click masks one, another shows it again."""
     words = st.session_state.text.split()[:MOST_WORDS]
     hidden = _hidden()
@@ -359,9 +380,10 @@ def _mask() -> None:
     text = " ".join(MASK if at in chosen else word for at, word in enumerate(shown))
     st.session_state.text = text
     st.session_state.hidden_words = {"text": text, "words": hidden}
+    redraw("lab")
 
 
-def _continuation() -> None:
+def draw_continuation() -> None:
     """Lets the model write on; its words join the text, which is cut in front to what the model can read."""
     WRITING.take()
     for name in WRITING.params:

@@ -245,7 +245,7 @@ def examples() -> None:
     """Draws a button for a text of each kind, and the words that a model of words knows."""
     offer = controls.offer()
     names = {example["text"]: example["label"] for example in offer.examples}
-    st.session_state.example = st.session_state.text if st.session_state.text in names else None
+    st.session_state.example = controls.chosen_example()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
             "Examples", list(names), key="example", on_change=_choose_example,

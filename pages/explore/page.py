@@ -3,7 +3,6 @@
 from dataclasses import fields
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.explore import computing, controls, quantities, sweep
 from pages.explore import figure as figure_module
@@ -17,53 +16,66 @@ KEY = "stage"
 
 
 def on_act(act: Act) -> None:
-    """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
-    if act["type"] == "text":
-        controls.read_text(act["text"])
-    elif act["type"] == "sweep":
-        computing.note_request("swept", *(act[field.name] for field in fields(sweep.Wish)))
-    elif act["type"] == "written":
-        computing.note_request("written")
-    elif act["type"] == "smallest":
-        computing.note_request("smallest", act["stack"])
-    elif act["type"] == "edits":
-        controls.page().edit("edits", act["text"])
-    elif act["type"] == "contrast":
-        controls.open_contrast(act)
-    elif act["type"] == "beside":
-        st.session_state.leave_for_beside = controls.beside_link(act)
-    elif act["type"] == "open":
-        st.session_state.opened = figure_module.opened_from(act)
-    elif act["type"] == "map":
-        computing.note_request("mapped", act["stack"])
-    elif act["type"] == "repeated":
-        quantities.note_random_tokens()
-    elif act["type"] == "sums":
-        computing.note_request("sums", act["stack"], act["queries"], act["keys"])
-    elif act["type"] == "further":
-        computing.note_request("further", *figure_module.wanted_from(act))
-    else:
-        st.session_state.takeaway = act
+    """Does what the stage asks for: another sentence or model, numbers of another head, a take-away.
+
+    The figure alone is drawn again, unless controls change as well.
+    """
+    match act["type"]:
+        case "text":
+            controls.read_text(act["text"])
+            page_parts.redraw("lab")
+        case "contrast":
+            controls.open_contrast(act)
+            page_parts.redraw("lab")
+        case "sweep":
+            computing.note_request("swept", *(act[field.name] for field in fields(sweep.Wish)))
+        case "written":
+            computing.note_request("written")
+        case "smallest":
+            computing.note_request("smallest", act["stack"])
+        case "edits":
+            controls.page().edit("edits", act["text"])
+        case "beside":
+            st.session_state.leave_for_beside = controls.beside_link(act)
+        case "open":
+            st.session_state.opened = figure_module.opened_from(act)
+        case "map":
+            computing.note_request("mapped", act["stack"])
+        case "repeated":
+            quantities.note_random_tokens()
+        case "sums":
+            computing.note_request("sums", act["stack"], act["queries"], act["keys"])
+        case "further":
+            computing.note_request("further", *figure_module.wanted_from(act))
+        case _:
+            st.session_state.takeaway = act
 
 
-def figure(beside: DeltaGenerator) -> None:
+@st.fragment(key="figure")
+def figure() -> None:
+    """The stage with what is said above it, and the terms beside it."""
+    if "leave_for_beside" in st.session_state:
+        st.switch_page("beside/page.py", query_params=st.session_state.pop("leave_for_beside"))
     # It has its place from the start, so that the stage keeps its own.
     shown = figure_module.figure_of_widgets(st.empty())
+    st.session_state.abilities = shown.abilities
     show_problems([shown.problem, *problems()])
     computing.offer_again()
     controls.draw_advice(shown.advice, shown.unknown)
-    controls.draw_ability(shown.abilities, beside)
+    if "fill" in shown.abilities:
+        controls.draw_masks()
     if shown.payload:
         stage.show(shown.payload, key=KEY, on_act=on_act)
-        with st.container(key="lab_drawer_glossary"):
-            st.markdown("##### Terms of this page")
-            st.html(glossary.as_list(shown.terms))
+        st.html(glossary.drawer(shown.terms, "Terms of this page"))
+    if "takeaway" in st.session_state:
+        from pages.explore import takeaway  # Plotly's figures are needed only now
+
+        takeaway.dialog(st.session_state.pop("takeaway"))
 
 
-@st.fragment
+@st.fragment(key="lab")
 def lab() -> None:
-    if "leave_for_beside" in st.session_state:
-        st.switch_page("beside/page.py", query_params=st.session_state.pop("leave_for_beside"))
+    """The whole page; a changed control on which no other depends redraws only the figure in it."""
     controls.page().take()
     with st.container(key="explore_text"):
         controls.text_input()
@@ -74,13 +86,11 @@ def lab() -> None:
     with side.container(key="explore_side"):
         model, beside = st.container(), st.container()
     page_parts.draw_parts(
-        [(model, controls.model_controls), (main, lambda: figure(beside))],
-        again=last("explore", None) is not None,
+        [(model, controls.model_controls), (main, figure)], again=last("explore", None) is not None
     )
-    if "takeaway" in st.session_state:
-        from pages.explore import takeaway  # Plotly's figures are needed only now
-
-        takeaway.dialog(st.session_state.pop("takeaway"))
+    if "continue" in st.session_state.get("abilities", ()):
+        with beside:
+            controls.draw_continuation()
 
 
 controls.load_link()

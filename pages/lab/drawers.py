@@ -29,9 +29,7 @@ def draw(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) ->
         st.code(source(lesson), language="python")
     with st.container(key="lab_drawer_questions"):
         questions.ask(page, part)
-    with st.container(key="lab_drawer_glossary"):
-        st.markdown("##### Terms and symbols of this part")
-        st.html(glossary.as_list(terms))
+    st.html(glossary.drawer(terms, "Terms and symbols of this part"))
 
 
 def _formula(lesson: Lesson) -> None:

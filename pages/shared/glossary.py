@@ -36,11 +36,11 @@ def sentences(found: Mapping[str, str]) -> dict[str, str]:
     return {form: SENTENCES[term] for form, term in found.items()}
 
 
-def as_list(found: Mapping[str, str]) -> str:
-    """The terms that were found, with what they mean, as a list in HTML."""
+def drawer(found: Mapping[str, str], title: str) -> str:
+    """The terms that were found, with what they mean, as HTML: seen when the drawer `glossary` is open."""
     terms = sorted(set(found.values()), key=str.lower)
     entries = (f"<dt>{escape(term)}</dt><dd>{escape(SENTENCES[term])}</dd>" for term in terms)
-    return f"<dl>{''.join(entries)}</dl>"
+    return f'<div class="glossary-drawer"><h5>{title}</h5><dl>{"".join(entries)}</dl></div>'
 
 
 def _texts(thing: Any) -> Iterator[str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
 
 from pages.shared.visitors import without_places
 
@@ -46,6 +48,15 @@ def draw_parts(parts: Sequence[tuple[DeltaGenerator, Callable[[], None]]], *, ag
             draw_part()
         if again and draw_part is parts[-1][1]:
             time.sleep(PAUSE_S)
+
+
+def redraw(fragment: str) -> None:
+    """Ends a widget's callback: of the page, only the fragment of this key is drawn again.
+
+    While it is not there yet, what usually follows a change is drawn.
+    """
+    with suppress(StreamlitAPIException):
+        st.rerun(fragment)
 
 
 # What a page shows: what was asked for or, failing that, the last possible; and how often that changed.

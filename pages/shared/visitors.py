@@ -132,8 +132,10 @@ def without_places(text: str) -> str:
 
 def message_without_places(raw: bytes) -> bytes:
     """A message to a browser with its texts `without_places`; Streamlit's own name the program's files."""
+    if not is_class():
+        return raw
     folders = _folders(runs_root(), data_root())
-    if not is_class() or not any(folder.encode() in raw for folder in folders):
+    if not any(folder.encode() in raw for folder in folders):
         return raw
     message = ForwardMsg.FromString(raw)
     _shorten(message)

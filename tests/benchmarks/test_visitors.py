@@ -73,9 +73,9 @@ def test_an_exception_on_the_page_is_an_error(page):
 
 
 def test_the_report_gives_nearest_rank_percentiles():
-    report = Report(2, seconds=[0.1 * n for n in range(1, 11)], received=[1000] * 10)
+    report = Report(2, seconds=[0.1 * n for n in range(1, 11)], received=[1000] * 10, messages=[9] * 10)
     assert report.percentile_ms(50) == pytest.approx(500)
     assert report.percentile_ms(95) == pytest.approx(1000)
     assert str(report) == (
-        "2 visitors, 10 changes: p50 500 ms, p95 1000 ms, max 1000 ms, 1.0 kB a change, 0 errors"
+        "2 visitors, 10 changes: p50 500 ms, p95 1000 ms, max 1000 ms, 1.0 kB in 9 messages a change, 0 errors"
     )

@@ -187,7 +187,7 @@ def test_moving_the_slider_asks_the_server_nothing(lab: BoardPage) -> None:
 @in_light
 def test_terms_are_explained_where_they_stand_and_by_key(lab: BoardPage) -> None:
     lab.page.keyboard.press("g")
-    meanings = lab.page.locator(".st-key-lab_drawer_glossary dd")
+    meanings = lab.page.locator(".glossary-drawer dd")
     expect(meanings.first).to_be_visible()
     listed = meanings.all_inner_texts()
     lab.page.keyboard.press("g")
@@ -250,7 +250,7 @@ def test_every_question_reveals_an_answer(lab: BoardPage) -> None:
     explained = page.locator(".st-key-lab_drawer_questions p.explained")
     titles = explained.evaluate_all("(texts) => texts.map((text) => text.title)")
     found = {sentence for title in titles for sentence in title.split("\n")}
-    assert found <= set(page.locator(".st-key-lab_drawer_glossary dd").all_text_contents())
+    assert found <= set(page.locator(".glossary-drawer dd").all_text_contents())
     lab.close_drawer()
 
 

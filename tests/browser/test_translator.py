@@ -92,7 +92,7 @@ def test_terms_are_explained_where_they_stand_and_all_by_a_key(explore: ExploreP
         "(terms) => terms.map((term) => term.title)"
     )
     page.keyboard.press("g")
-    drawer = page.locator(".st-key-lab_drawer_glossary")
+    drawer = page.locator(".glossary-drawer")
     expect(drawer).to_be_visible()
     listed = drawer.locator("dd").all_inner_texts()
     assert {glossary.SENTENCES[term] for term in ("query", "key", "score", "dot product", "<2fr>")} <= {

@@ -1,10 +1,10 @@
 """Our own JavaScript as a Streamlit component: modules put together into one program, sent once a page,
 and the acts that it may ask the server for, checked before a page's code sees them.
 
-Streamlit sends a component's code again with every rerun. So the code travels once, as a component of
-its own (`load`), and the one that reruns (`show`) is a line that waits for it. (One file for each
-module from an own address was 0.3 s slower at a first visit: a browser fetches a hundred files of
-Streamlit's before.)
+Streamlit sends a component's code again with every rerun, and not packed. So the program has an address
+of its own (`route`), which the page's document names; a component of one line fetches it (`load`), and
+the one that reruns (`show`) waits for it. (One file for each module was 0.3 s slower at a first visit: a
+browser fetches a hundred files of Streamlit's before.)
 
 A module may say `import { a, b } from "./other.js";` and put `export` before a function, a class or a
 const. Each keeps its own names: it becomes a function that returns what it exports. Colours come from
@@ -13,6 +13,7 @@ viz_core.theme, so that live views and Plotly figures look alike.
 A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
 """
 
+import hashlib
 import json
 import re
 import secrets
@@ -30,6 +31,8 @@ from pages.shared.browser import requests
 from viz_core import theme
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*\n|/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n?)", re.MULTILINE)
+"""One that begins a line. A module has no text over several lines in which a line begins like this."""
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
@@ -59,7 +62,7 @@ def _add(file: Path, done: dict[Path, str], above: tuple[Path, ...]) -> None:
     for _, other in _IMPORT.findall(code):
         _add((file.parent / other).resolve(), done, (*above, file))
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(lambda found: _taken(file, found), code))
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(lambda found: _taken(file, found), _COMMENT.sub("", code)))
     left = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
     if left:
         raise ValueError(f"{file.name}: {left[0]!r} is not understood; see the docstring of {__name__}")
@@ -141,16 +144,17 @@ def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
 
 # A server that died took its sessions with it; the new one knows what the page's first address said. The
 # address as it is now says what the visitor sees.
-_SESSION = """export default ({ data }) => {
+_LOAD = """import(new URL("{address}", location).href);
+export default ({{ data }}) => {{
   if ((globalThis.attentionLabSession ??= data) !== data) location.reload();
-};"""
+}};"""
 
 
 class Component:
     """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
     panels: modules that it finds in PANELS, by the names of their files; each exports a class `Panel`.
-    acts: what it may ask the server for, by type, with the fields of each.
+    acts: what it may ask the server for, by type, with the fields of each. `route` is for `app.py`.
     """
 
     def __init__(
@@ -158,16 +162,18 @@ class Component:
     ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
         mount = f"{module_name(main)}.mount"
-        code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\n{_SESSION}"
+        script = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\n"
+        self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
+        self.route = requests.program_route(self.address, lambda: script)
         self._name, self._acts = f"{name}_code", acts
-        self._code = st.components.v2.component(self._name, js=code)
+        self._code = st.components.v2.component(self._name, js=_LOAD.format(address=self.address))
         # A script of one line would be taken for the path of a file.
         self._view = st.components.v2.component(
             name, js=f"export default async (given) =>\n  (await {promise}.promise)(given);"
         )
 
     def load(self) -> None:
-        """Sends the code. Call it once per page, outside fragments."""
+        """Has the browser fetch the program. Call it once per page, outside fragments."""
         session = st.session_state.setdefault("session", secrets.token_hex(8))
         with st.container(key=f"code_{self._name}"):
             self._code(data=session, key=self._name)

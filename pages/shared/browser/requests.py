@@ -18,9 +18,9 @@ import gzip
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,14 +68,23 @@ def _parted(found: re.Match[str]) -> str:
     return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
 
 
-@cache
-def _packed() -> bytes:
-    return gzip.compress(plotly_script().encode(), 6)
-
-
 def _send_plotly(request: Request) -> Response:
+    return _program_answer(plotly_script)
+
+
+def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
+    """Serves a program of ours, whose address names its content: browsers fetch it once."""
+    return Route(address.removeprefix("."), lambda request: _program_answer(script))
+
+
+def _program_answer(script: Callable[[], str]) -> Response:
     headers = {"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(_packed(), media_type="text/javascript", headers=headers)
+    return Response(_packed(script), media_type="text/javascript", headers=headers)
+
+
+@cache
+def _packed(script: Callable[[], str]) -> bytes:
+    return gzip.compress(script().encode(), 6)
 
 
 # This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
@@ -93,10 +102,14 @@ class _Name(StringConvertor):
     regex = "[^/.]*"  # no dot: not a file such as favicon.png
 
 
-def document_routes() -> list[BaseRoute]:
-    """The routes that `st.App` has to serve beside Streamlit's own."""
+def document_routes(stage: str = "", board: str = "") -> list[BaseRoute]:
+    """The routes that `st.App` has to serve beside Streamlit's own.
+
+    stage, board: the address of the program that Explore runs, and of the one that other pages do.
+    """
     register_url_convertor("name", _Name())
-    return [Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", _send)]
+    send = partial(_send, programs=(stage, board))
+    return [Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", send)]
 
 
 def _renew(request: Request) -> Response:
@@ -109,9 +122,10 @@ def _renew(request: Request) -> Response:
 
 
 @cache
-def _document(has_charts: bool) -> str:
+def _document(has_charts: bool, program: str = "") -> str:
     document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts, 1)
+    ahead = f'<link rel="modulepreload" href="{program}">' if program else ""
+    return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts + ahead, 1)
 
 
 def inline_scripts() -> list[str]:
@@ -119,13 +133,13 @@ def inline_scripts() -> list[str]:
     return re.findall(r"<script>(.*?)</script>", _document(True), re.DOTALL)
 
 
-def _send(request: Request) -> HTMLResponse:
+def _send(request: Request, *, programs: tuple[str, str]) -> HTMLResponse:
     has_charts = bool(request.path_params["page"])  # Explore, the page without a name, fetches Plotly later
     headers = {"Cache-Control": "no-cache"}
     if visitors.is_class():
         token = request.cookies.get(visitors.COOKIE, "")
         headers["Set-Cookie"] = visitors.cookie_for(token, secure=request.url.scheme == "https")
-    return HTMLResponse(_document(has_charts), headers=headers)
+    return HTMLResponse(_document(has_charts, programs[has_charts]), headers=headers)
 
 
 HOSTS = "ATTENTION_LAB_HOSTS"

@@ -64,7 +64,7 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
     def show(figure: Any, downloads: Any, **said: Any) -> None:
         offered.update(figure=figure, files={file.label: file for file in downloads}, **said)
 
-    monkeypatch.setattr(takeaway.takeaway, "show", show)
+    monkeypatch.setattr(takeaway.takeaway_dialog, "show", show)
     takeaway.show_all(ACT, dark=False)
     assert process.did == ["taken"]
     files = offered["files"]

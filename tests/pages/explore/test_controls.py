@@ -17,8 +17,9 @@ FRENCH = "le chat a mangé la pomme"
 
 
 @pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    return tmp_path
 
 
 def labels(page: AppTest) -> list[str]:
@@ -52,12 +53,6 @@ def test_a_long_text_can_be_turned_round_though_the_model_never_ended_its_transl
 
 
 # Which models Explore opens for whom: by its link and by its picker.
-
-
-@pytest.fixture
-def runs_on_offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return tmp_path
 
 
 def names(page: AppTest) -> list[str]:

@@ -87,6 +87,7 @@ def test_pictures_are_chosen_by_number(runs: Path) -> None:
     assert page.number_input(key="picture").value == 7
     page.number_input(key="picture").set_value(8).run()
     assert shown(page) == (model, "8")
+    page.run()  # the change drew the figure alone
     page.number_input(key="picture").set_value(99_999).run()
     assert "No picture has the number '99999'; type one from 1 to" in said(page)[0]
     assert not page.exception

@@ -102,7 +102,7 @@ def test_a_text_has_no_such_view() -> None:
 def test_where_all_have_no_room_only_the_open_head_and_its_layer_s_mean_are_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pages.explore.payload.ROOM_BYTES", 30)
+    monkeypatch.setattr("pages.explore.payload.PICTURE_BYTES", 30)
     sight = PictureWeights({1: [1]}, n_layers=2)
     hears = sight.beside(lambda address, tensor: None)
     for layer in range(2):

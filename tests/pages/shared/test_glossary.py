@@ -55,7 +55,7 @@ def test_terms_are_found_in_all_texts_of_a_thing_in_any_form() -> None:
 
 
 def test_the_list_names_each_term_once_in_order_and_as_text() -> None:
-    shown = glossary.as_list({"queries": "query", "query": "query", "<eos>": "<eos>", "bits": "bit"})
+    shown = glossary.drawer({"queries": "query", "query": "query", "<eos>": "<eos>", "bits": "bit"}, "Terms")
     assert re.findall("<dt>(.*?)</dt>", shown) == ["&lt;eos&gt;", "bit", "query"]
     assert "<eos>" not in shown
 

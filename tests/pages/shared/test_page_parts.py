@@ -28,7 +28,7 @@ def test_the_figure_is_sent_first_when_a_page_runs_again(
 def page() -> None:
     import streamlit as st
 
-    from pages.shared.page_parts import generation, last
+    from pages.shared.page_parts import computed_or_last, generation, last
 
     def make(inputs: int) -> int:
         if inputs < 0:
@@ -38,7 +38,7 @@ def page() -> None:
     asked, usual = st.session_state.get("asked", 3), st.session_state.get("usual", 1)
     st.session_state.before = last("page", "nothing")
     try:
-        st.session_state.found = first_possible("page", asked, (usual,), make)
+        st.session_state.found = computed_or_last("page", asked, (usual,), make)
     except ValueError as error:
         st.session_state.refused = str(error)
         st.stop()

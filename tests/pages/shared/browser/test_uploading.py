@@ -74,7 +74,7 @@ def test_files_count_for_their_visitor_and_not_once_a_page_had_time_to_read_them
 ) -> None:
     files = {("tab", "1"): 60_000_000, ("other", "2"): 60_000_000, ("third", "3"): 60_000_000}
     monkeypatch.setattr(
-        uploading.widget_internals,
+        uploading.streamlit_internals,
         "uploaded_bytes",
         lambda is_wanted: {key[0]: size for key, size in files.items() if is_wanted(*key)},
     )
