@@ -77,5 +77,6 @@ def test_the_report_gives_nearest_rank_percentiles():
     assert report.percentile_ms(50) == pytest.approx(500)
     assert report.percentile_ms(95) == pytest.approx(1000)
     assert str(report) == (
-        "2 visitors, 10 changes: p50 500 ms, p95 1000 ms, max 1000 ms, 1.0 kB in 9 messages a change, 0 errors"
+        "2 visitors, 10 changes: p50 500 ms, p95 1000 ms, max 1000 ms, "
+        "1.0 kB in 9 messages a change, 0 errors"
     )
