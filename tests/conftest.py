@@ -26,7 +26,9 @@ def _annotated(package: str) -> list[str]:
 
 # Their annotations are checked while tests run, and cost nothing otherwise. The check binds the arguments of
 # every call anew, so what has no shapes is spared it: else it would take a third of all tests' time.
-install_import_hook(sorted([*_annotated("models"), *_annotated("viz_core")]), "beartype.beartype")
+install_import_hook(
+    sorted([*_annotated("models"), *_annotated("viz_core"), *_annotated("pages/lab")]), "beartype.beartype"
+)
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -1,4 +1,4 @@
-"""Any model that can be opened, as what a part of the lab looks into: chosen, read and bounded in one way."""
+"""Sentences that a lesson can show: no longer than its page has room for, and of words that are known."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,13 +7,33 @@ from typing import Any
 import streamlit as st
 
 from models.data.tasks import Reading
+from models.data.word_tokenizer import Unknown
 from models.fields import Rule, characters, checked, one_of, setting, whole
 from models.interventions.edit import named_numbers
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
-from pages.lab.controls import Columns, Own
+from pages.lab.lesson import Columns, Own
 from pages.shared import affordable, cache, model_field, on_offer
 from pages.shared.state import State
+
+
+def check_length(n_words: int, most: int) -> None:
+    """Raises ValueError for a sentence without words, and for one with more than a page draws."""
+    if not n_words:
+        raise ValueError("The sentence is empty; type at least one word.")
+    if n_words > most:
+        raise ValueError(
+            f"The sentence has {n_words} words; this page draws at most {most}; remove {n_words - most}."
+        )
+
+
+def check_known(unknown: list[Unknown], n_words: int) -> None:
+    """Raises ValueError that names the first unknown word and the nearest known ones."""
+    if unknown:
+        first = unknown[0]
+        near = f"; try {' or '.join(first.suggestions)}" if first.suggestions else "; choose another word"
+        raise ValueError(f"The translator's {n_words:,} words do not include “{first.text}”{near}.")
+
 
 ANOTHER = "other"
 """The option, beside the shipped ones, that stands for a model of these fields."""

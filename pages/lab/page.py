@@ -1,21 +1,119 @@
-"""Runs a lab page: parts, texts, experiments, the board beside its controls, formula, questions."""
+"""Runs a lab page: parts, texts, experiments, the board beside its controls, drawers beside it."""
 
+import functools
+import inspect
+import re
+import textwrap
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
 from models.fields import SHOWN
 from models.limits import in_force
-from pages.lab import controls, drawers, questions
-from pages.lab.lesson import LabPage, Lesson, Part
+from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
 from pages.shared import cache, glossary, lab_stops, page_parts, server_load
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import computed_or_last, generation, show_problems
-from pages.shared.state import problems, refuse
+from pages.shared.state import guard_choice, problems, refuse
+from viz_core import theme
+
+
+def ask(page: LabPage, part: Part) -> None:
+    """The part's questions, one below the other; each shows its answer once a prediction is made."""
+    st.markdown("##### Predict, then reveal")
+    for at, question in enumerate(questions_of(page, part)):
+        with st.container(key=f"lab_question_{at}"):
+            _ask_one(f"{page.name}/{part.name}/{at}", question)
+
+
+def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
+    """Whether a headline gives a right answer away, so that it has to be covered while people think."""
+    headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
+    return any(_is_told(question, headline) for question in questions_of(page, part))
+
+
+def _is_told(question: Question, headline: str) -> bool:
+    if question.told is not None:
+        return question.told
+    answer = re.escape(question.options[question.right].lower())
+    return bool(re.search(rf"(?<![\w.]){answer}(?!\w|\.\d)", headline))
+
+
+def questions_of(page: LabPage, part: Part) -> Sequence[Question]:
+    """The part's questions, with their answers."""
+    key = ("questions", page.name, part.name)
+    made = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
+    return cast(Sequence[Question], made)
+
+
+@st.fragment
+def _ask_one(place: str, question: Question) -> None:
+    said = st.radio(question.ask, question.options, index=None, key=place)
+    guard_choice(place, "Answer", question.options)
+    show_problems(problems())
+    if said is None:
+        return
+    answer = question.options[question.right]
+    # Read in the browser, which remembers it (pages/shared/browser/marks.js).
+    st.html(f'<i data-predicted="{place}" data-right="{int(said == answer)}"></i>')
+    verdict = ":green[**Right.**]" if said == answer else f":orange[**No: {answer}.**]"
+    st.markdown(f"{verdict} {question.because}")
+
+
+_reading = threading.Lock()
+
+
+def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) -> None:
+    """Sends all drawers; the browser shows one at a time (pages/shared/browser/drawers.js).
+
+    terms: those that stand in the part, as pages.shared.glossary found them.
+    """
+    with st.container(key="lab_drawer_formula"):
+        _formula(lesson)
+    with st.container(key="lab_drawer_code"):
+        st.markdown("##### The code that ran")
+        st.code(source(lesson), language="python")
+    with st.container(key="lab_drawer_questions"):
+        ask(page, part)
+    st.html(glossary.drawer(terms, "Terms and symbols of this part"))
+
+
+def _formula(lesson: Lesson) -> None:
+    st.markdown("##### The formula")
+    with st.container(key="lab_formula"):
+        st.latex(_with_macros(lesson.formula))
+        st.markdown(f"with ${_with_macros(lesson.sizes)}$")
+    st.markdown("##### Shapes of every tensor")
+    rows = [
+        f"| ${_with_macros(shape.name)}$ | {shape.axes} | {list(shape.sizes)} |" for shape in lesson.shapes
+    ]
+    st.markdown("\n".join(["| tensor | axes | shape |", "| --- | --- | --- |", *rows]))
+
+
+def source(lesson: Lesson) -> str:
+    """The functions that computed a lesson's numbers, as they stand in their files."""
+    return "\n\n".join(map(_source_of, lesson.code))
+
+
+@functools.cache
+def _source_of(made_by: Any) -> str:
+    """Read by one visitor at a time: in Python 3.11.7, two that parse at once may meet a SystemError."""
+    with _reading:
+        return textwrap.dedent(inspect.getsource(made_by)).strip()
+
+
+def _with_macros(formula: str) -> str:
+    r"""LaTeX in which \q, \k and \v colour queries, keys and values, and \new marks what changed."""
+    colours = theme.palette(st.context.theme.type == "dark")
+    for macro, role in (("q", "query"), ("k", "key"), ("v", "value"), ("new", "accent")):
+        formula = formula.replace(f"\\{macro}{{", f"\\textcolor{{{colours[role]}}}{{")
+    return formula
 
 
 @dataclass(frozen=True)
@@ -65,15 +163,13 @@ def _lab(page: LabPage) -> None:
         again=st.session_state.get("drawn_part") == (page.name, part.name),
     )
     st.session_state.drawn_part = (page.name, part.name)
-    drawers.draw(page, part, shown.lesson, shown.terms)
+    draw_drawers(page, part, shown.lesson, shown.terms)
     if "takeaway" in st.session_state:
         from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
         frame = st.session_state.pop("takeaway")["frame"]
         name = f"{page.name}-{part.name}"
-        takeaway.dialog(
-            f"{page.title}: {part.label}", name, shown.lesson.board, frame, drawers.source(shown.lesson)
-        )
+        takeaway.dialog(f"{page.title}: {part.label}", name, shown.lesson.board, frame, source(shown.lesson))
 
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
@@ -90,7 +186,7 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, d
         server_load.check_memory()
         lesson = part.lesson(inputs)
         packed = pack.pack(board=lesson.board)
-        terms = glossary.found_in(lesson, part.label, part.tries, questions.of(page, part))
+        terms = glossary.found_in(lesson, part.label, part.tries, questions_of(page, part))
         return (lesson, packed, terms), 2 * packed.size + 10_000
 
     return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
@@ -112,7 +208,7 @@ def _tries(page: LabPage, part: Part) -> None:
 def _side(page: LabPage, part: Part, shown: Shown) -> None:
     with st.container(key="lab_side"):
         st.markdown(shown.lesson.see)
-        controls.draw(page.state, part.controls)
+        draw_controls(page.state, part.controls)
         key = f"{page.name}.reset"
         st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
 
@@ -170,7 +266,7 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
         "generation": generation((page.name, part.name, shown.inputs, shown.problem, now, moves)),
         "link": page.link(part),
         "fits": True,
-        "spoils": questions.spoiled_by(page, part, shown.lesson.board.notice),
+        "spoils": spoiled_by(page, part, shown.lesson.board.notice),
         "parts": [each.name for each in page.parts],
         "terms": glossary.sentences(shown.terms),
     }

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from torch import nn
 
 from models import ModelConfig, UntrainedModel, load_model
-from models.lessons.block import norms
+from pages.lab.block import norms
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 

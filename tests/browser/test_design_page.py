@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
-from models.lessons.design import memory
+from pages.lab.design import memory
 from tests.browser.board import BoardPage
 
 

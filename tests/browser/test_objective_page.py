@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from models import load_model
-from models.lessons.objective import toy
-from models.lessons.objective.training import Setup, train
+from pages.lab.objective import toy
+from pages.lab.objective.toy import Setup, train
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import read_number
 

@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from models import load_model
-from models.lessons.softmax import dot_products, formats, spread
+from pages.lab.softmax import dots, formats, spread
 from tests.browser.board import BoardPage
 
 
@@ -45,12 +45,12 @@ def test_more_logits_and_another_seed_are_computed_and_stay_in_the_link(
 def test_the_scale_keeps_attention_from_saturating(lab: BoardPage):
     lab.open(part="dots")
     lab.attempt("d_k = 1,024")
-    vectors = dot_products.draw(seed=0)
-    plain, scaled = (dot_products.attend(vectors, 64, power=power, d_ks=[1_024]) for power in (0.0, 0.5))
+    vectors = dots.draw(seed=0)
+    plain, scaled = (dots.attend(vectors, 64, power=power, d_ks=[1_024]) for power in (0.0, 0.5))
     assert f"{plain.largest.mean().item():.0%}" in lab.notice
     assert f"{scaled.largest.mean().item():.0%}" in lab.notice
     facts = lab.facts()
-    sampled = dot_products.sample(vectors, [1_024])
+    sampled = dots.sample(vectors, [1_024])
     assert float(facts["their variance"].replace(",", "")) == pytest.approx(sampled.variance.item(), abs=0.1)
     with lab.quiet():
         lab.scrub(0)

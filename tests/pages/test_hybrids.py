@@ -20,7 +20,7 @@ from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
 from pages.explore.takeaway import Shown, csv_of
-from pages.lab.block import any_flow, lens
+from pages.lab.block import flow, lens
 from pages.lab.block.inputs import Inputs as Block
 from pages.shared import visitors
 from tests.models.zoo.hub import families
@@ -158,8 +158,8 @@ def test_the_lab_names_them_or_refuses_in_a_sentence(hybrid: str, monkeypatch: p
     monkeypatch.setattr(visitors, "is_class", lambda: False)
     inputs = {"reader": "other", "other": hybrid, "other_text": "the animal"}
     with pytest.raises(ValueError, match=r"layer=0 has no attention .* has layers 3 and 7; take one of them"):
-        any_flow.lesson(Block(**inputs))
-    notice = any_flow.lesson(Block(**inputs, other_layer=3)).board.notice[0]
+        flow.lesson_of_another(Block(**inputs))
+    notice = flow.lesson_of_another(Block(**inputs, other_layer=3)).board.notice[0]
     assert "what layer 2 leaves" in notice
     read = lens.lesson(Block(**inputs, other_layer=3))
     rows = next(panel.rows for row in read.board.rows for panel in row if hasattr(panel, "rows"))

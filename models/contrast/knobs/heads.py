@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from models.config import ModelConfig
 from models.contrast.knob import Knob, is_ours, number, only_ours, register, with_model
 from models.contrast.side import Side
 from models.engine.attention import MultiHeadAttention
 from models.engine.layers import Stack
 from models.engine.positions import POSITIONS
 from models.engine.transformer import Transformer
-from models.lessons.heads.recut import with_heads
 from models.zoo.model import Model
 
 MOST_HEADS = 4_096
@@ -36,6 +38,18 @@ def _read(value: str) -> str:
 
 def _turned(side: Side, value: str) -> Side:
     return with_model(side, side.model.remade(lambda net: recut(net, int(value))))
+
+
+def with_heads(config: ModelConfig, n_heads: int) -> ModelConfig:
+    """The config whose matrices are as large, in `n_heads` heads. Raises ValueError where that cannot be."""
+    width = config.n_heads * config.head_size
+    if width % n_heads:
+        possible = [n for n in range(1, width + 1) if width % n == 0]
+        below = max(n for n in possible if n < n_heads)
+        above = min((n for n in possible if n > n_heads), default=None)
+        near = f"{below}" if above is None else f"{below} or {above}"
+        raise ValueError(f"{width} columns cannot be cut into n_heads={n_heads} equal heads; try {near}")
+    return replace(config, n_heads=n_heads, d_head=width // n_heads)
 
 
 def recut(net: Transformer, n_heads: int) -> None:

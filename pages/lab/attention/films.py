@@ -1,22 +1,38 @@
-"""Part 4: where the dot product comes from."""
+"""Where the dot product comes from: features of films, tastes of viewers, and who should watch what."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.lessons.attention import examples, films
-from models.lessons.attention import questions as facts
-from models.lessons.attention.inputs import embeddings
-from pages.lab.attention.inputs import Inputs
-from pages.lab.attention.row_names import names
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
 from viz_core.labels import short
 
-_TASTES = tuple(examples.VIEWERS.values())
+
+def recommend(
+    viewers: Float[Tensor, "viewer feature"], films: Float[Tensor, "film feature"]
+) -> dict[str, Tensor]:
+    """How well each film fits each viewer, as attention: viewers ask, films answer.
+
+    dots and pattern [viewer, film]; z [viewer, feature] is the mix of features that a viewer gets by
+    watching the films in proportion to the pattern.
+    """
+    dots = viewers @ films.mT  # [viewer, film]
+    pattern = dots.softmax(dim=-1)  # [viewer, film]
+    z = pattern @ films  # [viewer, feature]
+    return {"dots": dots, "pattern": pattern, "z": z}
+
+
+def best(dots: Float[Tensor, "viewer film"]) -> Bool[Tensor, "viewer film"]:
+    """The films to recommend: those with a viewer's largest dot product, several if they are equal."""
+    return dots == dots.amax(dim=-1, keepdim=True)
+
+
+_TASTES = tuple(VIEWERS.values())
 TRIES = (
     Try("Ana falls for romance", {"tastes": ((2.0, 3.0, 0.0), *_TASTES[1:])}),
     Try("Three times keener", {"tastes": tuple(tuple(3 * taste for taste in row) for row in _TASTES)}),
@@ -28,13 +44,13 @@ def lesson(inputs: Inputs) -> Lesson:
     viewers = names(inputs.viewers, "viewers", separator=",")
     titles = names(inputs.films, "films", separator=",")
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
-    result = films.recommend(tastes, features)
+    result = recommend(tastes, features)
     shape = (len(viewers), len(titles))
-    n_features = len(examples.FEATURES)
+    n_features = len(FEATURES)
     return Lesson(
         see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
         "add up: the **dot product** says how well they fit. Each viewer's best film is outlined.",
-        board=_board(viewers, titles, tastes, features, result, films.best(result["dots"])),
+        board=_board(viewers, titles, tastes, features, result, best(result["dots"])),
         formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
         r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",
         sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
@@ -45,7 +61,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\text{pattern}", "viewer film", shape),
             Shape("Z", "viewer feature", (len(viewers), n_features)),
         ],
-        code=[films.recommend, films.best],
+        code=[recommend, best],
     )
 
 
@@ -60,7 +76,7 @@ def _board(
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
     asked: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
     found: dict[str, Any] = {"columns": titles, "column_axis": "key"}
-    described: dict[str, Any] = {"columns": examples.FEATURES, "column_axis": "feature"}
+    described: dict[str, Any] = {"columns": FEATURES, "column_axis": "feature"}
     given: list[Panel] = [
         Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **asked, **described),
         Matrix(
@@ -86,13 +102,13 @@ def _board(
 
 def questions() -> tuple[Question, ...]:
     tastes = torch.tensor(_TASTES)
-    titles = torch.tensor(tuple(examples.FILMS.values()))
-    usual, keen = films.recommend(tastes, titles), facts.keener_viewers(tastes, titles, 3)
-    same = torch.equal(films.best(usual["dots"]), films.best(keen["dots"]))
+    titles = torch.tensor(tuple(FILMS.values()))
+    usual, keen = recommend(tastes, titles), recommend(3 * tastes, titles)
+    same = torch.equal(best(usual["dots"]), best(keen["dots"]))
     before, after = (result["pattern"][3].max().item() for result in (usual, keen))
-    bored = films.recommend(torch.zeros(1, 3), titles)["pattern"][0]
+    bored = recommend(torch.zeros(1, 3), titles)["pattern"][0]
     evenly = (bored.max() - bored.min()).item() < 1e-6
-    bo, letter = _TASTES[1][0], examples.FILMS["One Last Letter"][0]  # action
+    bo, letter = _TASTES[1][0], FILMS["One Last Letter"][0]  # action
     return (
         Question(
             "Everybody's tastes become three times as strong. What happens?",

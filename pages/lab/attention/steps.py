@@ -1,24 +1,644 @@
-"""Part 1: from the simplest attention to the Transformer's, one change at a time."""
+"""Eight forms of attention, from the simplest to the Transformer's, each in a few lines.
 
+Vectors are rows: a token's embedding is a row of `X`, and a matrix projects it from the right, `X @ W_K`.
+Each function returns its intermediate tensors by name, in the order in which they are computed; `scores` is
+always what softmax gets, `pattern` what it gives, `z` the weighted sum.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
 import streamlit as st
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from models.lessons.attention import evolution, examples, steps
-from models.lessons.attention import questions as facts
-from models.lessons.attention.inputs import embeddings
-from models.lessons.attention.inputs import inputs as given
-from pages.lab.attention.inputs import STEPS, Inputs
-from pages.lab.attention.row_names import names
-from pages.lab.attention.step_board import StepBoard
-from pages.lab.attention.step_notice import notice
-from pages.lab.controls import Own, Popover, When
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from models.config import ModelConfig
+from models.engine.attention import MultiHeadAttention
+from pages.lab.attention.inputs import CHANNELS, STEP_NAMES, TOKENS, Inputs, embeddings, matrices, names
+from pages.lab.attention.inputs import given_tensors as given
+from pages.lab.lesson import Lesson, Own, Part, Popover, Question, Shape, Try, When
 from pages.shared.state import State
 from pages.shared.wording import distinct
-from viz_core.boards import Board
+from viz_core.boards import Board, Diagram, Matrix, Node, Panel, Role
 
-_ROWS = tuple(examples.TOKENS.values())
+Tensors = dict[str, Tensor]
+Tokens = Float[Tensor, "token channel"]
+Query = Float[Tensor, "channel"]
+Queries = Float[Tensor, "query channel"]
+Square = Float[Tensor, "channel channel"]
+
+
+def parameter_free(X: Tokens) -> Tensors:
+    """Each token looks at all tokens by similarity, with nothing to learn (Bloem 2019, Transformers from
+    scratch, "Self-attention").
+    """
+    scores = X @ X.mT  # [query, key]
+    pattern = scores.softmax(dim=-1)  # [query, key]
+    z = pattern @ X  # [query, channel]
+    return {"scores": scores, "pattern": pattern, "z": z}
+
+
+def additive(
+    q: Query,
+    X: Tokens,
+    W_a: Float[Tensor, "hidden channel"],
+    U_a: Float[Tensor, "hidden channel"],
+    v_a: Float[Tensor, "hidden"],
+) -> Tensors:
+    """A small network scores one query against each token (Bahdanau et al. 2015, section 3.1, A.1.2)."""
+    hidden = (W_a @ q + X @ U_a.mT).tanh()  # [key, hidden]
+    scores = hidden @ v_a  # [key]
+    pattern = scores.softmax(dim=-1)  # [key]
+    z = pattern @ X  # [channel]
+    return {"hidden": hidden, "scores": scores, "pattern": pattern, "z": z}
+
+
+def dot_product(q: Query, X: Tokens) -> Tensors:
+    """A dot product scores one query against each token (Luong et al. 2015, section 3.1, "dot")."""
+    scores = X @ q  # [key]
+    pattern = scores.softmax(dim=-1)  # [key]
+    z = pattern @ X  # [channel]
+    return {"scores": scores, "pattern": pattern, "z": z}
+
+
+def scaled_dot_product(q: Query, X: Tokens) -> Tensors:
+    """The dot product divided by sqrt(d_k), d_k the number of channels (Vaswani et al. 2017, 3.2.1)."""
+    dots = X @ q  # [key]
+    scores = dots / len(q) ** 0.5  # [key]
+    pattern = scores.softmax(dim=-1)  # [key]
+    z = pattern @ X  # [channel]
+    return {"dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+def many_queries(Q: Queries, X: Tokens) -> Tensors:
+    """All queries in one matrix product (Vaswani et al. 2017, equation 1, with K = V = X)."""
+    dots = Q @ X.mT  # [query, key]
+    scores = dots / Q.shape[1] ** 0.5  # [query, key]
+    pattern = scores.softmax(dim=-1)  # [query, key]
+    z = pattern @ X  # [query, channel]
+    return {"dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+def cross_attention(Q: Queries, X: Tokens, W_K: Square, W_V: Square) -> Tensors:
+    """Keys to be found by and values to be taken away, both projected from the source tokens
+    (Vaswani et al. 2017, 3.2.3, without the projection of the queries).
+    """
+    K = X @ W_K  # [key, channel]
+    V = X @ W_V  # [key, channel]
+    dots = Q @ K.mT  # [query, key]
+    scores = dots / Q.shape[1] ** 0.5  # [query, key]
+    pattern = scores.softmax(dim=-1)  # [query, key]
+    z = pattern @ V  # [query, channel]
+    return {"K": K, "V": V, "dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+def self_attention(X: Tokens, W_Q: Square, W_K: Square, W_V: Square) -> Tensors:
+    """The tokens ask each other: queries too are projected from them (Vaswani et al. 2017, 3.2.3)."""
+    Q = X @ W_Q  # [query, channel]
+    K = X @ W_K  # [key, channel]
+    V = X @ W_V  # [key, channel]
+    dots = Q @ K.mT  # [query, key]
+    scores = dots / Q.shape[1] ** 0.5  # [query, key]
+    pattern = scores.softmax(dim=-1)  # [query, key]
+    z = pattern @ V  # [query, channel]
+    return {"Q": Q, "K": K, "V": V, "dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+def multi_head(X: Tokens, W_Q: Square, W_K: Square, W_V: Square, W_O: Square, n_heads: int) -> Tensors:
+    """Several attentions beside each other, each on its own channels (Vaswani et al. 2017, 3.2.2)."""
+    Q = X @ W_Q  # [query, channel]
+    K = X @ W_K  # [key, channel]
+    V = X @ W_V  # [key, channel]
+    Q_heads, K_heads, V_heads = split(Q, n_heads), split(K, n_heads), split(V, n_heads)
+    dots = Q_heads @ K_heads.mT  # [head, query, key]
+    scores = dots / Q_heads.shape[-1] ** 0.5  # [head, query, key]
+    pattern = scores.softmax(dim=-1)  # [head, query, key]
+    z = pattern @ V_heads  # [head, query, d_head]
+    concat = z.transpose(0, 1).flatten(1)  # [query, head * d_head]
+    out = concat @ W_O  # [query, channel]
+    projected = {"Q": Q, "K": K, "V": V, "Q_heads": Q_heads, "K_heads": K_heads, "V_heads": V_heads}
+    return projected | {
+        "dots": dots, "scores": scores, "pattern": pattern, "z": z, "concat": concat, "out": out,
+    }  # fmt: skip
+
+
+def split(x: Tokens, n_heads: int) -> Float[Tensor, "head token d_head"]:
+    """Cuts the channels into `n_heads` equal parts, one for each head."""
+    return x.unflatten(1, (n_heads, -1)).transpose(0, 1)  # [token, head, d_head] -> [head, token, d_head]
+
+
+def n_parameters(d_model: int, n_heads: int) -> int:
+    """Numbers to learn in the engine's multi-head attention without biases: W_Q, W_K, W_V and W_O.
+
+    Raises ValueError when `n_heads` does not divide `d_model`.
+    """
+    config = ModelConfig(
+        kind="encoder-only", n_layers=1, n_heads=n_heads, d_model=d_model, vocab_size=1, max_len=1, bias=False
+    )
+    with torch.random.fork_rng(devices=[]):
+        return sum(p.numel() for p in MultiHeadAttention(config).parameters())
+
+
+def same_embedding_everywhere(n_tokens: int, seed: int) -> Float[Tensor, "query key"]:
+    """The self-attention pattern of tokens that are all alike, under random projections."""
+    X = torch.ones(n_tokens, len(CHANNELS), dtype=torch.float64)
+    W = matrices(seed)
+    return self_attention(X, W["W_Q"], W["W_K"], W["W_V"])["pattern"]
+
+
+def longer_token(
+    X: Float[Tensor, "token channel"], token: int, factor: int | float
+) -> Float[Tensor, "query key"]:
+    """The parameter-free pattern when one token's embedding is `factor` times as long."""
+    longer = X.clone()
+    longer[token] *= factor
+    return parameter_free(longer)["pattern"]
+
+
+AXES = {
+    "X": "token channel",
+    "q": "channel",
+    "Q": "query channel",
+    "W_a": "hidden channel",
+    "U_a": "hidden channel",
+    "v_a": "hidden",
+    "W_Q": "channel channel",
+    "W_K": "channel channel",
+    "W_V": "channel channel",
+    "W_O": "channel channel",
+}
+"""The axes of the tensors that steps are given; their lines say the axes of what they compute."""
+
+
+class Line(NamedTuple):
+    """One line of a step: which tensor, its axes, what is done, and to which tensors."""
+
+    name: str
+    axes: str
+    does: str
+    reads: tuple[str, ...]
+
+
+class Box(NamedTuple):
+    """A tensor in a step's diagram; `does` says how it is computed, or is None where the step is given it."""
+
+    name: str
+    does: str | None
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One form of attention; `change` says what is new in it, and why."""
+
+    key: str
+    source: str
+    change: str
+    formula: str
+    run: Callable[..., Tensors]
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def takes(self) -> tuple[str, ...]:
+        """The tensors it is given."""
+        return tuple(name for name in inspect.signature(self.run).parameters if name != "n_heads")
+
+    @cached_property
+    def axes(self) -> dict[str, str]:
+        """The axes of every tensor, given or computed."""
+        return {name: AXES[name] for name in self.takes} | {line.name: line.axes for line in self.lines}
+
+
+def _softmax(axes: str) -> Line:
+    return Line("pattern", axes, "softmax", ("scores",))
+
+
+def _scaled(axes: str, by: str = "d_k") -> Line:
+    return Line("scores", axes, f"÷ √{by}", ("dots",))
+
+
+_KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
+_VALUES = Line("V", "key channel", "X W_V", ("X", "W_V"))
+_QUERIES = Line("Q", "query channel", "X W_Q", ("X", "W_Q"))
+_SUM_OF_TOKENS = "pattern X"
+_SUM_OF_VALUES = "pattern V"
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        key="free",
+        source="Bloem 2019",
+        change="Each token becomes a mean of all tokens, weighted by how similar they are to it: nothing is "
+        "learned yet.",
+        formula=r"Z = \operatorname{softmax}(X X^\top)\, X",
+        run=parameter_free,
+        lines=(
+            Line("scores", "query key", "X Xᵀ", ("X",)),
+            _softmax("query key"),
+            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v0",
+        source="Bahdanau et al. 2015",
+        change="A query comes from outside. A small network with learned weights scores each token, so "
+        "that a translator can look back at the word it needs next.",
+        formula=r"\text{score}_j = \new{\boxed{v_a^\top \tanh(W_a\, \q{q} + U_a\, x_j)}} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=additive,
+        lines=(
+            Line("hidden", "key hidden", "tanh(W_a q + U_a x)", ("q", "W_a", "U_a", "X")),
+            Line("scores", "key", "hidden v_a", ("hidden", "v_a")),
+            _softmax("key"),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v1",
+        source="Luong et al. 2015",
+        change="A plain dot product replaces the network: it has nothing to learn, only numbers to "
+        "multiply and add up.",
+        formula=r"\text{score}_j = \new{\boxed{\q{q} \cdot x_j}} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=dot_product,
+        lines=(
+            Line("scores", "key", "X q", ("q", "X")),
+            _softmax("key"),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v2",
+        source="Vaswani et al. 2017",
+        change="Dot products are divided by √d_k: the more channels they add up, the larger they get, and "
+        "softmax would put nearly all weight on one token and hardly learn.",
+        formula=r"\text{score}_j = \frac{\q{q} \cdot x_j}{\new{\boxed{\sqrt{d_k}}}} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=scaled_dot_product,
+        lines=(
+            Line("dots", "key", "X q", ("q", "X")),
+            _scaled("key"),
+            _softmax("key"),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v3",
+        source="Vaswani et al. 2017",
+        change="The queries become the rows of one matrix. Two matrix products answer them all at once, "
+        "each with the numbers that it would get alone.",
+        formula=r"Z = \operatorname{softmax}\!\left(\frac{\new{\boxed{\q{Q}}}\, X^\top}{\sqrt{d_k}}\right) X",
+        run=many_queries,
+        lines=(
+            Line("dots", "query key", "Q Xᵀ", ("Q", "X")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v4",
+        source="Vaswani et al. 2017, without their W_Q",
+        change="Two learned matrices separate what a token is found by (its key) from what it hands over "
+        "(its value). The paper projects these queries as well; here they are used as they are.",
+        formula=r"\new{\boxed{\k{K} = X W_K \quad \v{V} = X W_V}} \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q}\, \new{\boxed{\k{K}}}^\top}{\sqrt{d_k}}\right) "
+        r"\new{\boxed{\v{V}}}",
+        run=cross_attention,
+        lines=(
+            _KEYS,
+            _VALUES,
+            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
+        ),
+    ),
+    Step(
+        key="v5",
+        source="Vaswani et al. 2017",
+        change="The queries come from the same tokens, through a matrix of their own: each token asks, "
+        "and may ask for something other than what it is.",
+        formula=r"\new{\boxed{\q{Q} = X W_Q}} \quad \k{K} = X W_K \quad \v{V} = X W_V \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q} \k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
+        run=self_attention,
+        lines=(
+            _QUERIES,
+            _KEYS,
+            _VALUES,
+            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
+        ),
+    ),
+    Step(
+        key="v6",
+        source="Vaswani et al. 2017",
+        change="Q, K and V are cut into heads, so that a token can look at several others for different "
+        "reasons; W_O mixes what the heads bring back.",
+        formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
+        r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "
+        r"\text{out} = \new{\boxed{[Z_1; \dots; Z_H]\, W_O}}",
+        run=multi_head,
+        lines=(
+            _QUERIES,
+            _KEYS,
+            _VALUES,
+            Line("Q_heads", "head query d_head", "cut(Q)", ("Q",)),
+            Line("K_heads", "head key d_head", "cut(K)", ("K",)),
+            Line("V_heads", "head key d_head", "cut(V)", ("V",)),
+            Line("dots", "head query key", "Q Kᵀ", ("Q_heads", "K_heads")),
+            _scaled("head query key", by="d_head"),
+            _softmax("head query key"),
+            Line("z", "head query d_head", _SUM_OF_VALUES, ("pattern", "V_heads")),
+            Line("concat", "query channel", "join(Z)", ("z",)),
+            Line("out", "query channel", "concat W_O", ("concat", "W_O")),
+        ),
+    ),
+)
+
+
+def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
+    """All tensors of a step by name, those it is given first; `n_heads` matters to multi-head only.
+
+    Raises ValueError when `n_heads` does not divide the number of channels.
+    """
+    taken = {name: given[name] for name in step.takes}
+    if step.run is not multi_head:
+        return taken | step.run(**taken)
+    n_channels = taken["X"].shape[1]
+    if n_channels % n_heads:
+        divisors = [str(n) for n in range(1, n_channels + 1) if n_channels % n == 0]
+        raise ValueError(
+            f"{n_channels} channels cannot be cut into n_heads={n_heads} equal parts; "
+            f"try {', '.join(divisors[:-1])} or {divisors[-1]}"
+        )
+    return taken | step.run(**taken, n_heads=n_heads)
+
+
+def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:
+    """The tensors of a step, and (read, computed) pairs. What the step before lacks is `changed`; in the
+    first step nothing is.
+    """
+    step = STEPS[index]
+    before = STEPS[max(index - 1, 0)]
+    done = {line.does for line in before.lines}
+    nodes = [Box(name, None, name not in before.takes) for name in step.takes]
+    nodes += [Box(line.name, line.does, line.does not in done) for line in step.lines]
+    return nodes, [(read, line.name) for line in step.lines for read in line.reads]
+
+
+Named = Mapping[str, Tensor]
+
+
+def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    """One sentence about a step's tensors; `before` are those of the step before."""
+    return _SENTENCES[key](tensors, before, words, asking)
+
+
+def followed(words: Sequence[str]) -> int:
+    """The word whose row the sentences follow: “it”, or the last."""
+    return list(words).index("it") if "it" in words else len(words) - 1
+
+
+def _best(weights: Tensor, words: Sequence[str]) -> str:
+    """Where a row of weights is largest: “animal” (0.56)."""
+    at = int(weights.argmax())
+    return f"“{words[at]}” (**{weights[at]:.2f}**)"
+
+
+def _free(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    pattern = tensors["pattern"]
+    own = int((pattern.argmax(dim=-1) == pattern.argmax(dim=-1).new_tensor(range(len(words)))).sum())
+    it = followed(words)
+    return (
+        f"**{own} of {len(words)}** words look most at themselves; “{words[it]}” gives itself "
+        f"**{pattern[it, it]:.2f}** of its weight. Similar words look at each other."
+    )
+
+
+def _additive(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    return f"“{asking[0]}” asks, and the network gives most weight to {_best(tensors['pattern'], words)}."
+
+
+def _dot_product(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    now, then = _best(tensors["pattern"], words), _best(before["pattern"], words)
+    return f"“{asking[0]}” looks most at {now}, without anything learned; the network looked most at {then}."
+
+
+def _scaled_step_notice(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    now, then = tensors["pattern"].max(), before["pattern"].max()
+    d_k = tensors["X"].shape[1]
+    return (
+        f"Dividing by √{d_k} = {d_k**0.5:g} evens the weights out: the largest goes from "
+        f"{then:.2f} to **{now:.2f}**."
+    )
+
+
+def _many(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    rows = ", ".join(
+        f"“{name}” at {_best(row, words)}" for name, row in zip(asking, tensors["pattern"], strict=True)
+    )
+    return f"Each row is one query and sums to 1: {rows}."
+
+
+def _cross(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    it = followed(words)
+    now, then = tensors["pattern"][0, it], before["pattern"][0, it]
+    return (
+        f"“{words[it]}” is now found by its key and hands over its value: the weight that “{asking[0]}” "
+        f"gives it goes from {then:.2f} to **{now:.2f}**."
+    )
+
+
+def _self(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    it = followed(words)
+    row = tensors["pattern"][it]
+    return (
+        f"“{words[it]}” asks with a query of its own: it looks most at {_best(row, words)}, "
+        f"and gives itself **{row[it]:.2f}**."
+    )
+
+
+def _multi(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    it = followed(words)
+    heads = [f"head {h} at {_best(row, words)}" for h, row in enumerate(tensors["pattern"][:, it])]
+    return f"“{words[it]}” looks with each head separately: {', '.join(heads)}."
+
+
+_SENTENCES: dict[str, Callable[[Named, Named, Sequence[str], Sequence[str]], str]] = {
+    "free": _free,
+    "v0": _additive,
+    "v1": _dot_product,
+    "v2": _scaled_step_notice,
+    "v3": _many,
+    "v4": _cross,
+    "v5": _self,
+    "v6": _multi,
+}
+
+
+# Where a tensor stands in the diagram: (stage, row). Stages without any tensor take no room.
+_PLACES = {
+    "X": (0, 1), "q": (0, 0), "Q": (1, 0), "K": (1, 1), "V": (1, 2), "hidden": (2, 0.5),
+    "Q_heads": (2, 0), "K_heads": (2, 1), "V_heads": (2, 2), "dots": (3, 0.5), "scores": (4, 0.5),
+    "pattern": (5, 0.5), "z": (6, 1), "concat": (7, 1), "out": (8, 1),
+}  # fmt: skip
+_ROLES: dict[str, Role] = {"q": "query", "Q": "query", "K": "key", "V": "value"}
+_PROJECTED = ("Q", "K", "V")
+_CUT = (*_PROJECTED, "concat")
+_MULTIPLIED = ("W_Q", "W_K", "W_V", "W_O")  # their rows are the columns of what stands at their left
+_MOST_IN_A_ROW = 4
+
+
+class StepBoard:
+    """Panels of one step; `tensors` are those of `evolution.compute`, by name."""
+
+    def __init__(
+        self, index: int, tensors: Mapping[str, Tensor], words: Sequence[str], asking: Sequence[str]
+    ) -> None:
+        self.step = STEPS[index]
+        self.nodes, self.edges = boxes(index)
+        self.new = {node.name for node in self.nodes if node.changed}
+        self.tensors = tensors
+        asks = asking if {"q", "Q"} & set(self.step.takes) else words
+        self.labels: dict[str, Sequence[str]] = {
+            "token": words,
+            "key": words,
+            "query": asks,
+            "channel": CHANNELS,
+        }
+
+    def rows(self) -> list[list[Panel]]:
+        """The diagram, what is given, projections, and the rest in the order of computation."""
+        given: list[Panel] = [self._given(name) for name in self.step.takes]
+        projected = self._computed(*(line.name for line in self.step.lines if line.name in _PROJECTED))
+        drawn: list[Panel] = [self._diagram()]
+        if "Q_heads" in self.tensors:
+            rows = [[self._given("X"), *projected], *self._heads()]
+        else:
+            rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
+            is_short = len(given + rest) <= _MOST_IN_A_ROW
+            rows = [given + rest] if is_short else [given, projected, rest]
+        return [_sparing(row) for row in (drawn, *rows) if row]
+
+    def _diagram(self) -> Diagram:
+        drawn = [node for node in self.nodes if node.name in _PLACES]
+        stages = sorted({_PLACES[node.name][0] for node in drawn})
+        nodes = [
+            Node(
+                id=node.name,
+                label=self._name(node.name),
+                note=node.does or "",
+                column=stages.index(_PLACES[node.name][0]),
+                row=_PLACES[node.name][1],
+                colour=_ROLES.get(node.name[0]),
+                changed=node.changed,
+            )
+            for node in drawn
+        ]
+        names = {node.name for node in drawn}
+        return Diagram(nodes=nodes, edges=[edge for edge in self.edges if set(edge) <= names])
+
+    def _given(self, name: str) -> Matrix:
+        if name != "q":
+            return self._matrix(name, edit=name if name in ("X", "Q") else None)
+        asks = np.zeros(self.tensors["Q"].shape, bool)
+        asks[0] = True
+        title = f"q: “{self.labels['query'][0]}” asks" + self._mark("q")
+        return self._matrix("Q", title=title, edit="Q", marked=asks)
+
+    def _computed(self, *names: str) -> list[Panel]:
+        return [self._matrix(name) for name in names]
+
+    def _heads(self) -> list[list[Panel]]:
+        """Patterns of all heads; what they bring, joined and mixed by W_O.
+
+        While there is room, also their scores, and what each brings: concat shows that side by side.
+        """
+        heads = range(len(self.tensors["pattern"]))
+        has_room = 2 * len(heads) <= _MOST_IN_A_ROW
+        drawn = ("scores", "pattern") if has_room else ("pattern",)
+        looked: list[Panel] = [self._of_head(name, head) for name in drawn for head in heads]
+        brought: list[Panel] = [self._of_head("z", head) for head in heads] if has_room else []
+        return [looked, brought + self._computed("concat", "W_O", "out")]
+
+    def _of_head(self, name: str, head: int) -> Matrix:
+        return self._matrix(name, title=f"{self._name(name)}, head {head}", values=self.tensors[name][head])
+
+    def _matrix(
+        self,
+        name: str,
+        *,
+        title: str | None = None,
+        values: Tensor | None = None,
+        edit: str | None = None,
+        marked: np.ndarray | None = None,
+    ) -> Matrix:
+        values = self.tensors[name] if values is None else values
+        axes = AXES.get(name) or self.step.axes[name]
+        # A vector is drawn as one row: that of the query that asks.
+        row_axis, column_axis = ["query", *axes.split()][-2:]
+        values = values[None] if values.ndim == 1 else values
+        rows, columns = (self.labels.get(axis, ()) for axis in (row_axis, column_axis))
+        if name == "v_a":  # it belongs to no query
+            rows, row_axis = (), ""
+        elif name in _MULTIPLIED:
+            rows = ()
+        return Matrix(
+            values=values.numpy(),
+            title=title or self._title(name),
+            role=_ROLES.get(name),
+            rows=rows[: len(values)],
+            columns=columns,
+            row_axis=row_axis if rows or name in _MULTIPLIED else "",
+            column_axis=column_axis if columns else "",
+            scale="weights" if name == "pattern" else "signed",
+            digits=1 if name in AXES and name not in _PROJECTED else 2,
+            edit=edit,
+            marked=marked,
+            column_heads=self._heads_of_channels() if name in _CUT else (),
+        )
+
+    def _heads_of_channels(self) -> list[int]:
+        """Which head each channel belongs to; nothing where channels are not cut."""
+        if "Q_heads" not in self.tensors:
+            return []
+        n_heads, _, d_head = self.tensors["Q_heads"].shape
+        return [head for head in range(n_heads) for _ in range(d_head)]
+
+    def _title(self, name: str) -> str:
+        does = next((line.does for line in self.step.lines if line.name == name), None)
+        named = self._name(name) if does is None else f"{self._name(name)}: {does}"
+        return named + self._mark(name)
+
+    def _mark(self, name: str) -> str:
+        return " · new" if name in self.new else ""
+
+    def _name(self, name: str) -> str:
+        if name == "z" and len(self.step.axes["z"].split()) > 1:
+            return "Z"
+        return name.replace("_heads", " heads")
+
+
+def _sparing(row: Sequence[Panel]) -> list[Panel]:
+    """The same row where names beside a matrix also serve those at its right that have the same."""
+    kept: list[Panel] = []
+    beside: Sequence[str] = ()
+    for panel in row:
+        if isinstance(panel, Matrix) and panel.rows:
+            same, beside = list(panel.rows) == list(beside), panel.rows
+            panel = replace(panel, rows=()) if same else panel
+        kept.append(panel)
+    return kept
+
+
+_ROWS = tuple(TOKENS.values())
 _LONG_ANIMAL = (3.0, 0.0, 0.0, 1.0)
 
 TRIES = (
@@ -35,20 +655,17 @@ def lesson(inputs: Inputs) -> Lesson:
     )
     seed = inputs.seed if inputs.matrices == "random" else None
     tensors = given(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
-    index = list(STEPS).index(inputs.step)
-    step = evolution.STEPS[index]
-    before, now = (
-        evolution.compute(evolution.STEPS[at], tensors, n_heads=inputs.n_heads)
-        for at in (max(index - 1, 0), index)
-    )
+    index = list(STEP_NAMES).index(inputs.step)
+    step = STEPS[index]
+    before, now = (compute(STEPS[at], tensors, n_heads=inputs.n_heads) for at in (max(index - 1, 0), index))
     rows = StepBoard(index, tensors | now, words, asking).rows()
     return Lesson(
-        see=f"**{STEPS[step.key]}** ({step.source}). {step.change}",
+        see=f"**{STEP_NAMES[step.key]}** ({step.source}). {step.change}",
         board=Board(rows=rows, notice=notice(step.key, now, before, words, asking)),
         formula=step.formula,
         sizes=_sizes(now),
         shapes=[_shape(name, step.axes[name], tensor) for name, tensor in now.items()],
-        code=[step.run, steps.split] if step.run is steps.multi_head else [step.run],
+        code=[step.run, split] if step.run is multi_head else [step.run],
     )
 
 
@@ -73,7 +690,7 @@ def _sizes(tensors: dict[str, Tensor]) -> str:
 
 
 def _back_and_next(state: State) -> None:
-    keys = list(STEPS)
+    keys = list(STEP_NAMES)
     now = keys.index(state.kept["step"])
     before, after = st.columns(2)
     for place, label, to in ((before, "‹ back", now - 1), (after, "next ›", now + 1)):
@@ -84,14 +701,14 @@ def _back_and_next(state: State) -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    one, four = facts.n_parameters(4, 1), facts.n_parameters(4, 4)
+    one, four = n_parameters(4, 1), n_parameters(4, 4)
     offered = (one // 4, one, 4 * one)
-    same = torch.stack([facts.same_embedding_everywhere(4, seed) for seed in range(5)])  # [seed, query, key]
+    same = torch.stack([same_embedding_everywhere(4, seed) for seed in range(5)])  # [seed, query, key]
     even = (same - 1 / 4).abs().max().item() < 1e-12
     depends = (same - same[0]).abs().max().item() > 1e-12
-    X = embeddings(list(examples.TOKENS), list(examples.TOKENS.values()))
-    animal, it = list(examples.TOKENS).index("animal"), list(examples.TOKENS).index("it")
-    before, after = (facts.longer_token(X, animal, factor)[it, animal].item() for factor in (1, 2))
+    X = embeddings(list(TOKENS), list(TOKENS.values()))
+    animal, it = list(TOKENS).index("animal"), list(TOKENS).index("it")
+    before, after = (longer_token(X, animal, factor)[it, animal].item() for factor in (1, 2))
     return (
         Question(
             "Multi-head attention has 4 channels. How many numbers are there to learn with 4 heads, "

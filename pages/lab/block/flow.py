@@ -1,32 +1,400 @@
-"""Part 1: through one layer, point by point."""
+"""One layer step by step: what is on the residual stream at every point between embedding and output.
 
-from typing import Any, cast
+Vaswani et al. 2017, 3.1 and 3.3 (post-norm); Xiong et al. 2020, figure 1 (pre-norm).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
 
-from models import ModelConfig, UntrainedModel
+from models.config import ModelConfig
+from models.data.tasks import Reading
 from models.engine.layers import FeedForward, Layer
-from models.lessons.block import flow
-from models.lessons.block.flow import (
-    Block,
-    Walk,
-    mean_length,
-    of_translator,
-    of_untrained,
-    share_of_zeros,
-    token_statistics,
-    walk,
-)
-from models.lessons.known_words import check_length
+from models.engine.trace import Trace, within
+from models.zoo.engine_model import Translator, UntrainedModel
+from models.zoo.model import Model
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER
-from pages.lab.block import any_flow, flow_board, switches
-from pages.lab.block.inputs import MAX_WORDS, Inputs
-from pages.lab.block.switches import SWITCHES, TRAINED
-from pages.lab.controls import When
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared import cache
-from viz_core.boards import Board, Fact, Facts, Scrub
+from pages.lab.any_model import ANOTHER, check_known, check_length
+from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, USUAL, Inputs
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.shared import cache, on_offer
+from pages.shared.wording import distinct, numbered, plain
+from viz_core.boards import Board, Diagram, Fact, Facts, Matrix, Node, Scrub
+from viz_core.labels import short
+
+Vectors = Float[Tensor, "token d_model"]
+
+
+class Block(NamedTuple):
+    """A layer, and the vectors that enter it: one for each token."""
+
+    tokens: list[str]
+    layer: Layer
+    x: Vectors
+
+
+class Point(NamedTuple):
+    """The vectors at one place of a layer.
+
+    kind: "stream" (what enters), "norm", "attention", "feed-forward" (what it writes), or "add".
+    """
+
+    kind: str
+    x: Vectors
+
+
+class Walk(NamedTuple):
+    """All points in the order of computation, and the feed-forward's hidden layer, if it has one."""
+
+    points: list[Point]
+    hidden: Float[Tensor, "token d_ff"] | None
+
+
+def of_untrained(model: UntrainedModel, text: str) -> Block:
+    """The first layer of a model with random weights. Raises ValueError for a text it cannot read."""
+    trace = model.trace(text)
+    assert model.model.encoder is not None
+    layer = cast(Layer, model.model.encoder.layers[0])
+    return Block(trace.tokens["encoder"], layer, trace["encoder.0.resid_pre"])
+
+
+def of_translator(translator: Translator, text: str, number: int) -> Block:
+    """A layer of the trained encoder. Raises ValueError for a text with a word that it does not know."""
+    check_known(translator.task.encode_source(text).unknown, len(translator.task.words))
+    trace = translator.trace(translator.task.read(text, direction="en-fr"))
+    assert translator.model.encoder is not None
+    layer = cast(Layer, translator.model.encoder.layers[number])
+    return Block(trace.tokens["encoder"], layer, trace[f"encoder.{number}.resid_pre"])
+
+
+@torch.no_grad()
+def walk(layer: Layer, x: Vectors) -> Walk:
+    """Runs the layer's own modules one after the other and keeps what each returns.
+
+    Positions that act inside attention (rotary, ALiBi, ...) are not applied, so use sinusoidal ones.
+    """
+    points, trace = [Point("stream", x)], Trace()
+
+    def attend(h: Vectors) -> Vectors:
+        return layer.self_attention(h[None], h[None])[0]
+
+    sublayer(layer, "attention", attend, layer.self_norm, points)
+    if layer.feed_forward is None or layer.ff_norm is None:
+        return Walk(points, None)
+    network = layer.feed_forward
+
+    def feed(h: Vectors) -> Vectors:
+        return network(h[None], trace=within(trace, "ff"))[0]
+
+    sublayer(layer, "feed-forward", feed, layer.ff_norm, points)
+    return Walk(points, trace["ff.post"])
+
+
+def sublayer(
+    layer: Layer, kind: str, compute: Callable[[Vectors], Vectors], norm: nn.Module, points: list[Point]
+) -> None:
+    """x + f(norm(x)), norm(x + f(x)), or what is left of them without norm or residual."""
+    x = points[-1].x
+    normed = not isinstance(norm, nn.Identity)
+    if normed and layer.pre_norm:
+        points.append(Point("norm", norm(x)))
+    points.append(Point(kind, compute(points[-1].x)))
+    if layer.residual:
+        points.append(Point("add", x + points[-1].x))
+    if normed and not layer.pre_norm:
+        points.append(Point("norm", norm(points[-1].x)))
+
+
+def token_statistics(x: Vectors) -> Float[Tensor, "token 3"]:
+    """Mean, standard deviation (over n, as a norm takes it) and Euclidean length of each token's channels."""
+    return torch.stack([x.mean(-1), x.std(-1, correction=0), x.norm(dim=-1)], dim=-1)
+
+
+def share_of_zeros(hidden: Float[Tensor, "token d_ff"]) -> float:
+    """How much of a hidden layer is exactly 0, as relu leaves it."""
+    return (hidden == 0).double().mean().item()
+
+
+def mean_length(x: Vectors) -> float:
+    """Mean over tokens of the Euclidean length."""
+    return x.norm(dim=-1).mean().item()
+
+
+_ORDER = (
+    ("stream", "resid_pre"), ("attention", "self.out"), ("add", "resid_self"), ("cross", "cross.out"),
+    ("add", "resid_cross"), ("feed-forward", "ff.out"), ("leaves", "resid_post"),
+)  # fmt: skip
+WRITES = ("attention", "cross", "feed-forward")
+"""The kinds of points that are written onto the stream."""
+
+
+def of_model(model: Model, reading: Reading, layer: str) -> Walk:
+    """The points that a trace holds of a layer, such as "decoder.0", in the order of computation.
+
+    Norms are not among them. Raises ValueError for a model whose stream is not known.
+    """
+    wanted = {f"{layer}.{name}" for _, name in _ORDER} | {f"{layer}.ff.post"}
+    trace = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
+    kept = {address.removeprefix(f"{layer}."): trace[address] for address in trace}
+    points = [Point(kind, kept[name].float()) for kind, name in _ORDER if name in kept]
+    if not {"resid_pre", "resid_post"} <= kept.keys():
+        raise ValueError(f"the stream of {model.name!r} is not known; choose another model")
+    hidden = kept.get("ff.post")
+    if hidden is not None and len(hidden) != len(points[0].x):  # experts that read some tokens each
+        hidden = None
+    return Walk(points, hidden)
+
+
+def summed(walked: Walk) -> Vectors:
+    """What enters and all that the layer writes, added up: what leaves, where no norm is on the stream."""
+    return torch.stack([p.x for p in walked.points if p.kind in ("stream", *WRITES)]).sum(dim=0)
+
+
+def is_sum(walked: Walk) -> bool:
+    """Whether what leaves is that sum, but for rounding."""
+    left = walked.points[-1].x
+    return bool((summed(walked) - left).norm() <= 1e-3 * left.norm())
+
+
+LABELS = {
+    "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
+    "feed-forward": "feed-forward", "cross": "cross-attention", "leaves": "x leaves",
+}  # fmt: skip
+STREAM, BRANCH = 1, 0
+MOST_CHANNELS = 128
+
+
+def names(walked: Walk) -> list[str]:
+    """A name for each point: attention, add 1, norm 2."""
+    return numbered([LABELS[point.kind] for point in walked.points])
+
+
+def diagram(walked: Walk, rows: list[int]) -> Diagram:
+    """The stream below, what is computed from it above; the present point is lit, a press leads to others."""
+    n = len(walked.points)
+    nodes = [
+        Node(
+            id=str(at), label=name, note=f"‖x‖ = {mean_length(point.x):.1f}", column=at, row=rows[at],
+            frame=at,
+        )
+        for at, (name, point) in enumerate(zip(names(walked), walked.points, strict=True))
+    ]  # fmt: skip
+    return Diagram(
+        nodes=nodes,
+        edges=[(str(at), str(to)) for at, to in _edges(walked, rows)],
+        levels=np.where(np.eye(n, dtype=bool), 3, 2),
+    )
+
+
+def rows_of(walked: Walk, config: ModelConfig) -> list[int]:
+    """Branches stand above the stream; without residual there is only one line."""
+    if not config.residual:
+        return [BRANCH] * len(walked.points)
+    branch = {"attention", "feed-forward", *(("norm",) if config.norm == "pre" else ())}
+    return [BRANCH if point.kind in branch else STREAM for point in walked.points]
+
+
+def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
+    """Each point comes from the one before; an add also from where its branch left the stream."""
+    edges, left = [], 0
+    for at in range(1, len(walked.points)):
+        edges.append((at - 1, at))
+        if walked.points[at].kind in ("add", "leaves") and left != at - 1:
+            edges.append((left, at))
+        if rows[at] == STREAM:
+            left = at
+    return edges
+
+
+def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
+    """One sentence a point, with its numbers; `entering` says what x is."""
+    later = [_notice(walked, at, config) for at in range(1, len(walked.points))]
+    return [entering_notice(walked.points[0].x, entering), *later]
+
+
+def entering_notice(x: Vectors, entering: str) -> str:
+    return (
+        f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
+        f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
+    )
+
+
+def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
+    x, kind = walked.points[at].x, walked.points[at].kind
+    length = mean_length(x)
+    before = mean_length(walked.points[at - 1].x)
+    if kind == "norm":
+        _, deviation, _ = token_statistics(x).mean(dim=0).tolist()
+        lengths = x.norm(dim=-1)
+        how = "each" if lengths.max() - lengths.min() < 0.1 else "on average, since its gains are trained"
+        return (
+            f"The norm looks at one row at a time. Rows were {before:.1f} long on average; now they have a "
+            f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** {how}."
+        )
+    if kind == "add":
+        left = next(
+            start for start, end in _edges(walked, rows_of(walked, config)) if end == at and start != at - 1
+        )
+        kept = mean_length(walked.points[left].x)
+        return (
+            f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: it is **{length:.1f}** "
+            "long. A gradient passes an add unchanged, whatever the branch does to it."
+        )
+    alone = "" if config.residual else " Without residual, this **replaces** what came in."
+    if kind == "attention":
+        return (
+            f"Attention is the only place where tokens exchange anything: it reads vectors {before:.1f} long "
+            f"and writes vectors **{length:.1f}** long.{alone}"
+        )
+    zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
+    return (
+        f"The feed-forward treats each token alone: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
+        f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0, and what is written is "
+        f"**{length:.1f}** long.{alone}"
+    )
+
+
+def tensor(tokens: list[str], walked: Walk) -> Matrix:
+    """[frame, token, channel]."""
+    return _channels(
+        "the tensor at this point", np.stack([point.x.numpy() for point in walked.points]), tokens, "channel"
+    )
+
+
+def hidden(tokens: list[str], walked: Walk, after: str) -> list[Matrix]:
+    """[token, hidden unit], where it is known; `after` says what computed it."""
+    if walked.hidden is None:
+        return []
+    title = f"the feed-forward's hidden layer, {after}"
+    return [_channels(title, walked.hidden.numpy(), tokens, "hidden unit")]
+
+
+def _channels(title: str, values: np.ndarray, tokens: list[str], axis: str) -> Matrix:
+    n = values.shape[-1]
+    cut = f", its first {MOST_CHANNELS} of {n:,} {axis}s" if n > MOST_CHANNELS else ""
+    return Matrix(
+        title=title + cut, values=values[..., :MOST_CHANNELS], rows=distinct(tokens), row_axis="token",
+        column_axis=axis, picture=True,
+    )  # fmt: skip
+
+
+def statistics(tokens: list[str], walked: Walk) -> Matrix:
+    """[frame, 3, token]."""
+    return Matrix(
+        title="each token's channels at this point",
+        values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
+        digits=1, rows=("mean", "deviation", "length"), columns=distinct(tokens), column_axis="token",
+    )  # fmt: skip
+
+
+MOST_TOKENS = 24
+MOST_READ = 128
+"""With what the other side of an encoder-decoder reads, which is not drawn."""
+SEE_ANOTHER = (
+    "A text's vectors go through layer {layer} of **{title}**'s {side}. **Press a box, or drag the slider.** "
+    "Below is the tensor at that point, one row for each token. **Its norms{sums} are not drawn**: a trace "
+    "of this model does not hold them{hidden}."
+)
+
+
+def lesson_of_another(inputs: Inputs) -> Lesson:
+    read = any_model.read(inputs, most=MOST_READ)
+    if len(read.queries) > MOST_TOKENS:
+        raise ValueError(
+            f"The {read.side} of {on_offer.title(inputs.other)} has {len(read.queries)} tokens; "
+            f"{MOST_TOKENS} have room here; shorten the text."
+        )
+    at, tokens = f"{read.side}.{inputs.other_layer}", read.queries
+    walked = of_model(read.model, read.reading, at)
+    n, d_model = walked.points[0].x.shape
+    rows = [BRANCH if point.kind in WRITES else STREAM for point in walked.points]
+    return Lesson(
+        see=_see(inputs, read.side, walked),
+        board=Board(
+            rows=[
+                [diagram(walked, rows)],
+                [
+                    tensor(tokens, walked),
+                    *hidden(tokens, walked, "before its last matrix"),
+                ],
+                [statistics(tokens, walked), _facts(walked)],
+            ],
+            notice=[_notice_of(walked, place, inputs.other_layer) for place in range(len(walked.points))],
+            scrub=Scrub(
+                field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
+                words=names(walked),
+            ),
+        ),
+        formula=r"x_{\text{leaves}}\stackrel{?}{=}x_{\text{enters}}+\sum(\text{all that the layer writes})",
+        sizes=rf"n={n},\; d_{{model}}={d_model}",
+        shapes=(
+            Shape("x", "token, d_model (at every point)", (n, d_model)),
+            *(
+                (Shape("h", "token, d_ff", tuple(walked.hidden.shape)),)
+                if walked.hidden is not None
+                else ()
+            ),
+        ),
+        code=(of_model, summed, is_sum),
+    )  # fmt: skip
+
+
+def _see(inputs: Inputs, side: str, walked: Walk) -> str:
+    kinds = [point.kind for point in walked.points]
+    return SEE_ANOTHER.format(
+        layer=inputs.other_layer,
+        title=plain(on_offer.title(inputs.other)),
+        side=side,
+        sums="" if "add" in kinds else " and the sums between",
+        hidden="" if walked.hidden is not None else ", nor its feed-forward's hidden layer",
+    )
+
+
+def _facts(walked: Walk) -> Facts:
+    lengths = np.array([mean_length(point.x) for point in walked.points])
+    gap = (summed(walked) - walked.points[-1].x).abs().max().item()
+    facts = [
+        Fact(label="mean length here", values=lengths),
+        Fact(label="x enters + all that is written, against x leaves: largest difference", values=short(gap)),
+    ]
+    if walked.hidden is not None:
+        label = f"of the hidden layer's {walked.hidden.shape[-1]:,} units, exactly 0"
+        facts.append(Fact(label=label, values=f"{share_of_zeros(walked.hidden):.0%}"))
+    return Facts(facts=facts)
+
+
+def _notice_of(walked: Walk, at: int, layer: int) -> str:
+    point, length = walked.points[at], mean_length(walked.points[at].x)
+    if point.kind == "stream":
+        entering = f"what layer {layer - 1} leaves" if layer else "the embedding"
+        return entering_notice(point.x, entering)
+    if point.kind == "leaves":
+        return _leaving(walked, length)
+    if point.kind == "add":
+        return f"The sum of the stream and what was written last is **{length:.1f}** long."
+    beside = f"**{length:.1f}** long, onto a stream that came in {mean_length(walked.points[0].x):.1f} long"
+    if point.kind == "feed-forward":
+        return f"The feed-forward treats each token alone. It writes vectors {beside}."
+    where = "looks into the encoder's memory" if point.kind == "cross" else "lets tokens exchange something"
+    return f"Attention {where}. It writes vectors {beside}."
+
+
+def _leaving(walked: Walk, length: float) -> str:
+    if is_sum(walked):
+        return (
+            f"What leaves is **{length:.1f}** long: what entered and all that was written, added up. So the "
+            "stream itself passes no norm here."
+        )
+    return (
+        f"What leaves is **{length:.1f}** long, and not the plain sum of what entered and was written, which "
+        f"is **{mean_length(summed(walked)):.1f}** long: a norm or a factor stands on the stream, "
+        "or after a branch."
+    )
+
 
 D_MODEL, N_HEADS = 32, 4
 SEE = (
@@ -37,7 +405,7 @@ SEE = (
 ENTERING = {
     "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
 }  # fmt: skip
-RANDOM = {"subject": "random", **switches.USUAL}
+RANDOM = {"subject": "random", **USUAL}
 TRIES = (
     Try("the paper's post-norm", {**RANDOM, "norm": "post", "point": 3}),
     Try("no residual", {**RANDOM, "residual": False, "point": 4}),
@@ -47,25 +415,25 @@ TRIES = (
 
 def lesson(inputs: Inputs) -> Lesson:
     if inputs.subject == ANOTHER:
-        return any_flow.lesson(inputs)
+        return lesson_of_another(inputs)
     block, config = _block(inputs)
-    walked = flow.walk(block.layer, block.x)
+    walked = walk(block.layer, block.x)
     n, d_model = block.x.shape
     return Lesson(
         see=SEE,
         board=Board(
             rows=[
-                [flow_board.diagram(walked, flow_board.rows_of(walked, config))],
+                [diagram(walked, rows_of(walked, config))],
                 [
-                    flow_board.tensor(block.tokens, walked),
-                    *flow_board.hidden(block.tokens, walked, f"after {config.activation}"),
+                    tensor(block.tokens, walked),
+                    *hidden(block.tokens, walked, f"after {config.activation}"),
                 ],
-                [flow_board.statistics(block.tokens, walked), _facts(walked, config)],
+                [statistics(block.tokens, walked), _facts_flow(walked, config)],
             ],
-            notice=flow_board.notices(walked, config, ENTERING[inputs.subject]),
+            notice=notices(walked, config, ENTERING[inputs.subject]),
             scrub=Scrub(
                 field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-                words=flow_board.names(walked),
+                words=names(walked),
             ),
         ),
         formula=_formula(config),
@@ -85,7 +453,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 else ()
             ),
         ),
-        code=(flow.walk, flow.sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
+        code=(walk, sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
     )  # fmt: skip
 
 
@@ -103,7 +471,7 @@ def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
     return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text), config
 
 
-def _facts(walked: Walk, config: ModelConfig) -> Facts:
+def _facts_flow(walked: Walk, config: ModelConfig) -> Facts:
     lengths = np.array([mean_length(point.x) for point in walked.points])
     facts = [Fact(label="mean length here", values=lengths)]
     if walked.hidden is not None:

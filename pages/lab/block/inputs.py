@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from models.fields import SWITCH, characters, number, one_of, setting, whole
 from pages.lab.any_model import OPTION, Other
+from pages.lab.lesson import Note
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 16
@@ -60,3 +61,11 @@ class Inputs(Other):
     prompt: str = setting(PROMPT, characters(200), "Text", "The model says what follows each letter")
     hidden: str = setting(HIDDEN, characters(200), "Text", "The model says which word [MASK] hides")
     at: int = setting(13, whole(0, MAX_POSITIONS - 1))
+
+
+SWITCHES = ("residual", "norm", "ff", "activation", "seed")
+TRAINED = Note(
+    "It was trained with pre-norm, residual connections, relu and d_ff = 4 × d_model: its weights fit no "
+    "other switches."
+)
+USUAL = {"residual": True, "norm": "pre", "ff": 4, "activation": "relu"}

@@ -1,20 +1,112 @@
-"""Part 4: a trained model's residual stream, read by its output layer after every layer."""
+"""The logit lens: what a model would answer if its stack ended early.
+
+nostalgebraist 2020, interpreting GPT: the logit lens. The model's own last norm
+and output layer read the residual stream after every layer, as they read it after the last one.
+"""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.lessons.block import lens
-from models.lessons.block.lens import Read
+from models.data.tasks import Reading
+from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
-from pages.lab.controls import When
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
+
+Logits = Float[Tensor, "level position word"]
+
+
+class Read(NamedTuple):
+    """A text under the lens. passed: how many layers the stream of each level has gone through, 0 being the
+    embedding; levels are before and after layers that attend.
+    """
+
+    tokens: list[str]
+    words: tuple[str, ...]
+    logits: Logits
+    d_model: int
+    passed: tuple[int, ...]
+
+
+def read_levels(model: Model, reading: Reading) -> Read:
+    """Logits at every level: the model reads the text again with the stream of that level in place of the
+    last layer's, so that whatever follows its layers is its own.
+
+    Raises ValueError for a model whose positions have no answers of their own.
+    """
+    side = list(reading.tokens)[-1]
+    layers = model.attention(f"{side}.self").layers
+    addresses = [f"{side}.{layers[0]}.resid_pre", *(f"{side}.{n}.resid_post" for n in layers)]
+    wanted = {*addresses, "logits"}
+    whole = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
+    tokens, words = reading.tokens[side], model.names(reading)
+    if not words or len(whole["logits"]) != len(tokens):
+        raise ValueError(
+            f"{model.name!r} has no word to answer with at each of its positions, so there is nothing to "
+            "read there; choose a model that says the next word, or a hidden one"
+        )
+    earlier = [_ended_with(model, reading, addresses[-1], whole[at]) for at in addresses[:-1]]
+    logits = torch.stack([*earlier, whole["logits"]])[..., : len(words)]
+    return Read(
+        tokens, tuple(words), logits, whole[addresses[0]].shape[-1], (layers[0], *(n + 1 for n in layers))
+    )
+
+
+def _ended_with(model: Model, reading: Reading, last: str, stream: Tensor) -> Tensor:
+    """The model's logits where `stream` stands at the address that is the last of its layers'."""
+    trace = model.trace(
+        reading,
+        reduce=lambda address, x: x if address == "logits" else None,
+        edit=lambda address, x: stream if address == last else x,
+    )
+    logits: Tensor = trace["logits"]
+    return logits
+
+
+def answers(logits: Logits) -> Int[Tensor, "level position"]:
+    """The word that each level finds the likeliest."""
+    return logits.argmax(dim=-1)
+
+
+def probability_of(logits: Logits, words: Int[Tensor, "*level position"]) -> Float[Tensor, "level position"]:
+    """The probability at each level of one word for each position, or of one for each level and position."""
+    words = words.expand(logits.shape[:2])
+    return logits.softmax(dim=-1).gather(-1, words[..., None])[..., 0]
+
+
+def rank_of(logits: Logits, words: Int[Tensor, "position"]) -> Int[Tensor, "level position"]:
+    """The place of a word in the order of each level: 1 is the likeliest."""
+    own = logits.gather(-1, words.expand(logits.shape[:2])[..., None])
+    return 1 + (logits > own).sum(dim=-1)
+
+
+def entropy(logits: Logits) -> Float[Tensor, "level position"]:
+    """The entropy of each level's distribution, in nats."""
+    p = logits.softmax(dim=-1)
+    return -(p * p.clamp(min=1e-30).log()).sum(dim=-1)
+
+
+def divergence(logits: Logits) -> Float[Tensor, "level position"]:
+    """KL(final || level) in nats: what is lost by answering from there; 0 at the last level."""
+    log_p = logits.log_softmax(dim=-1)
+    return (log_p[-1].exp() * (log_p[-1] - log_p)).sum(dim=-1)
+
+
+def settled(logits: Logits) -> Int[Tensor, "position"]:
+    """The first level from which on the likeliest word is the final one."""
+    same = answers(logits) == answers(logits)[-1]  # [level, position]
+    agreeing = same.flip(0).cumprod(dim=0).sum(dim=0)  # how many levels, counted from the last
+    return len(logits) - agreeing
+
 
 SEE = (
     "A trained model reads a text. After **every** layer, the residual stream is handed to the last norm "
@@ -62,8 +154,8 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\mathrm{KL}", "level, position", (levels, n)),
         ),
         code=(
-            lens.read, lens.answers, lens.probability_of, lens.rank_of, lens.entropy,
-            lens.divergence,
+            read_levels, answers, probability_of, rank_of, entropy,
+            divergence,
         ),
     )  # fmt: skip
 
@@ -76,7 +168,7 @@ def _read(inputs: Inputs) -> tuple[bool, Read]:
     if inputs.reader == ANOTHER:
         read = any_model.read(inputs, most=MAX_POSITIONS, passes=MOST_LEVELS)
         _check_size(read)
-        return False, lens.read(read.model, read.reading)
+        return False, read_levels(read.model, read.reading)
     model = cache.trained(inputs.reader)
     text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
     if not text.strip():
@@ -88,7 +180,7 @@ def _read(inputs: Inputs) -> tuple[bool, Read]:
             f"The text has {n} positions; this page draws at most {MAX_POSITIONS}; "
             f"shorten it by {n - MAX_POSITIONS}."
         )
-    return model.config.tied_embeddings, lens.read(model, reading)
+    return model.config.tied_embeddings, read_levels(model, reading)
 
 
 def _check_size(read: any_model.Read) -> None:
@@ -109,12 +201,12 @@ def _levels(read: Read) -> list[str]:
 
 def _answers(read: Read) -> Matrix:
     """[level, position], the deepest level below; the column of each frame's position is marked."""
-    best = lens.answers(read.logits)
+    best = answers(read.logits)
     n_levels, n = best.shape
     marked = np.repeat(np.eye(n, dtype=bool)[:, None, :], n_levels, axis=1)  # [frame, level, position]
     return Matrix(
         title="the likeliest answer after each layer, by its probability",
-        values=lens.probability_of(read.logits, best).numpy(), scale="weights", marked=marked,
+        values=probability_of(read.logits, best).numpy(), scale="weights", marked=marked,
         texts=[[visible(read.words[word], max_length=9) for word in row] for row in best.tolist()],
         rows=_levels(read), row_axis="after",
         columns=tick_labels(read.tokens, max_length=9, escaped=False), column_axis="position",
@@ -124,13 +216,13 @@ def _answers(read: Read) -> Matrix:
 def _bars(read: Read) -> list[list[Bars]]:
     """Bars of the final answer and of the whole distribution, [frame = position, level]."""
     final, labels = (
-        lens.answers(read.logits)[-1],
+        answers(read.logits)[-1],
         ["embed" if name == "embedding" else name for name in _levels(read)],
     )
-    ranks = lens.rank_of(read.logits, final).float()
-    lost, spread = lens.divergence(read.logits), lens.entropy(read.logits)
+    ranks = rank_of(read.logits, final).float()
+    lost, spread = divergence(read.logits), entropy(read.logits)
     pictures = {
-        "probability of the final answer": (lens.probability_of(read.logits, final), "", 2, 1.1),
+        "probability of the final answer": (probability_of(read.logits, final), "", 2, 1.1),
         "its rank (1 = likeliest)": (ranks, "", 0, _room(ranks)),
         "KL from the final distribution": (lost, "nats", 2, _room(lost)),
         "entropy": (spread, "nats", 2, _room(spread)),
@@ -152,11 +244,11 @@ def _room(values: Tensor) -> float:
 
 def _notices(read: Read, tied: bool) -> list[str]:
     """One sentence a position."""
-    best, since = lens.answers(read.logits), lens.settled(read.logits).tolist()
-    sure = lens.probability_of(read.logits, best[-1])[-1].tolist()
+    best, since = answers(read.logits), settled(read.logits).tolist()
+    sure = probability_of(read.logits, best[-1])[-1].tolist()
     levels = [name.replace("embed", "the embed") for name in _levels(read)]
     begun = f"{levels[0]} alone".capitalize()
-    after_one = lens.divergence(read.logits)[1].tolist()
+    after_one = divergence(read.logits)[1].tolist()
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
         first, final = (visible(read.words[int(best[level, at])]) for level in (0, -1))
@@ -174,13 +266,13 @@ def questions() -> tuple[Question, ...]:
     _, words = _read(Inputs(reader="masked"))
     repeats = [
         letters.words[word] == token
-        for word, token in zip(lens.answers(letters.logits)[0].tolist(), letters.tokens, strict=True)
+        for word, token in zip(answers(letters.logits)[0].tolist(), letters.tokens, strict=True)
     ]
-    loss = lens.divergence(letters.logits).mean(dim=1).tolist()
+    loss = divergence(letters.logits).mean(dim=1).tolist()
     steps = [before - after for before, after in pairwise(loss[1:])]
     mask = words.tokens.index("[MASK]")
-    guesses = [words.words[word] for word in lens.answers(words.logits)[1:, mask].tolist()]
-    exact = (lens.divergence(letters.logits)[-1] == 0).all().item()
+    guesses = [words.words[word] for word in answers(words.logits)[1:, mask].tolist()]
+    exact = (divergence(letters.logits)[-1] == 0).all().item()
     return (
         Question(
             "The output layer reads the embedding, before any layer has run. What does it answer?",

@@ -1,18 +1,235 @@
-"""Part 3: parameters, operations and memory of a whole model."""
+"""Operations and bytes of a whole model, by formula.
+
+A multiplication and an addition count as two. Only matrix products are counted, as PyTorch's FlopCounterMode
+does: every query with every key, whether a mask hides it or not. Softmax, norms, biases, looked-up embeddings
+and what Transformer-XL's positions multiply are left out.
+"""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
+from models.config import ModelConfig
 from models.engine import size
-from models.engine.size import count_parameters
-from models.lessons.design import flops
-from pages.lab.design import calculator_board as board
-from pages.lab.design import sizes
-from pages.lab.design.inputs import Inputs
-from pages.lab.design.sizes import asked, inputs_of
+from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
+from pages.lab import attention_cost
+from pages.lab.design.inputs import SIZE_CONTROLS, Asked, Inputs, asked, inputs_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from viz_core.boards import Board, Scrub
+from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Scrub, Table
+
+
+class Flops(NamedTuple):
+    """Operations of a forward pass by what they are for; `pairs`: scores and mixing, every q with every k."""
+
+    projections: int
+    pairs: int
+    feed_forward: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+def forward(config: ModelConfig, t: int) -> Flops:
+    """A forward pass over one sequence of t tokens; an encoder-decoder reads t and writes t."""
+    n_stacks = len(config.stacks)
+    n_attending = config.n_layers * (3 if n_stacks == 2 else 1)  # encoder, decoder, and across
+    width = config.n_heads * config.head_size
+    attention = attention_cost.flops(config.n_heads, config.d_model, config.head_size, t)
+    pairs = 2 * 2 * t * t * width
+    return Flops(
+        projections=n_attending * (attention - pairs),
+        pairs=n_attending * pairs,
+        feed_forward=n_stacks * config.n_layers * 2 * 2 * t * config.d_model * config.ff_size,
+        output=2 * t * config.d_model * config.output_vocab_size,
+    )
+
+
+def training(config: ModelConfig, t: int) -> int:
+    """Forward and backward: the backward pass multiplies twice as often, for inputs and for weights."""
+    return 3 * forward(config, t).total
+
+
+def kaplan_parameters(config: ModelConfig) -> int:
+    """N = 2 d_model n_layer (2 d_attn + d_ff), no embeddings, no biases (Kaplan et al. 2020, eq. 2.1)."""
+    width = config.n_heads * config.head_size
+    return 2 * config.d_model * config.n_layers * (2 * width + config.ff_size)
+
+
+def kaplan_forward(config: ModelConfig, t: int) -> int:
+    """A decoder: 2 N + 2 n_layer n_ctx d_attn operations per token (Kaplan et al. 2020, table 1, eq. 2.2)."""
+    width = config.n_heads * config.head_size
+    return 2 * kaplan_parameters(config) + 2 * config.n_layers * t * width
+
+
+class TrainingMemory(NamedTuple):
+    """Bytes in float32; `moments` are Adam's two running means (Kingma and Ba 2015, algorithm 1)."""
+
+    weights: int
+    gradients: int
+    moments: int
+    activations: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+def training_memory(config: ModelConfig, n_sequences: int, t: int) -> TrainingMemory:
+    """What training holds for a batch of sequences of t tokens; attention is fused, as in the engine."""
+    weights = FLOAT_BYTES * count_parameters(config).total
+    lengths = [t] * len(config.stacks)
+    return TrainingMemory(weights, weights, 2 * weights, activation_bytes(config, lengths, n_sequences))
+
+
+def cache_bytes(config: ModelConfig, n_sequences: int, t: int) -> int:
+    """The key-value cache of decoding, in float32: t keys and values for each head and layer.
+
+    An encoder-decoder keeps those of its memory, of t tokens, too. Without a decoder there is none: 0.
+    """
+    if "decoder" not in config.stacks:
+        return 0
+    width = config.n_heads * config.head_size
+    return len(config.stacks) * config.n_layers * 2 * n_sequences * t * width * FLOAT_BYTES
+
+
+FRAMES = 8
+PAIRS = "of it, q · k and weights · v"
+
+
+def lengths_to(max_len: int) -> list[int]:
+    """The longest powers of two below max_len, and max_len itself."""
+    powers = [2**power for power in range(max_len.bit_length()) if 2**power < max_len]
+    return [*powers[-FRAMES:], max_len]
+
+
+def _extras(found: Asked) -> dict[str, int]:
+    return found.published.extras if found.published else {}
+
+
+def _total(found: Asked, counted: Parameters) -> int:
+    return counted.total + sum(_extras(found).values())
+
+
+def parameters(counted: Parameters) -> Bars:
+    return Bars(
+        title="parameters, million",
+        values=np.array(counted, float) / 1e6,
+        labels=[name.replace("_", "-") for name in counted._fields],
+        reach=_above(np.array(counted, float)) / 1e6,
+        digits=1,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}".replace("-", "−")
+
+
+def table(found: Asked, counted: Parameters) -> Table:
+    total = _total(found, counted)
+    parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | _extras(found)
+    rows = [(name, f"{count:,}".replace("-", "−"), _percent(count / total)) for name, count in parts.items()]
+    rows.append(("total", f"{total:,}", ""))
+    if found.published:
+        published = found.published.published
+        rows.append((f"published: {found.published.source}", f"{published:,}", ""))
+    marked = np.array([name == "total" for name, *_ in rows])
+    return Table(title=found.name, columns=("part", "parameters", "share"), rows=rows, marked=marked)
+
+
+def _per_token(found: Asked, lengths: list[int], operations: list[int]) -> np.ndarray:
+    """Operations for one position of all stacks, from those for whole sequences."""
+    return np.array(operations, float) / np.array(lengths) / len(found.config.stacks)
+
+
+def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
+    counted = _per_token(found, lengths, [each.total for each in passes]) / 1e9
+    lines = [Line(y=counted, name="counted")]
+    if len(found.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
+        two_n = np.full(len(lengths), 2 * kaplan_parameters(found.config) / 1e9)
+        longer = np.array([kaplan_forward(found.config, t) / 1e9 for t in lengths])
+        lines += [
+            Line(y=longer, name="2 N + 2 n_layers t d", colour=1, dashed=True),
+            Line(y=two_n, name="2 N", colour="muted", dashed=True),
+        ]
+    most = max(float(line.y.max()) for line in lines)
+    return Curves(
+        title="forward, per token", x=np.array(lengths, float), at=np.array(lengths, float), lines=lines,
+        x_label="tokens t", y_label="billion operations", log_x=True, y_range=(0.0, 1.05 * most),
+    )  # fmt: skip
+
+
+def training_bars(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
+    held = [training_memory(found.config, inputs.batch, t) for t in lengths]
+    return Bars(
+        title=f"training, {_sequences(inputs.batch)}, GB",
+        values=np.array(held, float) / 1e9,
+        labels=("weights", "gradients", "Adam", "activations"),
+        reach=_above(np.array(held, float)) / 1e9,
+    )
+
+
+def inference(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
+    weights = FLOAT_BYTES * count_parameters(found.config).total
+    held = np.array([(weights, cache_bytes(found.config, inputs.batch, t)) for t in lengths], float)
+    return Bars(
+        title=f"inference, {_sequences(inputs.batch)}, GB",
+        values=held / 1e9,
+        labels=("weights", "k, v cache"),
+        reach=_above(held) / 1e9,
+    )
+
+
+def _above(values: np.ndarray) -> float:
+    """The end of the axis, where a number fits over the highest bar."""
+    return 1.15 * float(values.max())
+
+
+def _sequences(batch: int) -> str:
+    return "1 sequence" if batch == 1 else f"{batch:,} sequences"
+
+
+def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
+    totals = [each.total for each in passes]
+    pairs = np.array([each.pairs / each.total for each in passes])
+    outputs = np.array([each.output / each.total for each in passes])
+    facts = [
+        Fact(label="forward, per token", values=_per_token(found, lengths, totals) / 1e9, unit="billion"),
+        Fact(label="forward, per sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
+        Fact(label=PAIRS, values=100 * pairs, digits=1, unit="%"),
+        Fact(label="of it, the output", values=100 * outputs, digits=1, unit="%"),
+        Fact(
+            label="training, per token",
+            values=_per_token(found, lengths, [training(found.config, t) for t in lengths]) / 1e9,
+            unit="billion",
+        ),
+    ]
+    if len(found.config.stacks) == 1:
+        n = kaplan_parameters(found.config)
+        facts += [
+            Fact(label="N, without embeddings", values=f"{n / 1e6:,.1f}", unit="million"),
+            Fact(label="6 N (Kaplan et al.)", values=f"{6 * n / 1e9:,.2f}", unit="billion"),
+        ]
+    return Facts(facts=facts)
+
+
+def notices(found: Asked, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
+    total = _total(found, counted)
+    said = f"{found.name}: **{total:,}** parameters"
+    if found.published:
+        apart = f"{total / found.published.published - 1:+.1%}".replace("-", "−")
+        said += f", **{apart}** from the published {found.published.published / 1e6:,.0f} million. "
+        said += found.published.note
+    else:
+        said += "."
+    return [
+        f"{said.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is q · k "
+        "and weights · v, counted for all pairs, masked or not."
+        for t, each in zip(lengths, passes, strict=True)
+    ]
+
 
 SEE = (
     "Formulas count what a model of these sizes has: its **parameters**, beside the published count; the "
@@ -29,22 +246,22 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     found = asked(inputs)
     config, counted = found.config, size.count_parameters(found.config)
-    lengths = board.lengths_to(config.max_len)
-    passes = [flops.forward(config, t) for t in lengths]
+    lengths = lengths_to(config.max_len)
+    passes = [forward(config, t) for t in lengths]
     h, d_head, d, t = config.n_heads, config.head_size, config.d_model, config.max_len
     return Lesson(
         see=SEE,
         board=Board(
             rows=[
-                [board.parameters(counted), board.table(found, counted)],
+                [parameters(counted), table(found, counted)],
                 [
-                    board.operations(found, lengths, passes),
-                    board.training(inputs, found, lengths),
-                    board.inference(inputs, found, lengths),
+                    operations(found, lengths, passes),
+                    training_bars(inputs, found, lengths),
+                    inference(inputs, found, lengths),
                 ],
-                [board.facts(found, lengths, passes)],
+                [facts(found, lengths, passes)],
             ],
-            notice=board.notices(found, counted, lengths, passes),
+            notice=notices(found, counted, lengths, passes),
             scrub=Scrub(
                 field="tokens", label="tokens t", values=np.array(lengths), speed=2,
                 words=[f"{t:,}" for t in lengths],
@@ -69,8 +286,8 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(
             size.count_parameters, size.attention_parameters, size.feed_forward_parameters,
-            size.norm_parameters, flops.forward, flops.kaplan_parameters, flops.kaplan_forward,
-            flops.training_memory, size.activation_bytes, flops.cache_bytes,
+            size.norm_parameters, forward, kaplan_parameters, kaplan_forward,
+            training_memory, size.activation_bytes, cache_bytes,
         ),
     )  # fmt: skip
 
@@ -81,9 +298,9 @@ def questions() -> tuple[Question, ...]:
     now, wider = count_parameters(small), count_parameters(wide)
     deep = count_parameters(replace(small, n_layers=2 * small.n_layers))
     deeper = (1.3, 1.7, 2.0)
-    grown = round(flops.kaplan_parameters(wide) / flops.kaplan_parameters(small))
+    grown = round(kaplan_parameters(wide) / kaplan_parameters(small))
     lengths = (1_024, 6_700, 67_000)
-    shares = [(passed := flops.forward(small, t)).pairs / passed.total for t in lengths]
+    shares = [(passed := forward(small, t)).pairs / passed.total for t in lengths]
     times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
     return (
         Question(
@@ -111,4 +328,4 @@ def questions() -> tuple[Question, ...]:
     )  # fmt: skip
 
 
-PART = Part("calculator", "Calculator", sizes.CONTROLS, lesson, TRIES, questions, scrub="tokens")
+PART = Part("calculator", "Calculator", SIZE_CONTROLS, lesson, TRIES, questions, scrub="tokens")

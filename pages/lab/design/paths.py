@@ -1,12 +1,137 @@
-"""Part 1: what one output can see, and in how many steps."""
+"""How far apart words are in a network: steps on the shortest way from an input to an output.
+
+The networks of table 1 of Vaswani et al. 2017, all read from left to right, as in a decoder: an output sees
+its own word and earlier ones. A node is (layer, position); layer 0 is the input. A stack has as many layers
+as the last output needs to see the first word.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from models.lessons.design import paths
-from models.lessons.design.paths import Network, steps_from
 from pages.lab.design.inputs import Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Diagram, Node, Scrub, Table
+
+Vertex = tuple[int, int]
+Edge = tuple[Vertex, Vertex]
+
+
+class Network(NamedTuple):
+    """n words, layers above them, and which node feeds which."""
+
+    n: int
+    n_layers: int
+    edges: tuple[Edge, ...]
+
+
+def recurrent(n: int) -> Network:
+    """Each state is made from its word and the state before it."""
+    inputs = tuple(((0, at), (1, at)) for at in range(n))
+    return Network(n, 1, inputs + tuple(((1, at), (1, at + 1)) for at in range(n - 1)))
+
+
+def self_attention(n: int) -> Network:
+    """Each output looks at its own word and at all before it."""
+    return _stack(n, 1, lambda layer: range(n))
+
+
+def restricted(n: int, r: int) -> Network:
+    """Each output looks at the last r positions. Raises ValueError for fewer than 2."""
+    return _stack(n, path_of_window(n, r), lambda layer: range(r))
+
+
+def convolution(n: int, k: int) -> Network:
+    """Kernels of width k over the last k positions. Raises ValueError for fewer than 2."""
+    return restricted(n, k)
+
+
+def dilated(n: int, k: int) -> Network:
+    """Kernels of width k with gaps that grow k times a layer (Kalchbrenner et al. 2016).
+
+    Raises ValueError for fewer than 2.
+    """
+    return _stack(n, path_of_dilated(n, k), lambda layer: range(0, k ** (layer + 1), k**layer))
+
+
+def _stack(n: int, n_layers: int, back: Callable[[int], range]) -> Network:
+    """Layers in which position i sees i - b below it, for all steps back b of that layer."""
+    edges = [
+        ((layer, at - b), (layer + 1, at))
+        for layer in range(n_layers)
+        for at in range(n)
+        for b in back(layer)
+        if b <= at
+    ]
+    return Network(n, n_layers, tuple(edges))
+
+
+def steps_from(network: Network, start: Vertex) -> dict[Vertex, int]:
+    """The steps on the shortest way from a node to every one that it reaches: breadth-first search."""
+    after: dict[Vertex, list[Vertex]] = {}
+    for tail, head in network.edges:
+        after.setdefault(tail, []).append(head)
+    steps, waiting = {start: 0}, deque([start])
+    while waiting:
+        node = waiting.popleft()
+        for head in after.get(node, []):
+            if head not in steps:
+                steps[head] = steps[node] + 1
+                waiting.append(head)
+    return steps
+
+
+def longest_path(network: Network) -> int:
+    """The most steps on a shortest way from any input to any output that sees it."""
+    last = network.n_layers
+    return max(
+        steps
+        for at in range(network.n)
+        for (layer, _), steps in steps_from(network, (0, at)).items()
+        if layer == last
+    )
+
+
+def sequential_steps(network: Network) -> int:
+    """How many nodes of one layer must be computed one after the other: the longest chain within it."""
+    depth = dict.fromkeys(((1, at) for at in range(network.n)), 1)
+    for tail, head in sorted(network.edges):
+        if tail[0] == head[0] == 1:
+            depth[head] = max(depth[head], depth[tail] + 1)
+    return max(depth.values())
+
+
+def path_of_recurrent(n: int) -> int:
+    """Table 1: O(n). Into the first state, and on through n - 1 more."""
+    return n
+
+
+def path_of_window(n: int, k: int) -> int:
+    """O(n / k), in section 4 for kernels, in table 1 for attention. L layers see 1 + L (k - 1) words."""
+    _check_width(k)
+    return max(1, -(-(n - 1) // (k - 1)))
+
+
+def path_of_dilated(n: int, k: int) -> int:
+    """Table 1: O(log_k n). L layers see k^L positions."""
+    _check_width(k)
+    n_layers = 1
+    while k**n_layers < n:
+        n_layers += 1
+    return n_layers
+
+
+def path_of_self_attention(n: int) -> int:
+    """Table 1: O(1)."""
+    return 1
+
+
+def _check_width(k: int) -> None:
+    if k < 2:
+        raise ValueError(f"a window of {k} never sees another word; give at least 2")
+
 
 FAR = 1_000
 SEE = (
@@ -24,13 +149,13 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     n, k, r = inputs.words, inputs.kernel, inputs.window
     networks = {
-        "recurrent": paths.recurrent(n),
-        "self-attention": paths.self_attention(n),
-        f"convolution, kernel {k}": paths.convolution(n, k),
-        f"dilated convolution, kernel {k}": paths.dilated(n, k),
-        f"self-attention to the last {r}": paths.restricted(n, r),
+        "recurrent": recurrent(n),
+        "self-attention": self_attention(n),
+        f"convolution, kernel {k}": convolution(n, k),
+        f"dilated convolution, kernel {k}": dilated(n, k),
+        f"self-attention to the last {r}": restricted(n, r),
     }
-    found = {name: paths.longest_path(network) for name, network in networks.items()}
+    found = {name: longest_path(network) for name, network in networks.items()}
     steps = np.arange(max(found.values()) + 1)
     diagrams = [_diagram(name, network, steps) for name, network in networks.items()]
     return Lesson(
@@ -55,8 +180,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         code=(
-            paths.recurrent, paths.self_attention, paths.dilated, paths.restricted, paths.steps_from,
-            paths.longest_path, paths.sequential_steps,
+            recurrent, self_attention, dilated, restricted, steps_from,
+            longest_path, sequential_steps,
         ),
     )  # fmt: skip
 
@@ -84,8 +209,8 @@ def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
 def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], steps: np.ndarray) -> Table:
     k, r = inputs.kernel, inputs.window
     far = (
-        paths.path_of_recurrent(FAR), paths.path_of_self_attention(FAR), paths.path_of_window(FAR, k),
-        paths.path_of_dilated(FAR, k), paths.path_of_window(FAR, r),
+        path_of_recurrent(FAR), path_of_self_attention(FAR), path_of_window(FAR, k),
+        path_of_dilated(FAR, k), path_of_window(FAR, r),
     )  # fmt: skip
     orders = (
         ("O(n)", "O(n), table 1"), ("O(1)", "O(1), table 1"), ("O(1)", "O(n / k), section 4"),
@@ -94,7 +219,7 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
     rows = [
         (
             name,
-            f"{paths.sequential_steps(network)}",
+            f"{sequential_steps(network)}",
             one_layer,
             f"{found[name]}",
             path,
@@ -128,14 +253,14 @@ def _notices(found: dict[str, int], steps: np.ndarray) -> list[str]:
 def questions() -> tuple[Question, ...]:
     n, million = 8, 1_000_000
     wider = {
-        "the plain convolution's": (paths.path_of_window(FAR, 3), paths.path_of_window(FAR, 5)),
-        "the dilated one's": (paths.path_of_dilated(FAR, 3), paths.path_of_dilated(FAR, 5)),
+        "the plain convolution's": (path_of_window(FAR, 3), path_of_window(FAR, 5)),
+        "the dilated one's": (path_of_dilated(FAR, 3), path_of_dilated(FAR, 5)),
     }
     halved = [name for name, (before, after) in wider.items() if 2 * after <= before]
-    deep, plain = paths.path_of_dilated(million, 3), paths.path_of_window(million, 3)
+    deep, plain = path_of_dilated(million, 3), path_of_window(million, 3)
     layers = ("13", "1,000", "333,334")
     arrows = {name: len(network.edges) for name, network in
-              (("self-attention", paths.self_attention(n)), ("recurrent", paths.recurrent(n)))}  # fmt: skip
+              (("self-attention", self_attention(n)), ("recurrent", recurrent(n)))}  # fmt: skip
     counts = ("as many", "about one and a half times as many", "more than twice as many")
     ratio = arrows["self-attention"] / arrows["recurrent"]
     return (

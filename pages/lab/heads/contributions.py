@@ -1,21 +1,115 @@
-"""The layer's output is a sum over heads: what each head writes, and its share."""
+"""What each head adds to the output.
+
+Concatenating the heads and multiplying by W_O is the same as multiplying each head by its own rows of W_O and
+adding up: out = sum over heads of z_h W_O[h] + bias (Elhage et al. 2021, A Mathematical Framework for
+Transformer Circuits, "Attention heads are independent and additive").
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from models.lessons.heads import contributions, cut
-from models.lessons.heads.contributions import Output
+from models.data.tasks import Reading
+from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.heads import layer_choice
-from pages.lab.heads.inputs import Inputs
-from pages.lab.heads.layer_choice import reading_of
+from pages.lab.heads import cut
+from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import distinct
 from viz_core import labels
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 from viz_core.labels import short
+
+Contributions = Float[Tensor, "head query d_model"]
+PerQuery = Float[Tensor, "head query"]
+
+
+class Output(NamedTuple):
+    """What an attention adds to the stream, and what its heads make it from. bias: b_O, if it has one."""
+
+    tokens: list[str]
+    z: Float[Tensor, "head query d_head"]
+    w_o: Float[Tensor, "head d_head d_model"]
+    bias: Float[Tensor, "d_model"] | None
+    out: Float[Tensor, "query d_model"]
+
+
+def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
+    """The output of an attention of any model. Raises ValueError where its output projection is not known."""
+    side, kind = stack.split(".")
+    at, w_o = f"{side}.{layer}.{kind}", model.projection(stack, layer)
+    if w_o is None:
+        raise ValueError(
+            f"the output projection of {model.name!r} was not found, so what each head adds is not known; "
+            "choose another model"
+        )
+    wanted = (f"{at}.z", f"{at}.out")
+    trace = model.trace(reading, reduce=lambda address, value: value if address in wanted else None)
+    z, out = (trace[address] for address in wanted)
+    return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), out)
+
+
+def contributions(
+    z: Float[Tensor, "head query d_head"], w_o: Float[Tensor, "head d_head d_model"]
+) -> Contributions:
+    """z_h W_O[h], the vector that head h writes at each query."""
+    return z @ w_o
+
+
+def add_up(written: Contributions, bias: Float[Tensor, "d_model"] | None) -> Float[Tensor, "query d_model"]:
+    """The layer's output: all that the heads write, and the bias, which belongs to no head."""
+    out = written.sum(dim=0)
+    return out if bias is None else out + bias.detach()
+
+
+def norms(written: Contributions) -> PerQuery:
+    """Euclidean length of what a head writes at each query.
+
+    Kobayashi et al. 2020, Attention is Not Only a Weight (section 3), take the length of what one key adds,
+    weight * f(key); here a head's keys are added up first, since this asks about heads.
+    """
+    return written.norm(dim=-1)
+
+
+def length_share(written: Contributions) -> PerQuery:
+    """Each head's length over the sum of all heads' lengths: 0..1, adds to 1 over heads.
+
+    It says how loud a head is, not whether the others agree with it. It is 0 where no head writes anything.
+    """
+    lengths = norms(written)
+    return _share(lengths, lengths.sum(dim=0))
+
+
+def signed_share(written: Contributions) -> PerQuery:
+    """How much of the heads' sum a head accounts for: c_h . s / s . s with s = sum of all c_h.
+
+    This is c_h's coefficient when it is projected on s. It adds to 1 over heads; it is negative where a head
+    pulls against the sum, above 1 where others pull back, and 0 where the sum is 0.
+    """
+    total = written.sum(dim=0)  # [query, d_model]
+    return _share((written * total).sum(dim=-1), (total * total).sum(dim=-1))
+
+
+def agreement(written: Contributions) -> Float[Tensor, "query"]:
+    """Length of the heads' sum over the sum of their lengths: 1 where all point the same way, else less.
+
+    It is 0 where no head writes anything.
+    """
+    return _share(written.sum(dim=0).norm(dim=-1), norms(written).sum(dim=0))
+
+
+def gap(a: Float[Tensor, "query d_model"], b: Float[Tensor, "query d_model"]) -> float:
+    """The largest difference between two outputs."""
+    return (a - b).abs().max().item()
+
+
+def _share(part: Float[Tensor, "*head query"], whole: Float[Tensor, "query"]) -> Float[Tensor, "*head query"]:
+    return torch.where(whole == 0, 0.0, part / whole)
+
 
 SEE = (
     "The layer's output is a **sum**: head $i$ is multiplied by its own rows of $W_O$ alone, and writes the "
@@ -55,8 +149,8 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
         ),
         code=(
-            contributions.contributions, contributions.add_up, contributions.length_share,
-            contributions.signed_share, contributions.agreement,
+            contributions, add_up, length_share,
+            signed_share, agreement,
         ),
     )  # fmt: skip
 
@@ -64,14 +158,14 @@ def lesson(inputs: Inputs) -> Lesson:
 def _output(inputs: Inputs) -> Output:
     if inputs.model == ANOTHER:
         read = any_model.read(inputs, most=MOST_TOKENS)
-        return contributions.of_model(read.model, read.reading, read.stack, inputs.other_layer)
+        return of_model(read.model, read.reading, read.stack, inputs.other_layer)
     own = reading_of(inputs)
     attention = own.attention
     return Output(own.tokens, own.z, cut.blocks(attention).w_o, attention.out_proj.bias, own.out)
 
 
 def _written(read: Output) -> Tensor:
-    return contributions.contributions(read.z, read.w_o)
+    return contributions(read.z, read.w_o)
 
 
 def _shares(read: Output, written: Tensor) -> list[Panel]:
@@ -79,8 +173,8 @@ def _shares(read: Output, written: Tensor) -> list[Panel]:
     h, n, _ = written.shape
     chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
     shares = {
-        "share of the lengths": contributions.length_share(written),
-        "share of the sum": contributions.signed_share(written),
+        "share of the lengths": length_share(written),
+        "share of the sum": signed_share(written),
     }
     return [
         Matrix(
@@ -95,7 +189,7 @@ def _shares(read: Output, written: Tensor) -> list[Panel]:
 def _vectors(read: Output, written: Tensor) -> list[Panel]:
     """At the chosen token: each head's vector, and how they add up to the output."""
     h, n, d_model = written.shape
-    total = contributions.add_up(written, None)
+    total = add_up(written, None)
     bias = torch.zeros(d_model) if read.bias is None else read.bias.detach()
     below = (part[:, None] for part in (total, bias.expand(n, d_model), read.out))  # each [query, 1, d_model]
     drawn = torch.cat([written.transpose(0, 1), *below], dim=1)[:, :, :MOST_CHANNELS]
@@ -111,12 +205,12 @@ def _vectors(read: Output, written: Tensor) -> list[Panel]:
 
 
 def _facts(read: Output, written: Tensor) -> Facts:
-    gap = contributions.gap(contributions.add_up(written, read.bias), read.out)
-    agreement = contributions.agreement(written).numpy()
+    off = gap(add_up(written, read.bias), read.out)
+    share = agreement(written).numpy()
     return Facts(
         facts=(
-            Fact(label="length of the sum / sum of the lengths", values=agreement),
-            Fact(label="sum + bias against the layer's own out: largest difference", values=short(gap)),
+            Fact(label="length of the sum / sum of the lengths", values=share),
+            Fact(label="sum + bias against the layer's own out: largest difference", values=short(off)),
         )
     )
 
@@ -126,7 +220,7 @@ def _names(n_heads: int) -> list[str]:
 
 
 def _notices(read: Output, written: Tensor) -> list[str]:
-    lengths, shares = contributions.length_share(written), contributions.signed_share(written)
+    lengths, shares = length_share(written), signed_share(written)
     loudest = lengths.argmax(dim=0).tolist()
     return [
         f"At “{name}”, head **{head}** writes the longest vector: "
@@ -138,10 +232,10 @@ def _notices(read: Output, written: Tensor) -> list[str]:
 def questions() -> tuple[Question, ...]:
     read = _output(Inputs(model="layer1"))
     written, it = _written(read), read.tokens.index("it")
-    names, shares = _names(len(written)), contributions.signed_share(written)[:, it].tolist()
-    backwards = contributions.add_up(written.flip(0), read.bias)
-    gap = contributions.gap(backwards, read.out)
-    agreement = contributions.agreement(written)[it].item()
+    names, shares = _names(len(written)), signed_share(written)[:, it].tolist()
+    backwards = add_up(written.flip(0), read.bias)
+    off = gap(backwards, read.out)
+    share = agreement(written)[it].item()
     return (
         Question(
             "In the translator's layer 1, which head accounts for most of the heads' sum at “it”?",
@@ -154,20 +248,20 @@ def questions() -> tuple[Question, ...]:
         Question(
             "The heads change places, each with its own columns and rows. How does the output change?",
             ("its channels change places, too", "not at all", "it becomes another vector"),
-            1 if gap < 1e-4 else 2,
-            f"The largest difference is {short(gap)}, no more than rounding: a sum has no order, and so "
+            1 if off < 1e-4 else 2,
+            f"The largest difference is {short(off)}, no more than rounding: a sum has no order, and so "
             "heads have none.",
         ),
         Question(
             "Add up the lengths of the heads' vectors at “it”. Compared with that, how long is their sum?",
             ("as long", "shorter", "longer"),
-            1 if agreement < 1 else 0,
-            f"{agreement:.2f} of that: vectors that do not point the same way cancel in part.",
+            1 if share < 1 else 0,
+            f"{share:.2f} of that: vectors that do not point the same way cancel in part.",
         ),
     )
 
 
 PART = Part(
-    "contributions", "What each adds", layer_choice.ANY,
+    "contributions", "What each adds", ANY_LAYER_CONTROLS,
     lesson, TRIES, questions, scrub="query",
 )  # fmt: skip

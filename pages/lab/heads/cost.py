@@ -4,8 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from models.lessons.heads import cost
-from models.lessons.heads.cost import Cost
+from pages.lab.attention_cost import (
+    Cost,
+    flops,
+    measure,
+    milliseconds,
+    narrow,
+    parameters,
+    random_layer,
+    wide,
+)
 from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
@@ -25,36 +33,36 @@ TRIES = (
 
 def lesson(inputs: Inputs) -> Lesson:
     k, n = inputs.width, inputs.length
-    narrow = [cost.narrow(h, k, n) for h in HEAD_COUNTS]
-    wide = [cost.wide(h, k, n) for h in HEAD_COUNTS]
-    times = np.array(cost.measure([*narrow, *wide], seconds=SECONDS)).reshape(2, len(HEAD_COUNTS))
+    narrows = [narrow(h, k, n) for h in HEAD_COUNTS]
+    wides = [wide(h, k, n) for h in HEAD_COUNTS]
+    times = np.array(measure([*narrows, *wides], seconds=SECONDS)).reshape(2, len(HEAD_COUNTS))
     return Lesson(
         see=SEE,
         board=Board(
-            rows=_rows(narrow, wide, times),
-            notice=_notices(narrow, wide, times),
+            rows=_rows(narrows, wides, times),
+            notice=_notices(narrows, wides, times),
             scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
         ),
         formula=(
             r"\begin{gathered}\text{parameters: narrow } 3k^2+k^2,\quad\text{wide } 3hk^2+hk^2\\"
             r"\text{operations: } (8\,n\,k+4\,n^2)\,h\,d_{head}\end{gathered}"
         ),
-        sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrow[0].parameters:,}",
+        sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrows[0].parameters:,}",
         shapes=(
             Shape(r"W_Q,\;W_K,\;W_V\ \text{narrow}", "d_model, h · d_head", (k, k)),
             Shape(r"W_Q,\;W_K,\;W_V\ \text{wide, }h=16", "d_model, h · d_head", (k, 16 * k)),
             Shape(r"W_O\ \text{narrow}", "h · d_head, d_model", (k, k)),
             Shape(r"\mathrm{pattern},\;h=16", "head, query, key", (16, n, n)),
         ),
-        code=(cost.parameters, cost.flops, cost.random_layer, cost.milliseconds),
+        code=(parameters, flops, random_layer, milliseconds),
     )
 
 
-def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[Curves] | list[Facts]]:
+def _rows(narrows: list[Cost], wides: list[Cost], times: np.ndarray) -> list[list[Curves] | list[Facts]]:
     x = np.array(HEAD_COUNTS, dtype=float)
     curves: dict[tuple[str, str], Any] = {
-        ("parameters", "thousand"): [[c.parameters / 1e3 for c in costs] for costs in (narrow, wide)],
-        ("operations", "million"): [[c.flops / 1e6 for c in costs] for costs in (narrow, wide)],
+        ("parameters", "thousand"): [[c.parameters / 1e3 for c in costs] for costs in (narrows, wides)],
+        ("operations", "million"): [[c.flops / 1e6 for c in costs] for costs in (narrows, wides)],
         ("time", "ms, measured here"): times,
     }
     names: tuple[tuple[str, Colour], ...] = (("narrow", "accent"), ("wide", "muted"))
@@ -73,7 +81,7 @@ def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[
         )
         for (title, unit), pair in curves.items()
     ]
-    counted = [_facts("narrow", narrow, times[0]), _facts("wide", wide, times[1])]
+    counted = [_facts("narrow", narrows, times[0]), _facts("wide", wides, times[1])]
     return [pictures, counted]
 
 
@@ -94,20 +102,20 @@ def _facts(name: str, costs: list[Cost], times: np.ndarray) -> Facts:
     )
 
 
-def _notices(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[str]:
+def _notices(narrows: list[Cost], wides: list[Cost], times: np.ndarray) -> list[str]:
     return [
         f"With {a.n_heads} heads, narrow ones have **{a.parameters:,}** parameters, wide ones "
         f"**{b.parameters:,}**: {b.parameters // a.parameters} times as many, for {b.flops // a.flops} times "
         f"the operations and, measured here, {slow / fast:.1f} times the milliseconds."
         if a.n_heads > 1
         else f"With 1 head, narrow and wide are the same layer of **{a.parameters:,}** parameters."
-        for a, b, fast, slow in zip(narrow, wide, *times, strict=True)
+        for a, b, fast, slow in zip(narrows, wides, *times, strict=True)
     ]
 
 
 def questions() -> tuple[Question, ...]:
     k, n = 64, 64
-    one, eight, wide = cost.narrow(1, k, n), cost.narrow(8, k, n), cost.wide(8, k, n)
+    one, eight, wides = narrow(1, k, n), narrow(8, k, n), wide(8, k, n)
     times = {1: "as many", 4: "four times as many", 8: "eight times as many", 64: "64 times as many"}
     asked = list(times)
     return (
@@ -121,8 +129,8 @@ def questions() -> tuple[Question, ...]:
         Question(
             "How many operations do eight wide heads take, compared with eight narrow ones?",
             tuple(times.values()),
-            asked.index(wide.flops // eight.flops),
-            f"{wide.flops:,} instead of {eight.flops:,}: every product has h · d_head columns or rows.",
+            asked.index(wides.flops // eight.flops),
+            f"{wides.flops:,} instead of {eight.flops:,}: every product has h · d_head columns or rows.",
         ),
         Question(
             "How many attention weights are in the patterns of eight narrow heads, compared with one?",

@@ -1,20 +1,82 @@
-"""The same weights with 1, 2, 4 and 8 heads, side by side."""
+"""The same weights, cut into more or fewer heads."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
 
-from models.lessons.heads import contributions, cost, recut
-from models.lessons.heads.reading import Reading
-from models.lessons.heads.recut import Recut, difference, summed_dot_products
-from pages.lab.controls import When
-from pages.lab.heads.inputs import Inputs
-from pages.lab.heads.layer_choice import reading_of
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from models.contrast.knobs.heads import with_heads
+from models.engine.attention import MultiHeadAttention
+from models.engine.trace import Trace, within
+from pages.lab.attention_cost import count
+from pages.lab.heads import contributions
+from pages.lab.heads.cut import concatenate
+from pages.lab.heads.inputs import Inputs, Reading, reading_of
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.labels import short
 from viz_core.measures import entropy
+
+
+class Recut(NamedTuple):
+    """What the layer computes when W_Q, W_K, W_V and W_O are cut into n_heads heads."""
+
+    n_heads: int
+    d_head: int
+    q: Float[Tensor, "head query d_head"]
+    k: Float[Tensor, "head key d_head"]
+    v: Float[Tensor, "head key d_head"]
+    scores: Float[Tensor, "head query key"]
+    pattern: Float[Tensor, "head query key"]
+    out: Float[Tensor, "query d_model"]
+
+
+def recuts(reading: Reading, head_counts: Sequence[int] = (1, 2, 4, 8)) -> list[Recut]:
+    """The layer on the same input with each number of heads; the scale follows d_head.
+
+    Raises ValueError for a number of heads that does not divide the columns of W_Q.
+    """
+    return [recut(reading, n_heads) for n_heads in head_counts]
+
+
+@torch.no_grad()
+def recut(reading: Reading, n_heads: int) -> Recut:
+    """The layer with the very same matrices, cut into `n_heads`. Raises as `recuts` does."""
+    config = with_heads(reading.config, n_heads)
+    with torch.device("meta"):  # the new layer brings no weights of its own
+        attention = MultiHeadAttention(config).eval()
+    attention.load_state_dict(reading.attention.state_dict(), assign=True)
+    trace = Trace()
+    attention(reading.x[None], reading.x[None], trace=within(trace, "self"))
+    names = ("q", "k", "v", "scores", "pattern", "out")
+    return Recut(n_heads, config.head_size, **{name: trace[f"self.{name}"] for name in names})
+
+
+def summed_dot_products(
+    q: Float[Tensor, "head query d_head"], k: Float[Tensor, "head key d_head"]
+) -> Float[Tensor, "query key"]:
+    """q . k of each head, summed over heads: however the same channels are cut, the sum is the same."""
+    return (q @ k.mT).sum(dim=0)  # [head, query, key] -> [query, key]
+
+
+@torch.no_grad()
+def with_one_pattern(
+    attention: MultiHeadAttention, v: Float[Tensor, "head key d_head"], pattern: Float[Tensor, "query key"]
+) -> Float[Tensor, "query d_model"]:
+    """The layer's output if all its heads had this pattern: then the number of heads would not matter."""
+    return F.linear(concatenate(pattern @ v), attention.out_proj.weight, attention.out_proj.bias)
+
+
+def difference(out: Float[Tensor, "query d_model"], reference: Float[Tensor, "query d_model"]) -> float:
+    """Length of the difference over the length of the reference: 0 is equal, 1 is as far as from zeros."""
+    return ((out - reference).norm() / reference.norm()).item()
+
 
 SEE = (
     "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads: their weights, and the dot products "
@@ -29,7 +91,7 @@ TRIES = (
 
 def lesson(inputs: Inputs) -> Lesson:
     read = _whole(inputs)
-    cuts = recut.recuts(read)
+    cuts = recuts(read)
     n, d_model = read.x.shape
     return Lesson(
         see=SEE,
@@ -52,7 +114,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(rf"\mathrm{{pattern}},\;h={cut.n_heads}", "head, query, key", (cut.n_heads, n, n))
             for cut in cuts
         ),
-        code=(recut.recut, recut.summed_dot_products, recut.with_one_pattern, recut.difference),
+        code=(recut, summed_dot_products, with_one_pattern, difference),
     )
 
 
@@ -133,12 +195,12 @@ def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
 
 def questions() -> tuple[Question, ...]:
     read = _whole(Inputs())
-    cuts = recut.recuts(read)
+    cuts = recuts(read)
     one, most = cuts[0], cuts[-1]
-    sums = [recut.summed_dot_products(cut.q, cut.k) for cut in (one, most)]
-    apart = recut.difference(most.out, one.out)
-    alike = recut.difference(recut.with_one_pattern(read.attention, most.v, one.pattern[0]), one.out)
-    n_weights = cost.count(read.attention)
+    sums = [summed_dot_products(cut.q, cut.k) for cut in (one, most)]
+    apart = difference(most.out, one.out)
+    alike = difference(with_one_pattern(read.attention, most.v, one.pattern[0]), one.out)
+    n_weights = count(read.attention)
     gap = contributions.gap(*sums)
     return (
         Question(

@@ -1,18 +1,64 @@
-"""Part 3: what sparse masks spare."""
+"""What a mask spares: the pairs of query and key that are left to compute."""
 
+import math
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
 
 from models.engine import masks
-from models.lessons.masks import cost
-from models.lessons.masks.cost import ByLength, ByStride
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.masks import choice
-from pages.lab.masks.inputs import Inputs
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.masks.inputs import AXES, Inputs
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Scrub
+
+
+class ByLength(NamedTuple):
+    """Pairs kept in texts of n tokens; window, strided and fixed with width or stride round(sqrt(n))."""
+
+    n: Int[Tensor, " size"]
+    full: Int[Tensor, " size"]
+    causal: Int[Tensor, " size"]
+    window: Int[Tensor, " size"]
+    strided: Int[Tensor, " size"]
+    fixed: Int[Tensor, " size"]
+    n_sqrt_n: Float[Tensor, " size"]
+
+
+class ByStride(NamedTuple):
+    """The two sparse masks of one text with stride 1, 2, ... and how many pairs each keeps."""
+
+    strided: Bool[Tensor, "stride query key"]
+    fixed: Bool[Tensor, "stride query key"]
+    strided_kept: Int[Tensor, " stride"]
+    fixed_kept: Int[Tensor, " stride"]
+
+
+def kept(allowed: Tensor) -> int:
+    """How many pairs of query and key a mask leaves."""
+    return int(allowed.sum())
+
+
+def by_length(sizes: Int[Tensor, " size"]) -> ByLength:
+    """Pairs kept, counted in the masks themselves; Child et al. 2019, 4.3, take a stride close to sqrt(n)."""
+    full, causal, window, strided, fixed = torch.tensor([_counts(n) for n in sizes.tolist()]).T
+    return ByLength(sizes, full, causal, window, strided, fixed, sizes * sizes.double().sqrt())
+
+
+def _counts(n: int) -> list[int]:
+    root = round(math.sqrt(n))
+    sparse = (masks.sliding_window(n, root), masks.strided(n, root), masks.fixed(n, root))
+    return [n * n, kept(masks.causal(n, n)), *map(kept, sparse)]
+
+
+def by_stride(n: int, most: int) -> ByStride:
+    """Strided and fixed attention over n tokens with strides 1 to `most`."""
+    strided = torch.cat([masks.strided(n, stride)[0] for stride in range(1, most + 1)])
+    fixed = torch.cat([masks.fixed(n, stride)[0] for stride in range(1, most + 1)])
+    return ByStride(strided, fixed, strided.sum(dim=(1, 2)), fixed.sum(dim=(1, 2)))
+
 
 STRIDED: Colour = 1
 FIXED: Colour = 2
@@ -26,15 +72,15 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     n = inputs.text_length
     strides = np.arange(1, n + 1)
-    causal = cost.kept(masks.causal(n, n))
-    by_stride = cost.by_stride(n, n)
-    by_length = cost.by_length(torch.tensor([2**power for power in range(2, 10)]))
+    causal = kept(masks.causal(n, n))
+    of_strides = by_stride(n, n)
+    of_lengths = by_length(torch.tensor([2**power for power in range(2, 10)]))
     return Lesson(
         see="Every pair of query and key costs one dot product. Sparse Transformers keep only some of them: "
         "near pairs, and one in every *stride* further away. Drag the **stride** and watch which are left.",
         board=Board(
-            rows=_rows(n, causal, by_stride, by_length),
-            notice=_notices(causal, by_stride),
+            rows=_rows(n, causal, of_strides, of_lengths),
+            notice=_notices(causal, of_strides),
             scrub=Scrub(field="stride", label="stride", values=strides),
         ),
         formula=r"\text{strided: } \q{i} - \k{j} \le l \;\lor\; (\q{i} - \k{j}) \bmod l = 0 \qquad "
@@ -42,22 +88,22 @@ def lesson(inputs: Inputs) -> Lesson:
         r"\k{j} \bmod l = l - 1",
         sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
         shapes=[
-            Shape(r"\text{strided}", "stride query key", tuple(by_stride.strided.shape)),
-            Shape(r"\text{fixed}", "stride query key", tuple(by_stride.fixed.shape)),
+            Shape(r"\text{strided}", "stride query key", tuple(of_strides.strided.shape)),
+            Shape(r"\text{fixed}", "stride query key", tuple(of_strides.fixed.shape)),
             Shape(r"\text{kept}", "stride", (n,)),
         ],
-        code=[masks.strided, masks.fixed, cost.by_stride, cost.by_length],
+        code=[masks.strided, masks.fixed, by_stride, by_length],
     )
 
 
 def _rows(
-    n: int, causal: int, by_stride: ByStride, by_length: ByLength
+    n: int, causal: int, of_strides: ByStride, of_lengths: ByLength
 ) -> list[list[Matrix | Facts | Curves]]:
     strides = np.arange(1, n + 1)
-    strided, fixed = (kept.numpy() for kept in (by_stride.strided_kept, by_stride.fixed_kept))
-    patterns = {"strided": by_stride.strided, "fixed": by_stride.fixed}
+    strided, fixed = (kept.numpy() for kept in (of_strides.strided_kept, of_strides.fixed_kept))
+    patterns = {"strided": of_strides.strided, "fixed": of_strides.fixed}
     pictures = [
-        Matrix(values=kept.numpy(), title=name, scale="mask", picture=True, **choice.AXES)
+        Matrix(values=kept.numpy(), title=name, scale="mask", picture=True, **AXES)
         for name, kept in patterns.items()
     ]
     facts = [
@@ -65,7 +111,7 @@ def _rows(
         for name, kept, colour in (("strided", strided, STRIDED), ("fixed", fixed, FIXED))
     ]
     grown = [
-        Line(y=getattr(by_length, field).numpy(), name=name, colour=colour, dashed=field == "n_sqrt_n")
+        Line(y=getattr(of_lengths, field).numpy(), name=name, colour=colour, dashed=field == "n_sqrt_n")
         for field, name, colour in (
             ("full", "n²", "muted"), ("causal", "causal", "accent"), ("strided", "strided", STRIDED),
             ("fixed", "fixed", FIXED), ("n_sqrt_n", "n √n", "muted"),
@@ -83,27 +129,27 @@ def _rows(
                 ],
             ),
             Curves(
-                x=by_length.n.numpy(), lines=grown, log_x=True, log_y=True, x_label="words n, with l = √n",
+                x=of_lengths.n.numpy(), lines=grown, log_x=True, log_y=True, x_label="words n, with l = √n",
                 y_label="pairs kept",
             ),
         ],
     ]  # fmt: skip
 
 
-def _notices(causal: int, by_stride: ByStride) -> list[str]:
-    best = 1 + int(by_stride.strided_kept.argmin())
+def _notices(causal: int, of_strides: ByStride) -> list[str]:
+    best = 1 + int(of_strides.strided_kept.argmin())
     return [
         f"With stride **{stride}**, strided attention keeps **{kept:,}** of {causal:,} causal pairs, "
         f"{kept / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
-        for stride, kept in enumerate(by_stride.strided_kept.tolist(), start=1)
+        for stride, kept in enumerate(of_strides.strided_kept.tolist(), start=1)
     ]
 
 
 def questions() -> tuple[Question, ...]:
-    table = cost.by_stride(49, 49)
+    table = by_stride(49, 49)
     best = 1 + int(table.strided_kept.argmin())  # of all strides, not only of those that are offered
     at = {stride: int(table.strided_kept[stride - 1]) for stride in sorted({1, best, 7, 49})}
-    grown = cost.by_length(torch.tensor([256, 1024]))
+    grown = by_length(torch.tensor([256, 1024]))
     causal, strided = (int(kept[1]) / int(kept[0]) for kept in (grown.causal, grown.strided))
     times = (4, 8, 16)
     return (

@@ -1,19 +1,69 @@
-"""Part 6: tokens as the nodes of a graph, its edges as the mask."""
+"""Attention on a graph: tokens are nodes, and its edges are the mask."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from models.config import ModelConfig
 from models.engine import masks
 from models.engine.attention import MultiHeadAttention
-from models.lessons.masks import graph, reach
-from models.lessons.masks.choice import allowed_of
-from models.lessons.masks.graph import Step
-from pages.lab.controls import Set
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.masks import choice
-from pages.lab.masks.inputs import N_NODES, Inputs, painted
+from models.engine.trace import Trace, within
+from models.engine.transformer import Transformer
+from pages.lab.lesson import Lesson, Part, Question, Set, Shape, Try
+from pages.lab.masks import reach
+from pages.lab.masks.inputs import AXES, N_NODES, Inputs, allowed_of, mask_matrix, painted
 from viz_core.boards import Board, Diagram, Layers, Matrix, Node
+
+CHANNELS = 4
+
+
+class Step(NamedTuple):
+    """One head of attention over the nodes' features."""
+
+    features: Float[Tensor, "node channel"]
+    scores: Float[Tensor, "query key"]
+    pattern: Float[Tensor, "query key"]
+    out: Float[Tensor, "node channel"]
+
+
+def features_of(n: int, seed: int) -> Float[Tensor, "node channel"]:
+    """Standard normal numbers for n nodes, one decimal each."""
+    return torch.randn(n, CHANNELS, generator=torch.Generator().manual_seed(seed)).round(decimals=1)
+
+
+@torch.no_grad()
+def step(features: Float[Tensor, "node channel"], allowed: Bool[Tensor, "n n"], *, seed: int = 0) -> Step:
+    """The engine's own attention, with random weights from `seed`, on nodes that see their neighbours.
+
+    Graph attention (Velickovic et al. 2018) scores a pair by a small network; this is the Transformer's
+    q · k under the same mask.
+    """
+    trace = Trace()
+    out = _attention(features.shape[1], seed)(
+        features[None], features[None], allowed[None, None], trace=within(trace, "nodes")
+    )
+    return Step(features, trace["nodes.scores"][0], trace["nodes.pattern"][0], out[0])
+
+
+def answers(
+    features: Float[Tensor, "node channel"], allowed: Bool[Tensor, "n n"], changed: int, *, seed: int = 0
+) -> Float[Tensor, " node"]:
+    """How far each node's output moves (Euclidean) when the features of node `changed` grow by 1."""
+    other = features.clone()
+    other[changed] += 1
+    difference = step(other, allowed, seed=seed).out - step(features, allowed, seed=seed).out
+    return difference.norm(dim=-1)
+
+
+def _attention(width: int, seed: int) -> MultiHeadAttention:
+    config = ModelConfig(
+        kind="encoder-only", n_layers=1, n_heads=1, d_model=width, vocab_size=1, max_len=1, positions="none"
+    )
+    model = Transformer(config, seed=seed)
+    return next(module for module in model.modules() if isinstance(module, MultiHeadAttention))
+
 
 NODES = tuple(f"node {at}" for at in range(N_NODES))
 _RING = ((0, 1), (1, 0), (2, 0), (3, 1), (2, 2), (1, 2))  # (column, row) of each node
@@ -28,30 +78,30 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     mask = inputs.graph if painted(inputs.graph) else "edges"
     allowed = allowed_of(mask, "" if painted(inputs.graph) else inputs.graph, N_NODES)
-    features = graph.features_of(N_NODES, inputs.seed)
-    step = graph.step(features, allowed, seed=inputs.seed)
-    moved = graph.answers(features, allowed, inputs.changed, seed=inputs.seed)
+    features = features_of(N_NODES, inputs.seed)
+    computed = step(features, allowed, seed=inputs.seed)
+    moved = answers(features, allowed, inputs.changed, seed=inputs.seed)
     told = reach.spread(allowed, inputs.changed, _LAYERS)
     return Lesson(
         see="A node looks at itself and its neighbours: the edges are the mask, and a step of attention is a "
         f"round of messages. **{NODES[inputs.changed].capitalize()}** changes: see whose output moves. "
         "Paint edges into the mask.",
-        board=Board(rows=_rows(allowed, step, moved, told), notice=_notice(inputs.changed, moved, told)),
+        board=Board(rows=_rows(allowed, computed, moved, told), notice=_notice(inputs.changed, moved, told)),
         formula=r"z_i = \sum_{j \in N(i) \cup \{i\}} \operatorname{softmax}_j\!\left("
         r"\frac{\q{q_i} \cdot \k{k_j}}{\sqrt{d_k}}\right) \v{v_j}",
-        sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {graph.CHANNELS}",
+        sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
         shapes=[
             Shape("X", "node channel", tuple(features.shape)),
             Shape("M", "query key", tuple(allowed.shape)),
-            Shape("A", "query key", tuple(step.pattern.shape)),
-            Shape(r"\text{out}", "node channel", tuple(step.out.shape)),
+            Shape("A", "query key", tuple(computed.pattern.shape)),
+            Shape(r"\text{out}", "node channel", tuple(computed.out.shape)),
         ],
-        code=[masks.edges, graph.step, graph.answers, MultiHeadAttention.forward, reach.spread],
+        code=[masks.edges, step, answers, MultiHeadAttention.forward, reach.spread],
     )
 
 
-def _rows(allowed: Tensor, step: Step, moved: Tensor, told: Tensor) -> list[list[Any]]:
-    nodes: dict[str, Any] = {"rows": NODES, "columns": NODES, **choice.AXES}
+def _rows(allowed: Tensor, computed: Step, moved: Tensor, told: Tensor) -> list[list[Any]]:
+    nodes: dict[str, Any] = {"rows": NODES, "columns": NODES, **AXES}
     drawn = [
         Node(id=name, label=name, column=column, row=row, changed=bool(told[0, at]))
         for at, (name, (column, row)) in enumerate(zip(NODES, _RING, strict=True))
@@ -60,10 +110,10 @@ def _rows(allowed: Tensor, step: Step, moved: Tensor, told: Tensor) -> list[list
     return [
         [
             Diagram(nodes=drawn, edges=links, title="graph"),
-            choice.mask_matrix(allowed.numpy(), edit="graph", **nodes),
+            mask_matrix(allowed.numpy(), edit="graph", **nodes),
         ],
         [
-            Matrix(values=step.pattern.numpy(), title="weights", scale="weights", **nodes),
+            Matrix(values=computed.pattern.numpy(), title="weights", scale="weights", **nodes),
             Matrix(
                 values=moved[:, None].numpy(), title="moved", columns=("by",), row_axis="query", scale="plain"
             ),
@@ -87,10 +137,10 @@ def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    features = graph.features_of(N_NODES, 0)
+    features = features_of(N_NODES, 0)
     star = masks.edges(N_NODES, [(0, at) for at in range(1, N_NODES)])[0, 0]
     chain = masks.edges(N_NODES, [(at, at + 1) for at in range(N_NODES - 1)])[0, 0]
-    leaf = int((graph.answers(features, star, 1) > 0).sum())
+    leaf = int((answers(features, star, 1) > 0).sum())
     needed = int(reach.through_layers(chain, 1).layers[N_NODES - 1, 0])
     everybody = int(reach.through_layers(star, 1).layers.max())
     return (

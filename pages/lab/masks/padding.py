@@ -1,21 +1,66 @@
-"""Part 5: padding in cross-attention, where the mask is a rectangle."""
+"""Padding in cross-attention: a mask that is a rectangle, and what the padding would do without it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
 from models.engine import masks
-from models.lessons.masks import equation, padding
-from models.lessons.masks.padding import Padded, cross_attention
-from pages.lab.controls import Own, Set
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.masks import choice
-from pages.lab.masks.inputs import Inputs
+from pages.lab.lesson import Lesson, Own, Part, Question, Set, Shape, Try
+from pages.lab.masks import mask
+from pages.lab.masks.inputs import AXES, Inputs, mask_matrix
+from pages.lab.masks.mask import Masked, masked_softmax
 from pages.shared.state import State
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
 from viz_core.labels import short
+
+D_K = 8
+
+
+class Padded(NamedTuple):
+    """Cross-attention to a source that has been filled up with padding."""
+
+    scores: Float[Tensor, "query key"]
+    allowed: Bool[Tensor, "query key"]
+    seen: Float[Tensor, "query key"]
+    """The weights when padding is a word like any other."""
+    hidden: Masked
+    alone: Float[Tensor, "query word"]
+    """The weights over the words when there is no padding at all."""
+    wasted: Float[Tensor, " query"]
+    """What each query gives to padding that nobody hides."""
+
+    @property
+    def change(self) -> float:
+        """The largest difference that hidden padding makes to a weight over the words."""
+        words = self.hidden.pattern[:, : self.alone.shape[1]]
+        return (words - self.alone).abs().max().item()
+
+
+def cross_attention(n_queries: int, n_words: int, n_padding: int, *, seed: int = 0) -> Padded:
+    """Random queries and keys (standard normal, from `seed`); the last `n_padding` keys are padding."""
+    generator = torch.Generator().manual_seed(seed)
+    q = torch.randn(n_queries, D_K, generator=generator, dtype=torch.float64)
+    words = torch.randn(n_words, D_K, generator=generator, dtype=torch.float64)
+    pad = torch.randn(1, D_K, generator=generator, dtype=torch.float64)  # one token, so one key
+    k = torch.cat([words, pad.expand(n_padding, -1)])
+    scores = q @ k.mT / D_K**0.5  # [query, key]
+    ids = torch.tensor([[1] * n_words + [0] * n_padding])
+    allowed = masks.padding(ids, 0)[0, 0].expand(n_queries, -1)  # one row for all queries
+    seen = scores.softmax(dim=-1)
+    return Padded(
+        scores,
+        allowed,
+        seen,
+        masked_softmax(scores, allowed),
+        scores[:, :n_words].softmax(dim=-1),
+        seen[:, n_words:].sum(dim=-1),
+    )
+
 
 SOURCE = ("I", "am", "fine", "<eos>")
 TARGET = ("<bos>", "je", "vais", "bien")
@@ -27,7 +72,7 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    padded = padding.cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
+    padded = cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
     n_query, n_key = padded.scores.shape
     return Lesson(
         see="A batch holds sentences of one length, so short ones are filled up with `<pad>`. The decoder "
@@ -35,19 +80,19 @@ def lesson(inputs: Inputs) -> Lesson:
         board=Board(rows=_rows(padded), notice=_notice(inputs.padding, padded)),
         formula=r"A = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}} + M\right) \qquad "
         r"M_{ij} = \begin{cases} -\infty & \k{j} \text{ is padding} \\ 0 & \text{else} \end{cases}",
-        sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {padding.D_K}",
+        sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {D_K}",
         shapes=[
-            Shape(r"\q{Q}", "query channel", (n_query, padding.D_K)),
-            Shape(r"\k{K}", "key channel", (n_key, padding.D_K)),
+            Shape(r"\q{Q}", "query channel", (n_query, D_K)),
+            Shape(r"\k{K}", "key channel", (n_key, D_K)),
             *(Shape(name, "query key", (n_query, n_key)) for name in (r"\text{scores}", "M", "A")),
         ],
-        code=[padding.cross_attention, masks.padding, equation.masked_softmax],
+        code=[cross_attention, masks.padding, mask.masked_softmax],
     )
 
 
 def _rows(padded: Padded) -> list[list[Any]]:
     keys = (*SOURCE, *["<pad>"] * (padded.scores.shape[1] - len(SOURCE)))
-    rows: dict[str, Any] = {"rows": TARGET, **choice.AXES}
+    rows: dict[str, Any] = {"rows": TARGET, **AXES}
     alone = padded.alone.numpy()
     facts = [
         Fact(label="<pad> takes, if seen", values=padded.wasted.mean().numpy(), unit="of the weights"),
@@ -58,13 +103,13 @@ def _rows(padded: Padded) -> list[list[Any]]:
         [
             Matrix(values=padded.scores.numpy(), title="scores", columns=keys, **rows),
             Sign(text="+"),
-            choice.mask_matrix(padded.allowed.numpy(), columns=keys, **choice.AXES),
+            mask_matrix(padded.allowed.numpy(), columns=keys, **AXES),
         ],
         [
             Sign(text="softmax →"),
             Matrix(values=padded.hidden.pattern.numpy(), title="padding hidden", **weights, **rows),
             Sign(text="instead of"),
-            Matrix(values=padded.seen.numpy(), title="padding seen", **weights, **choice.AXES),
+            Matrix(values=padded.seen.numpy(), title="padding seen", **weights, **AXES),
         ],
         [
             Matrix(values=alone, title="no padding at all", scale="weights", columns=SOURCE, **rows),

@@ -1,15 +1,74 @@
-"""Part 2: whom a word hears from, layer by layer."""
+"""Whom a token hears from, through one layer after another under the same mask."""
+
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from models.engine import masks
-from models.lessons.masks import reach
-from models.lessons.masks.choice import allowed_of
-from models.lessons.masks.reach import Reach
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.masks import choice
-from pages.lab.masks.inputs import MOST_LAYERS, WORDS, Inputs
+from pages.lab.masks.inputs import (
+    MOST_LAYERS,
+    PAINT,
+    WORDS,
+    Inputs,
+    allowed_of,
+    mask_matrix,
+    names,
+    of_mask,
+    on_explore,
+)
 from viz_core.boards import Board, Layers, Matrix, Scrub
+
+
+class Reach(NamedTuple):
+    """What a mask lets through in models of 1, 2, ... layers."""
+
+    reached: Bool[Tensor, "layer query key"]
+    heard: Int[Tensor, "layer query"]
+    """How many tokens each query's vector depends on, itself included."""
+    layers: Int[Tensor, "query key"]
+    """How many layers it takes; 0 for oneself, -1 where none are enough."""
+
+
+def through_layers(allowed: Bool[Tensor, "n n"], n_layers: int) -> Reach:
+    """Who can influence whom after 1 to `n_layers` layers, and how many it takes."""
+    reached = masks.reach(allowed, n_layers)
+    return Reach(reached, reached.sum(dim=-1), masks.layers_needed(allowed))
+
+
+def cone(allowed: Bool[Tensor, "n n"], query: int, n_layers: int) -> Bool[Tensor, "frame floor n"]:
+    """Which vectors on the way matter to the query's after layer 1, 2, ... `n_layers` (the frames).
+
+    Floor 0 is the input, floor l the output of layer l. The vector of token j on floor l matters to the query
+    on floor L if the L - l layers between can carry it there; on floor L only the query itself is left.
+    """
+    n = len(allowed)
+    nobody = torch.zeros(n, dtype=torch.bool)
+    itself = nobody.clone()
+    itself[query] = True
+    carried = [itself, *masks.reach(allowed, n_layers)[:, query]]  # by 0, 1, 2, ... layers
+    frames = [
+        [carried[top - floor] if floor <= top else nobody for floor in range(n_layers + 1)]
+        for top in range(1, n_layers + 1)
+    ]
+    return torch.stack([torch.stack(floors) for floors in frames])
+
+
+def spread(allowed: Bool[Tensor, "n n"], key: int, n_layers: int) -> Bool[Tensor, "floor n"]:
+    """Which tokens have heard of `key`: on floor 0 itself alone, on floor l after l layers."""
+    itself = torch.zeros(1, len(allowed), dtype=torch.bool)
+    itself[0, key] = True
+    return torch.cat([itself, masks.reach(allowed, n_layers)[:, :, key]])
+
+
+def furthest_back(reached: Bool[Tensor, "layer query key"]) -> Int[Tensor, "layer query"]:
+    """How many tokens before itself a query reaches, at most, after each layer."""
+    first = reached.int().argmax(dim=-1)  # the first key that is reached
+    return torch.arange(reached.shape[1]) - first
+
 
 LAYERS = np.arange(1, MOST_LAYERS + 1)
 NEEDED = "layers needed (∞: never)"
@@ -23,14 +82,14 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     n = inputs.length
     allowed = allowed_of(inputs.flow, inputs.flow_argument, n)
-    through = reach.through_layers(allowed, MOST_LAYERS)
-    cone = reach.cone(allowed, n - 1, MOST_LAYERS)
+    through = through_layers(allowed, MOST_LAYERS)
+    lit = cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
         "the lit dots are all that its vector can depend on. In the table of layers needed, each row "
         "outlines what its word has heard of by then. Drag the number of **layers**; paint the mask.",
         board=Board(
-            rows=_rows(allowed.numpy(), through, cone.numpy()),
+            rows=_rows(allowed.numpy(), through, lit.numpy()),
             notice=_notices(n, through),
             scrub=Scrub(field="layers", label="layers", values=LAYERS),
         ),
@@ -40,20 +99,20 @@ def lesson(inputs: Inputs) -> Lesson:
         shapes=[
             Shape("M", "query key", (n, n)),
             Shape("R", "layer query key", (MOST_LAYERS, n, n)),
-            Shape(r"\text{lit}", "layers floor token", tuple(cone.shape)),
+            Shape(r"\text{lit}", "layers floor token", tuple(lit.shape)),
         ],
-        code=[reach.through_layers, masks.reach, masks.layers_needed, reach.cone],
+        code=[through_layers, masks.reach, masks.layers_needed, cone],
     )
 
 
-def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[Layers | Matrix]]:
+def _rows(allowed: np.ndarray, through: Reach, lit: np.ndarray) -> list[list[Layers | Matrix]]:
     n = len(allowed)
-    axes = choice.names(n)
+    axes = names(n)
     needed = through.layers.numpy().astype(float)
     return [
-        [Layers(tokens=WORDS[:n], links=allowed, lit=cone, title=f"what “{WORDS[n - 1]}” depends on")],
+        [Layers(tokens=WORDS[:n], links=allowed, lit=lit, title=f"what “{WORDS[n - 1]}” depends on")],
         [
-            choice.mask_matrix(allowed, edit="flow", **axes),
+            mask_matrix(allowed, edit="flow", **axes),
             Matrix(
                 values=np.where(needed < 0, np.inf, needed), title=NEEDED, digits=0, reach=n,
                 marked=through.reached.numpy(), **{**axes, "rows": ()},
@@ -78,12 +137,12 @@ def _notices(n: int, through: Reach) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    window = reach.through_layers(masks.sliding_window(16, 5)[0, 0], 3)
+    window = through_layers(masks.sliding_window(16, 5)[0, 0], 3)
     heard = window.heard[:, -1].tolist()  # of the last of 16 words
     after_three = (heard[0] + 2, heard[0] + 2 * (heard[0] - 1), 3 * heard[0])
     needed = int(window.layers[15, 0])
-    apart = int(reach.through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
-    joined = reach.furthest_back(reach.through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
+    apart = int(through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
+    joined = furthest_back(through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
     return (
         Question(
@@ -112,8 +171,8 @@ def questions() -> tuple[Question, ...]:
 PART = Part(
     "reach", "Reach",
     (
-        choice.of_mask("flow", "flow_argument"), "length",
-        choice.on_explore("flow", "flow_argument", "length"), choice.PAINT,
+        of_mask("flow", "flow_argument"), "length",
+        on_explore("flow", "flow_argument", "length"), PAINT,
     ),
     lesson, TRIES, questions, scrub="layers",
 )  # fmt: skip

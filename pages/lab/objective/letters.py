@@ -1,19 +1,127 @@
-"""Perplexity and bits per character, of a real text and any model that continues texts."""
+"""How surprised a model is by each token of a real text, in nats, bits, and as perplexity."""
 
 import math
+import re
+from dataclasses import dataclass
 
 import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from models.lessons.objective import bits, entropy
+from models.data.tasks import Reading
+from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.controls import Note, When
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
+from pages.lab.objective.loss import bits
 from pages.shared import cache, on_offer
 from pages.shared.wording import plain
 from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Panel
 from viz_core.labels import visible
+
+_BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")
+"""Tokens that are no characters, as models name them."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a language model expected at each token but the first, before which it has read nothing.
+
+    tokens: those that were predicted. nats: -ln of the probability that each had. n_words: of the whole text;
+    n_characters and n_bytes (in UTF-8): of what the predicted tokens spell. n_choices: tokens that the model
+    chooses from.
+    """
+
+    tokens: list[str]
+    nats: Float[Tensor, " token"]
+    n_words: int
+    n_characters: int
+    n_bytes: int
+    n_choices: int
+
+    @property
+    def by_letter(self) -> bool:
+        """Whether every token is one character."""
+        return len(self.tokens) == self.n_characters and all(len(token) == 1 for token in self.tokens)
+
+    @property
+    def bits_in_all(self) -> float:
+        return bits(self.nats.sum()).item()
+
+    @property
+    def bits_per_token(self) -> float:
+        return bits(self.nats.mean()).item()
+
+    @property
+    def bits_per_character(self) -> float:
+        return self.bits_in_all / self.n_characters
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.bits_in_all / self.n_bytes
+
+    @property
+    def bits_per_word(self) -> float:
+        """All bits of the text over its words: the same surprise, counted in larger pieces."""
+        return self.bits_in_all / self.n_words
+
+    @property
+    def perplexity(self) -> float:
+        """e^nats: how many equally likely tokens would surprise as much, on average."""
+        return self.nats.mean().exp().item()
+
+
+@torch.no_grad()
+def surprise(lm: Model, reading: Reading) -> Reader:
+    """-ln p(token | all tokens before it), for each token from the second on.
+
+    Raises ValueError for a model that does not say at each token which one follows, for what it does not
+    know, and where there is no second token.
+    """
+    check_continues(lm)
+    if reading.unknown:
+        raise ValueError(f"the model has never seen {reading.unknown[0].text!r}; leave it out")
+    (ids,) = reading.inputs  # [1, token]
+    spelt = _spelt(reading)
+    if ids.shape[1] < 2 or not spelt or not reading.text.split():
+        raise ValueError("the text has no letter after its first token; write a few words")
+    trace = lm.trace(reading, reduce=lambda address, x: x if address == "logits" else None)
+    log_p = trace["logits"][:-1].double().log_softmax(dim=-1)  # [token, choice]
+    nats = -log_p[torch.arange(len(log_p)), ids[0, 1:].to(log_p.device)]
+    return Reader(
+        tokens=reading.tokens["decoder"][1:],
+        nats=nats,
+        n_words=len(reading.text.split()),
+        n_characters=len(spelt.decode(errors="ignore")),
+        n_bytes=len(spelt),
+        n_choices=log_p.shape[-1],
+    )
+
+
+def check_continues(lm: Model) -> None:
+    """Raises ValueError for a model that does not say which token follows."""
+    if "continue" not in lm.abilities:
+        raise ValueError(
+            f"{lm.name!r} does not say at each token which one follows, so a text has no bits there; choose "
+            "a model that continues texts, such as shakespeare or a GPT"
+        )
+
+
+def _spelt(reading: Reading) -> bytes:
+    """The text without the first token, which is given; all of it where that one spells nothing of it."""
+    text, first = reading.text.encode(), reading.tokens["decoder"][0]
+    is_bytes = _BYTES.fullmatch(first)
+    raw = bytes.fromhex(re.sub("<0x|>", "", first)) if is_bytes else first.encode()
+    return next((text.removeprefix(own) for own in (raw, raw.lstrip()) if own and text.startswith(own)), text)
+
+
+def running_mean(values: Float[Tensor, " token"]) -> Float[Tensor, " token"]:
+    """The mean of the first 1, 2, 3, ... values."""
+    return values.cumsum(dim=0) / torch.arange(1, len(values) + 1)
+
 
 NAME = "shakespeare"
 MOST_TOKENS = 128
@@ -45,23 +153,23 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\ln p", f"{unit}, choice", (n, read.n_choices)),
             Shape(r"-\ln p(x_t \mid x_{<t})", unit, (n,)),
         ),
-        code=(bits.surprise, bits.Reader, bits.running_mean, entropy.bits),
+        code=(surprise, Reader, running_mean, loss.bits),
     )
 
 
-def _read(inputs: Inputs) -> tuple[bits.Reader, float | None]:
+def _read(inputs: Inputs) -> tuple[Reader, float | None]:
     """What the model expected of the text, and its bits on held-out text, where the page knows them.
 
     Raises ValueError, with a sentence, for a text or a model that has none.
     """
     if inputs.reader == ANOTHER:
-        bits.check_continues(cache.model(inputs.other))
-        return bits.surprise(*any_model.text(inputs, most=MOST_TOKENS)), None
+        check_continues(cache.model(inputs.other))
+        return surprise(*any_model.text(inputs, most=MOST_TOKENS)), None
     lm = cache.trained(NAME)
-    return bits.surprise(lm, lm.read(inputs.text)), lm.card["metrics"]["bits per character"]
+    return surprise(lm, lm.read(inputs.text)), lm.card["metrics"]["bits per character"]
 
 
-def _unit(read: bits.Reader) -> str:
+def _unit(read: Reader) -> str:
     return "letter" if read.by_letter else "token"
 
 
@@ -82,8 +190,8 @@ def _see(inputs: Inputs, unit: str) -> str:
     )
 
 
-def _bars(read: bits.Reader) -> Panel:
-    surprises, unit = entropy.bits(read.nats), _unit(read)
+def _bars(read: Reader) -> Panel:
+    surprises, unit = loss.bits(read.nats), _unit(read)
     return Bars(
         values=surprises.numpy(), labels=[visible(token, max_length=9) for token in read.tokens],
         title=f"surprise at each {unit}", x_label=f"{unit} that came", y_label="bits", colour=MODEL, digits=1,
@@ -91,12 +199,12 @@ def _bars(read: bits.Reader) -> Panel:
     )  # fmt: skip
 
 
-def _mean(read: bits.Reader, held_out: float | None) -> Panel:
+def _mean(read: Reader, held_out: float | None) -> Panel:
     n, unit = len(read.nats), _unit(read)
     per = "character" if unit == "letter" else "token"
     guess = math.log2(read.n_choices)
-    most = max(1.25 * guess, 1.05 * entropy.bits(read.nats).max().item())
-    lines = [Line(y=entropy.bits(bits.running_mean(read.nats)).numpy(), name="this text", colour=MODEL)]
+    most = max(1.25 * guess, 1.05 * loss.bits(read.nats).max().item())
+    lines = [Line(y=loss.bits(running_mean(read.nats)).numpy(), name="this text", colour=MODEL)]
     if held_out is not None:
         lines.append(Line(y=np.full(n, held_out), name="held-out Shakespeare", colour=OTHER, dashed=True))
     lines.append(
@@ -108,7 +216,7 @@ def _mean(read: bits.Reader, held_out: float | None) -> Panel:
     )  # fmt: skip
 
 
-def _facts(read: bits.Reader, held_out: float | None) -> Panel:
+def _facts(read: Reader, held_out: float | None) -> Panel:
     unit = _unit(read)
     facts = [
         ("cross-entropy", read.nats.mean().item(), 3, f"nats per {unit}"),
@@ -132,7 +240,7 @@ def _facts(read: bits.Reader, held_out: float | None) -> Panel:
     )
 
 
-def _notice(read: bits.Reader) -> str:
+def _notice(read: Reader) -> str:
     worst, unit = int(read.nats.argmax()), _unit(read)
     guess = math.log2(read.n_choices)
     hard = (
@@ -150,11 +258,11 @@ def _notice(read: bits.Reader) -> str:
 
 def questions() -> tuple[Question, ...]:
     lm = cache.trained(NAME)
-    read = bits.surprise(lm, lm.read(Inputs().text))
+    read = surprise(lm, lm.read(Inputs().text))
     begins = np.array([before == " " for before in read.tokens[:-1]])
     costs = read.nats[1:].numpy() / math.log(2)
     first, later = costs[begins].mean(), costs[~begins].mean()
-    random = bits.surprise(lm, lm.read(RANDOM)).bits_per_token
+    random = surprise(lm, lm.read(RANDOM)).bits_per_token
     guess = math.log2(read.n_choices)
     words = read.bits_per_word  # the same text and surprise, told by letter and by word
     told = (

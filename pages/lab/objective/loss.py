@@ -1,18 +1,73 @@
-"""Entropy, cross-entropy and KL of one position, word by word, as labels are smoothed."""
+"""Entropy, cross-entropy and KL divergence of two distributions over words, term by term, in nats."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.lessons.objective import entropy
-from models.lessons.objective.entropy import Terms, bits, with_sum
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What each word adds, y being the target and p the model's answer.
+
+    H(y, p) = H(y) + KL(y || p) holds for every word, and so for the sums.
+    """
+
+    entropy: Float[Tensor, "*row word"]
+    """-y ln y."""
+    divergence: Float[Tensor, "*row word"]
+    """y ln(y / p); below 0 where the model gives a word more than its target."""
+    cross: Float[Tensor, "*row word"]
+    """-y ln p; inf where p is 0 and y is not."""
+
+
+def targets(
+    words: Int[Tensor, "*position"], n_words: int, smoothing: int | float | Float[Tensor, "*position"] = 0.0
+) -> Float[Tensor, "*position word"]:
+    """(1 - eps) one-hot + eps / n: label smoothing with a uniform prior (Szegedy et al. 2016, section 7).
+
+    eps = 0 is one-hot; Vaswani et al. 2017, 5.4 train with 0.1.
+    """
+    eps = torch.as_tensor(smoothing, dtype=torch.float64)[..., None]
+    one_hot = torch.nn.functional.one_hot(words, n_words).double()
+    return (1 - eps) * one_hot + eps / n_words
+
+
+def normalised(parts: Float[Tensor, " word"]) -> Float[Tensor, " word"]:
+    """Parts divided by their sum. Raises ValueError if one is below 0, or all are 0."""
+    if (parts < 0).any():
+        raise ValueError(f"p has {parts.min().item():g}, but no probability is below 0; write 0 or more")
+    if parts.sum() == 0:
+        raise ValueError("p is 0 for every word, but its probabilities sum to 1; give one word more than 0")
+    return parts / parts.sum()
+
+
+def terms(y: Float[Tensor, "*_ word"], p: Float[Tensor, "*_ word"]) -> Terms:
+    """The terms of each word; y and p are broadcast against each other, and 0 ln 0 counts as 0.
+
+    Cover and Thomas 2006, 2.1 and 2.3.
+    """
+    y, p = torch.broadcast_tensors(y, p)
+    entropy, cross = torch.special.entr(y), -torch.xlogy(y, p)
+    return Terms(entropy, cross - entropy, cross)
+
+
+def with_sum(values: Float[Tensor, "*row word"]) -> Float[Tensor, "*row column"]:
+    """The values, followed by their sum."""
+    return torch.cat([values, values.sum(dim=-1, keepdim=True)], dim=-1)
+
+
+def bits(nats: Float[Tensor, "*row"]) -> Float[Tensor, "*row"]:
+    """A bit is the surprise of one of two equal chances, ln 2 nats."""
+    return nats / math.log(2)
+
 
 EPS = np.arange(51) / 100
 TRIES = (
@@ -26,10 +81,10 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    p = entropy.normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
+    p = normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
     right = torch.full((len(EPS),), inputs.word)
-    y = entropy.targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
-    parts = entropy.terms(y, p)
+    y = targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
+    parts = terms(y, p)
     sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
     return Lesson(
         see="At one position the target $y$ is the right word, with a share ε of it spread over all six "
@@ -59,7 +114,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"-y \ln p", "ε, word", tuple(parts.cross.shape)),
             Shape("H(y, p)", "ε", tuple(sums.cross.shape)),
         ),
-        code=(entropy.targets, entropy.normalised, entropy.terms, entropy.with_sum, entropy.bits),
+        code=(targets, normalised, terms, with_sum, bits),
     )  # fmt: skip
 
 
@@ -133,13 +188,13 @@ def _notices(sums: Terms) -> list[str]:
 
 def questions() -> tuple[Question, ...]:
     n = len(WORDS)
-    hot, smooth = (entropy.targets(torch.tensor(2), n, eps) for eps in (0.0, 0.1))
+    hot, smooth = (targets(torch.tensor(2), n, eps) for eps in (0.0, 0.1))
     die = torch.full((n,), 1 / n, dtype=torch.float64)
-    usual = entropy.normalised(torch.tensor(Inputs().q[0], dtype=torch.float64))
-    by_die = [entropy.terms(p, die).cross.sum().item() for p in (hot, smooth)]
-    loss = entropy.terms(hot, usual).cross.sum().item()
+    usual = normalised(torch.tensor(Inputs().q[0], dtype=torch.float64))
+    by_die = [terms(p, die).cross.sum().item() for p in (hot, smooth)]
+    loss = terms(hot, usual).cross.sum().item()
     zeroed = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-    one_hot, smoothed = (entropy.terms(p, zeroed).cross.sum().item() for p in (hot, smooth))
+    one_hot, smoothed = (terms(p, zeroed).cross.sum().item() for p in (hot, smooth))
     return (
         Question(
             "The target is one-hot. On which of the model's six probabilities does the loss depend?",

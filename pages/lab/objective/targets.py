@@ -5,11 +5,25 @@ import math
 import numpy as np
 from torch import Tensor
 
-from models.lessons.objective import adam, entropy, toy, training
-from models.lessons.objective.training import Run, Setup, of_the_right_word, written
-from pages.lab.controls import Note, Set
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Part, Question, Set, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, STEPS, TARGET, Inputs
+from pages.lab.objective.loss import targets, terms
+from pages.lab.objective.toy import (
+    READ,
+    SOURCE,
+    TARGETS,
+    WORDS,
+    Adam,
+    Run,
+    Setup,
+    of_the_right_word,
+    positions,
+    toy_logits,
+    toy_model,
+    train,
+    untrained_loss,
+    written,
+)
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 USUAL = {"steps": 20, "rate": 0.01, "smoothing": 0, "step": max(STEPS)}
@@ -21,10 +35,10 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    setup = training.Setup(inputs.steps, inputs.rate, inputs.smoothing, inputs.seed)
-    run = training.train(setup)
-    wanted = entropy.targets(toy.TARGETS, len(toy.WORDS), setup.smoothing)
-    parts = entropy.terms(wanted, run.probabilities.double())
+    setup = Setup(inputs.steps, inputs.rate, inputs.smoothing, inputs.seed)
+    run = train(setup)
+    wanted = targets(TARGETS, len(WORDS), setup.smoothing)
+    parts = terms(wanted, run.probabilities.double())
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     return Lesson(
@@ -47,15 +61,15 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=r"\begin{gathered}L = \frac{1}{T}\sum_{t=1}^{T} H(y_t, p_t) = "
         r"-\frac{1}{T}\sum_{t=1}^{T}\sum_{w} y_{t,w}\ln p_{t,w} \\ "
         r"\new{\theta \leftarrow \theta - \eta\,\hat m / (\sqrt{\hat v}+\epsilon)}\end{gathered}",
-        sizes=rf"T = {len(toy.TARGETS)},\; \eta = {setup.learning_rate:g},\; "
+        sizes=rf"T = {len(TARGETS)},\; \eta = {setup.learning_rate:g},\; "
         rf"{run.n_weights:,}\text{{ weights }}\theta",
         shapes=(
             Shape("y", "position, word", tuple(wanted.shape)),
             Shape("p", "step, position, word", tuple(run.probabilities.shape)),
-            Shape(r"\text{source}", "sentence, word", tuple(toy.SOURCE.shape)),
-            Shape(r"\text{decoder's input}", "sentence, word", tuple(toy.READ.shape)),
+            Shape(r"\text{source}", "sentence, word", tuple(SOURCE.shape)),
+            Shape(r"\text{decoder's input}", "sentence, word", tuple(READ.shape)),
         ),
-        code=(toy.model, toy.logits, training.train, adam.Adam, entropy.targets),
+        code=(toy_model, toy_logits, train, Adam, targets),
     )  # fmt: skip
 
 
@@ -64,7 +78,7 @@ def _matrices(run: Run, wanted: Tensor) -> list[Panel]:
     values = (wanted.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
     return [
         Matrix(
-            values=numbers, title=title, rows=() if at else toy.positions(), columns=toy.WORDS,
+            values=numbers, title=title, rows=() if at else positions(), columns=WORDS,
             row_axis="position", column_axis="word", scale="weights",
         )
         for at, (title, numbers) in enumerate(zip(titles, values, strict=True))
@@ -116,18 +130,17 @@ def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    n = len(toy.WORDS)
-    starts = [training.untrained_loss(seed) for seed in range(8)]
+    n = len(WORDS)
+    starts = [untrained_loss(seed) for seed in range(8)]
     mean = sum(starts) / len(starts)
-    wanted = entropy.targets(toy.TARGETS, n, 0.1)
+    wanted = targets(TARGETS, n, 0.1)
     best = wanted.max().item()
     chances = (0.9, best, 1.0)  # of the right word; the others share the rest
     losses = [
-        entropy.terms(wanted, entropy.targets(toy.TARGETS, n, (1 - p) * n / (n - 1))).cross.sum(dim=-1).mean()
-        for p in chances
+        terms(wanted, targets(TARGETS, n, (1 - p) * n / (n - 1))).cross.sum(dim=-1).mean() for p in chances
     ]
     floor = min(losses).item()
-    offered = (entropy.terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
+    offered = (terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
     return (
         Question(
             f"Guessing 1/6 for each word costs ln 6 = {math.log(n):.2f}. The untrained model's loss is …",

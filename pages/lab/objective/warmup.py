@@ -1,18 +1,125 @@
-"""The paper's learning rate, step by step, and what the warm-up at its start is for."""
+"""The learning rate of every step: the paper's, and what it is compared with."""
+
+from dataclasses import replace
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from models.lessons.objective import adam, schedule, training, warmup
-from models.lessons.objective.schedule import WARMUPS
-from models.lessons.objective.warmup import Trial
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.objective import warmup_board
-from pages.lab.objective.inputs import MODEL, NORMS, TARGET, Inputs
+from models.config import Norm
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
+from pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
+from pages.shared import cache
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import decimal
+
+Steps = Float[Tensor, " step"]
+Warmups = Float[Tensor, "warmup *_"]
+Rates = Float[Tensor, "warmup step"]
+WARMUPS = torch.tensor([round(4_000 * 2 ** (i / 8)) for i in range(-24, 17)], dtype=torch.float64)
+"""Eight for each doubling, from 500 to 16,000; 4,000 is the paper's."""
+
+
+def paper(d_model: int, warmups: Warmups, steps: Steps) -> Rates:
+    """d_model^-0.5 min(step^-0.5, step * warmup^-1.5), steps from 1 (Vaswani et al. 2017, equation 3)."""
+    return d_model**-0.5 * torch.minimum(steps**-0.5, steps * warmups[:, None] ** -1.5)
+
+
+def peak(d_model: int, warmups: Warmups) -> Warmups:
+    """Its largest value, (d_model * warmup)^-0.5: at step = warmup both of its terms are the same."""
+    return (d_model * warmups) ** -0.5
+
+
+def cosine(d_model: int, warmups: Warmups, steps: Steps, total: int) -> Rates:
+    """The same rise to the same peak, then half a cosine down to 0 at `total` (Loshchilov and Hutter 2017).
+
+    Where the warm-up takes `total` steps or more, only the rise is left.
+    """
+    warmup = warmups[:, None]
+    done = ((steps - warmup) / (total - warmup).clamp(min=1)).clamp(0, 1)
+    return peak(d_model, warmup) * torch.minimum(steps / warmup, 0.5 * (1 + (torch.pi * done).cos()))
+
+
+def ramp(warmup: int, n_steps: int) -> Steps:
+    """The share of the full rate at steps 1 to n_steps: step / warmup, then 1."""
+    return (torch.arange(1, n_steps + 1) / warmup).clamp(max=1)
+
+
+def grid(total: int, n_points: int = 160) -> Steps:
+    """Steps 1 to `total`, evenly spread, and among them every peak that a warm-up can have."""
+    even = torch.linspace(1, total, n_points, dtype=torch.float64).round()
+    return torch.cat([even, WARMUPS[total >= WARMUPS]]).unique()
+
+
+def noise_directions(betas: tuple[float, float], n_steps: int, *, n_weights: int = 2_000, seed: int) -> Steps:
+    """Mean size of Adam's direction, m-hat / sqrt(v-hat), where gradients are nothing but normal noise.
+
+    It is 1 at step 1, where both means know one gradient. In the end it is near sqrt((1 - beta1) /
+    (1 + beta1)) times sqrt(2 / pi), the mean size of a normal number, because m averages what cancels (Ma
+    and Yarats 2021: why Adam needs a warm-up).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    adam = Adam(torch.zeros(n_weights), betas)
+    sizes = [adam.direction(torch.randn(n_weights, generator=generator)).abs().mean() for _ in range(n_steps)]
+    return torch.stack(sizes)
+
+
+STEPS, WARMUP, RATE, N_LAYERS = 30, 15, 0.03, 2
+
+
+class Trial(NamedTuple):
+    """Both reach the same learning rate: one in 15 steps, one at once."""
+
+    with_warmup: Run
+    without: Run
+
+
+def trial(norm: Norm, *, seed: int) -> Trial:
+    """Trains 2 layers a stack, 30 steps, at rate 0.03; post-norm needs the warm-up (Xiong et al. 2020, 3)."""
+    at_once = Setup(steps=STEPS, learning_rate=RATE, seed=seed, n_layers=N_LAYERS, norm=norm)
+    return Trial(train(replace(at_once, warmup=WARMUP)), train(at_once))
+
+
+NOISE_STEPS = 60
+
+
+def tried(norm: str, seed: int) -> Trial:
+    """Both runs, remembered: no other control of this part changes them."""
+
+    def make() -> tuple[Trial, int]:
+        return trial(cast("Norm", norm), seed=seed), 20_000
+
+    return cast("Trial", cache.cached(cache.results, ("objective", "trial", norm, seed), make))
+
+
+def directions(seed: int) -> Panel:
+    sizes = noise_directions(BETAS, NOISE_STEPS, seed=seed)
+    warmed = ramp(WARMUP, NOISE_STEPS) * sizes
+    return Curves(
+        x=np.arange(1, NOISE_STEPS + 1), title="size of Adam's step where gradients are noise alone",
+        x_label="step", y_label="learning rates", y_range=(0, 1.05),
+        lines=[
+            Line(y=sizes.numpy(), name="full rate at once", colour=OTHER),
+            Line(y=warmed.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
+        ],
+    )  # fmt: skip
+
+
+def losses(made: Trial) -> Panel:
+    runs = (made.without, made.with_warmup)
+    top = max(run.loss.max().item() for run in runs)
+    return Curves(
+        x=np.array(made.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
+        y_label="nats", y_range=(0, 1.05 * top),
+        lines=[
+            Line(y=made.without.loss.numpy(), name="full rate at once", colour=OTHER),
+            Line(y=made.with_warmup.loss.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
+        ],
+    )  # fmt: skip
+
 
 USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
@@ -23,23 +130,23 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    warmups, steps = schedule.WARMUPS, schedule.grid(inputs.total)
-    rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
-    cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
-    peaks = schedule.peak(inputs.d_model, warmups)
-    tried = warmup_board.tried(inputs.norm, inputs.seed)
+    warmups, steps = WARMUPS, grid(inputs.total)
+    rates = paper(inputs.d_model, warmups, steps)  # [warm-up, step]
+    cosines = cosine(inputs.d_model, warmups, steps, inputs.total)
+    peaks = peak(inputs.d_model, warmups)
+    runs = tried(inputs.norm, inputs.seed)
     return Lesson(
         see="Above is the paper's learning rate: it rises in a straight line, then falls as one over the "
         "root of the step; **drag the slider**. Below is why it begins small: what Adam does at first, "
         f"and the toy of the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained "
-        f"here without a warm-up and with one of {warmup.WARMUP} steps.",
+        f"here without a warm-up and with one of {WARMUP} steps.",
         board=Board(
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
                 [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
-                [warmup_board.directions(inputs.seed), warmup_board.losses(tried)],
+                [directions(inputs.seed), losses(runs)],
             ],
-            notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, tried),
+            notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, runs),
             scrub=Scrub(
                 field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
                 words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
@@ -49,15 +156,15 @@ def lesson(inputs: Inputs) -> Lesson:
         r"\mathrm{step}^{-1/2},\; \mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right) \\ "
         r"\mathrm{peak} = (d_{model}\cdot\mathrm{warmup})^{-1/2}\end{gathered}",
         sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
-        rf"\beta = {adam.BETAS}",
+        rf"\beta = {BETAS}",
         shapes=(
             Shape(r"\mathrm{lrate}", "warm-up, step", tuple(rates.shape)),
             Shape(r"\hat m,\;\hat v", "weight", (2_000,)),
-            Shape(r"\text{loss}", "step", tuple(tried.without.loss.shape)),
+            Shape(r"\text{loss}", "step", tuple(runs.without.loss.shape)),
         ),
         code=(
-            schedule.paper, schedule.peak, schedule.cosine, adam.Adam, schedule.noise_directions,
-            warmup.trial, training.train,
+            paper, peak, cosine, Adam, noise_directions,
+            trial, train,
         ),
     )  # fmt: skip
 
@@ -91,8 +198,8 @@ def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
     )  # fmt: skip
 
 
-def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str]:
-    ends = [run.loss[-1].item() for run in tried]
+def _notices(total: int, peaks: Tensor, rates: Tensor, runs: Trial) -> list[str]:
+    ends = [run.loss[-1].item() for run in runs]
     return [
         (
             f"The peak is **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
@@ -106,12 +213,12 @@ def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str
 
 def questions() -> tuple[Question, ...]:
     four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
-    peaks = schedule.peak(512, four)
+    peaks = peak(512, four)
     ratio = (peaks[1] / peaks[0]).item()
-    sizes = schedule.noise_directions(adam.BETAS, warmup_board.NOISE_STEPS, seed=0)
-    post, pre = warmup_board.tried("post", 0), warmup_board.tried("pre", 0)
+    sizes = noise_directions(BETAS, NOISE_STEPS, seed=0)
+    post, pre = tried("post", 0), tried("pre", 0)
     lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
-    later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
+    later = paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
         Question(
             "The warm-up takes four times as many steps. How high is the peak then?",
@@ -125,7 +232,7 @@ def questions() -> tuple[Question, ...]:
             ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
             0 if sizes[0] > 0.99 else 1,
             f"|m̂/√v̂| = {sizes[0]:.2f}: both come from one and the same gradient. At step "
-            f"{warmup_board.NOISE_STEPS} it is {sizes[-1]:.2f}, because noise cancels in the mean.",
+            f"{NOISE_STEPS} it is {sizes[-1]:.2f}, because noise cancels in the mean.",
         ),
         Question(
             "The toy's norms go before its sub-layers (pre-norm). How much does a warm-up gain then?",

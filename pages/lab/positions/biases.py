@@ -1,22 +1,367 @@
-"""Biases on the scores: ALiBi's slopes, T5's trained buckets, Transformer-XL's four terms."""
+"""Biases on the scores: ALiBi's fixed slopes and T5's trained buckets."""
 
+import math
+from typing import Any
+
+import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
 
-from models.engine.positions import alibi_slopes, relative_buckets
-from models.lessons.positions.biases import half_distance, never_trained
-from pages.lab.controls import Note, When
-from pages.lab.lesson import Lesson, Part, Question, Try
-from pages.lab.positions import alibi, four_terms, t5
-from pages.lab.positions.inputs import Inputs
-from pages.lab.positions.per_head import N_DISTANCES
-from pages.lab.positions.suite import trained
+from models.data.tasks.next_word import NextWord
+from models.engine import masks, positions
+from models.engine.masks import causal
+from models.engine.positions import TransformerXL, alibi_bias, alibi_slopes, relative_buckets, waves
+from models.engine.positions.t5 import RelativeBias
+from models.engine.trace import Trace
+from models.zoo.engine_model import TrainedModel
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.positions.inputs import Inputs, read, trained
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
+from viz_core.labels import decimal
+
+
+def alibi_scores(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
+    """ALiBi's bias on scores of 0, under a causal mask."""
+    bias = alibi_bias(n_heads, n_positions, n_positions)  # [head, query, key]
+    later = ~masks.causal(n_positions, n_positions)[0]
+    return bias.masked_fill(later, -torch.inf)
+
+
+def alibi_pattern(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
+    """Where each head looks when all words score alike."""
+    return alibi_scores(n_heads, n_positions).softmax(dim=-1)
+
+
+def half_distance(n_heads: int) -> Float[Tensor, " head"]:
+    """How many positions back a word's weight is halved by the bias alone: e^(-slope * distance) = 1/2."""
+    return math.log(2) / alibi_slopes(n_heads)
+
+
+def bucket_matrix(n_positions: int, bidirectional: bool) -> Int[Tensor, "query key"]:
+    """T5's bucket for each query and key; causal models put all later keys, which are masked, into 0."""
+    position = torch.arange(n_positions)
+    return relative_buckets(position[:, None] - position, bidirectional)
+
+
+@torch.no_grad()
+def trained_bias(lm: TrainedModel[NextWord], n_distances: int) -> Float[Tensor, "head distance"]:
+    """What a T5 model's heads add to the score of a word 0, 1, 2, ... positions back."""
+    assert lm.model.decoder is not None and isinstance(lm.model.decoder.positions, RelativeBias)
+    table = lm.model.decoder.positions.table.weight  # [bucket, head]
+    return table[relative_buckets(torch.arange(n_distances), bidirectional=False)].T
+
+
+def never_trained(trained_length: int, n_distances: int) -> Bool[Tensor, " distance"]:
+    """True for distances whose bucket no training window reached, so that its bias is the initial one."""
+    buckets = relative_buckets(torch.arange(n_distances), bidirectional=False)
+    return buckets > buckets[trained_length - 1]
+
+
+TERMS = ("content, content", "content, distance", "key alone", "distance alone")
+
+
+@torch.no_grad()
+def four_terms(
+    lm: TrainedModel[NextWord], ids: Int[Tensor, " word"], layer: int
+) -> Float[Tensor, "term head query key"]:
+    """scale * (q.k, q.W_R r, u.k, v.W_R r), in the order of `TERMS` (Dai et al. 2019, 3.3).
+
+    r is the wave at the distance from key to query; u and v are trained. Summed, the terms are the scores
+    before the mask.
+    """
+    assert lm.model.decoder is not None
+    scheme = lm.model.decoder.positions
+    assert isinstance(scheme, TransformerXL)
+    trace = Trace()
+    lm.model(ids[None], trace=trace)
+    q, k = trace[f"decoder.{layer}.self.q"], trace[f"decoder.{layer}.self.k"]  # [head, position, d_head]
+    position = torch.arange(len(ids))
+    distance = position[:, None] - position  # [query, key]
+    r = scheme.r_proj[layer](waves(distance.flatten(), lm.model.config.d_model).to(q))
+    r = r.view(len(ids), len(ids), *scheme.u.shape[::2])  # [query, key, head, d_head]
+    terms = (
+        q @ k.mT,
+        torch.einsum("hqd,qkhd->hqk", q, r),
+        (scheme.u @ k.mT).expand(-1, len(ids), -1),
+        torch.einsum("hd,qkhd->hqk", scheme.v[:, 0], r),
+    )
+    return lm.model.config.scale * torch.stack(terms)
+
+
+def spread(terms: Float[Tensor, "term head query key"]) -> Float[Tensor, "term head"]:
+    """How much each term tells keys apart: its mean standard deviation over the keys that a query sees.
+
+    What is the same for all keys of a query changes nothing after softmax, and counts as 0 here.
+    """
+    n_words = terms.shape[-1]
+    rows = [terms[..., query, : query + 1].std(dim=-1, correction=0) for query in range(n_words)]
+    return torch.stack(rows, dim=-1).mean(dim=-1)  # [term, head, query] -> [term, head]
+
+
+N_DISTANCES = 128
+
+
+def per_head(
+    title: str, values: np.ndarray, y_label: str, *, y_range: tuple[float, float] | None = None
+) -> Curves:
+    """values: [head, distance]."""
+    lines = [Line(y=values[head], name=f"head {head}", colour=head) for head in range(len(values))]
+    chosen = Line(y=values, name="chosen", dashed=True, colour="accent")
+    return Curves(
+        title=title,
+        x=np.arange(values.shape[1], dtype=float),
+        lines=[*lines, chosen],
+        x_label="distance (words back)",
+        y_label=y_label,
+        y_range=y_range,
+    )
+
+
+N_WORDS = 10
+ALIBI = (
+    "The simplest way to tell near words from far ones is to subtract something from the score for every "
+    "word of **distance**. Each head has its own slope, so some heads see only near words and others nearly "
+    "all of them. Nothing is trained, and texts may be of any length. **Drag the head.**"
+)
+
+
+def alibi_lesson(inputs: Inputs) -> Lesson:
+    h = inputs.heads
+    slopes = positions.alibi_slopes(h)
+    halves = half_distance(h)
+    return Lesson(
+        see=ALIBI,
+        board=Board(
+            rows=[
+                _alibi_matrices(h),
+                [
+                    _alibi_curves(h),
+                    Facts(
+                        facts=[
+                            Fact(label="slope", values=slopes.numpy(), digits=4, unit="a word"),
+                            Fact(label="weight halves every", values=halves.numpy(), digits=1, unit="words"),
+                        ]
+                    ),
+                ],
+            ],
+            notice=[
+                f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: where "
+                f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
+                for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
+            ],
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\begin{gathered}\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}"
+            r"-m_h\,\lvert i-j\rvert\\" + _slopes_formula(h) + r"\end{gathered}"
+        ),
+        sizes=rf"n={h}\ \text{{heads}},\; {N_WORDS}\ \text{{words}}",
+        shapes=(
+            Shape("m", "head", (h,)),
+            Shape(r"-m_h\,\lvert i-j\rvert", "head, query, key", (h, N_WORDS, N_WORDS)),
+            Shape(r"\mathrm{pattern}", "head, query, key", (h, N_WORDS, N_WORDS)),
+        ),
+        code=(
+            positions.alibi_slopes,
+            positions.alibi_bias,
+            alibi_scores,
+            alibi_pattern,
+            half_distance,
+        ),
+    )
+
+
+def _slopes_formula(n_heads: int) -> str:
+    """The rule that `alibi_slopes` follows, for this number of heads."""
+    below = 2 ** int(math.log2(n_heads))
+    if below == n_heads:
+        return rf"m_h=2^{{-8(h+1)/{n_heads}}},\quad h=0\ldots{n_heads - 1}"
+    return (
+        rf"m_h=2^{{-8(h+1)/{below}}},\quad h=0\ldots{below - 1}\quad"
+        rf"({below}\text{{ is the power of 2 below }}{n_heads})\\"
+        rf"m_h=2^{{-8(h-{below}+1/2)/{below}}},\quad h={below}\ldots{n_heads - 1}\quad"
+        rf"(\text{{every other slope of }}{2 * below}\text{{ heads}})"
+    )
+
+
+def _alibi_matrices(n_heads: int) -> list[Panel]:
+    names = [str(word) for word in range(N_WORDS)]
+    cells: Any = {"rows": names, "columns": names, "row_axis": "query", "column_axis": "key"}
+    bias, pattern = (made(n_heads, N_WORDS).numpy() for made in (alibi_scores, alibi_pattern))
+    return [
+        Matrix(title="bias (the mask hides later words)", values=bias, reach=float(N_WORDS - 1) / 2, **cells),
+        Matrix(title="pattern, if all scores are equal", values=pattern, scale="weights", **cells),
+    ]
+
+
+def _alibi_curves(n_heads: int) -> Curves:
+    """Every head's bias against distance; the chosen one is drawn over them."""
+    last = alibi_bias(n_heads, 1, N_DISTANCES)[:, 0].flip(-1).numpy()  # [head, distance]
+    return per_head("bias by distance, all heads", last, "added to the score", y_range=(-8.0, 0.2))
+
+
+N_BUCKETED = 48
+T5 = (
+    "Training finds what each distance is worth: one number for each head and **bucket** of distances. Near "
+    "distances have a bucket of their own; far ones share one. These are the numbers of a trained model that "
+    "never saw more than 32 words. **Drag the head.**"
+)
+
+
+def t5_lesson(_: Inputs) -> Lesson:
+    lm = trained("t5")
+    bias = trained_bias(lm, N_DISTANCES)  # [head, distance]
+    unseen = never_trained(lm.task.length, N_DISTANCES)
+    first = int(unseen.int().argmax())
+    h = len(bias)
+    return Lesson(
+        see=T5,
+        board=Board(
+            rows=[
+                [_buckets(), _bucket_of_distance()],
+                [
+                    per_head("trained bias by distance, all heads", bias.numpy(), "added to the score"),
+                    Facts(
+                        facts=[
+                            Fact(label="at distance 1", values=bias[:, 1].numpy()),
+                            Fact(
+                                label=f"at distance {lm.task.length - 1}",
+                                values=bias[:, lm.task.length - 1].numpy(),
+                            ),
+                            Fact(label="never trained", values=f"distances from {first}"),
+                        ]
+                    ),
+                ],
+            ],
+            notice=_notices(bias, first),
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+b_{h,\,\mathrm{bucket}(i-j)},\qquad "
+            r"b\ \text{trained}"
+        ),
+        sizes=rf"n={h}\ \text{{heads}},\; 32\ \text{{buckets}}",
+        shapes=(
+            Shape("b", "bucket, head", (32, h)),
+            Shape(r"\mathrm{bucket}(i-j)", "query, key", (N_BUCKETED, N_BUCKETED)),
+        ),
+        code=(relative_buckets, bucket_matrix, trained_bias, never_trained),
+    )
+
+
+def _buckets() -> Matrix:
+    names = [str(word) for word in range(N_BUCKETED)]
+    return Matrix(
+        title="bucket of each query and key",
+        values=bucket_matrix(N_BUCKETED, bidirectional=False).numpy().astype(np.float32),
+        rows=names,
+        columns=names,
+        row_axis="query",
+        column_axis="key",
+        picture=True,
+        digits=0,
+        reach=32.0,
+    )
+
+
+def _bucket_of_distance() -> Curves:
+    distances = torch.arange(N_DISTANCES + 20)
+    buckets = relative_buckets(distances, bidirectional=False).numpy().astype(np.float32)
+    return Curves(
+        title="bucket by distance: exact, then logarithmic",
+        x=distances.numpy().astype(float),
+        lines=[Line(y=buckets, name="bucket")],
+        x_label="distance (words back)",
+        y_label="bucket",
+    )
+
+
+def _notices(bias: Tensor, first: int) -> list[str]:
+    strongest = bias[:, :first].argmax(dim=-1).tolist()
+    return [
+        f"Head {head} learned to prefer words **{best} back** (bias {decimal(bias[head, best])}). No "
+        f"training text reached the buckets from distance **{first}** on, so their numbers are still random."
+        for head, best in enumerate(strongest)
+    ]
+
+
+NAMES = ("q · k", "q · W r", "u · k", "v · W r")
+FOUR_TERMS = (
+    "Transformer-XL scores every pair of words by four terms and adds them up: how well the key's "
+    "**content** fits the query, how well its **distance** does, and how much that content and that distance "
+    "count for every query. **Drag the head.**"
+)
+
+
+def four_terms_lesson(inputs: Inputs) -> Lesson:
+    lm = trained("transformer-xl")
+    ids, names = read(inputs.text)
+    terms = four_terms(lm, ids, inputs.layer)  # [term, head, query, key]
+    spreads = spread(terms)  # [term, head]
+    n_terms, h, n, _ = terms.shape
+    return Lesson(
+        see=FOUR_TERMS,
+        board=Board(
+            rows=_equation(terms, names),
+            notice=_notices_four_terms(spreads),
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\mathrm{scores}_{ij}=\frac{\q{q_i}\cdot\k{k_j}+\q{q_i}\cdot W_R r_{i-j}+u\cdot\k{k_j}"
+            r"+v\cdot W_R r_{i-j}}{\sqrt{d_{head}}}"
+        ),
+        sizes=rf"n={n},\; h={h},\; d_{{head}}={lm.model.config.head_size}",
+        shapes=(
+            Shape(r"\q{q},\;\k{k}", "head, position, d_head", (h, n, lm.model.config.head_size)),
+            Shape("r", "query, key, channel", (n, n, lm.model.config.d_model)),
+            Shape(r"u,\;v", "head, d_head", (h, lm.model.config.head_size)),
+            Shape(r"\text{terms}", "term, head, query, key", (n_terms, h, n, n)),
+        ),
+        code=(four_terms, spread),
+    )
+
+
+def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
+    """Four terms and their sum, later words hidden, all in one scale."""
+    later = ~causal(len(names), len(names))[0, 0]
+    reach = float(terms.abs().max())
+
+    def matrix(title: str, values: Tensor) -> Matrix:
+        return Matrix(
+            title=title,
+            values=values.masked_fill(later, -np.inf).numpy(),
+            picture=True,
+            rows=names,
+            row_axis="query",
+            column_axis="key",
+            reach=reach,
+        )
+
+    panels = [matrix(name, term) for name, term in zip(NAMES, terms, strict=True)]
+    plus, equals = Sign(text="+"), Sign(text="=")
+    return [
+        [panels[0], plus, panels[1]],
+        [plus, panels[2], plus, panels[3], equals, matrix("scores", terms.sum(dim=0))],
+    ]
+
+
+def _notices_four_terms(spreads: Tensor) -> list[str]:
+    shares = spreads / spreads.sum(dim=0)
+    return [
+        f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
+        f"({share.max():.0%} of the four terms' spread). The two terms with the distance, W r, make up "
+        f"**{share[1] + share[3]:.0%}**."
+        for head, share in enumerate(shares.T)
+    ]
+
 
 TRIES = (
     Try("ALiBi, the last head", {"bias": "alibi", "heads": 8, "head": 7}),
     Try("T5's trained buckets", {"bias": "t5", "head": 0}),
     Try("Transformer-XL's four terms", {"bias": "transformer-xl", "head": 0}),
 )
-LESSONS = {"alibi": alibi.lesson, "t5": t5.lesson, "transformer-xl": four_terms.lesson}
+LESSONS = {"alibi": alibi_lesson, "t5": t5_lesson, "transformer-xl": four_terms_lesson}
 
 
 def lesson(inputs: Inputs) -> Lesson:

@@ -1,8 +1,23 @@
 """What the positions page can be asked, and the values that it offers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
 
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.byte_units import MB
+from models.config import Kind, ModelConfig
+from models.data.tasks.next_word import NextWord
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
 from models.fields import characters, number, one_of, setting, whole
+from models.zoo.engine_model import TrainedModel
+from models.zoo.suite import SCHEMES, load_scheme, untrained
+from pages.shared import cache
+from pages.shared.wording import distinct
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 WIDTHS = (8, 16, 32)
@@ -43,3 +58,72 @@ class Inputs:
     mask: str = setting("none", one_of(MASKS), "mask (untrained models)", control="segments")
     times: int = setting(1, one_of(TIMES), "asked for", control="segments", show="{}×".format)
     held_out: int = setting(1, whole(1, 9), "held-out text", "Nine samples of new text", control="slider")
+
+
+def alike(config: ModelConfig, seed: int, *, causal: bool = True) -> dict[str, Transformer]:
+    """An untrained model for each scheme; only the positions differ. `causal`: words see no later words."""
+    kind: Kind = "decoder-only" if causal else "encoder-only"
+    return {
+        scheme: untrained(replace(config, kind=kind, positions=scheme), seed).eval() for scheme in SCHEMES
+    }
+
+
+@torch.no_grad()
+def patterns_of(
+    models: Mapping[str, Transformer], ids: Int[Tensor, " word"], layer: int
+) -> Float[Tensor, "scheme head query key"]:
+    """Where each decoder's heads of one layer look, in the order of `models`."""
+    found = []
+    for model in models.values():
+        trace = Trace(lambda address, tensor: tensor if address.endswith("self.pattern") else None)
+        model(ids[None], trace=trace)
+        found.append(trace[f"decoder.{layer}.self.pattern"])
+    return torch.stack(found)
+
+
+def difference(patterns: Float[Tensor, "scheme head query key"]) -> Float[Tensor, "scheme head"]:
+    """How far each scheme's pattern is from the first's: half the sum of |differences| in a row, 0..1.
+
+    This is the total variation distance, the share of its attention that a query has moved to other keys,
+    averaged over queries.
+    """
+    return (patterns - patterns[0]).abs().sum(dim=-1).mean(dim=-1) / 2
+
+
+NAMES = {
+    "none": "no positions",
+    "sinusoidal": "sinusoidal",
+    "learned": "learned",
+    "rotary": "rotary",
+    "alibi": "ALiBi",
+    "t5": "T5",
+    "transformer-xl": "Transformer-XL",
+}
+"""The schemes as the page writes them, in their order; a scheme's place is its colour."""
+
+
+def trained(scheme: str) -> TrainedModel[NextWord]:
+    """A model of the suite; on the inference thread."""
+    found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
+    return cast("TrainedModel[NextWord]", found)
+
+
+def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
+    """A model of each scheme from a seed, the same weights in all."""
+
+    def make() -> tuple[dict[str, Transformer], int]:
+        return alike(trained("none").model.config, seed, causal=causal), 4 * MB
+
+    key = ("positions", "untrained", seed, causal)
+    return cast("dict[str, Transformer]", cache.cached(cache.models, key, make))
+
+
+def all_trained() -> dict[str, TrainedModel[NextWord]]:
+    """The whole suite, by scheme."""
+    return {scheme: trained(scheme) for scheme in NAMES}
+
+
+def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
+    """The ids of <eos> and the text's words, and names for them; ValueError where a word is unknown."""
+    reading = trained("none").read(text)
+    return reading.inputs[0][0], distinct(reading.tokens["decoder"])

@@ -3,8 +3,10 @@
 import numpy as np
 from torch import Tensor
 
-from models.lessons.positions import waves
-from models.lessons.positions.waves import (
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.positions import waves
+from pages.lab.positions.inputs import Inputs, read, trained
+from pages.lab.positions.waves import (
     ByDistance,
     added_vectors,
     alike_within,
@@ -12,10 +14,6 @@ from models.lessons.positions.waves import (
     most_alike,
     word_vectors,
 )
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import Inputs
-from pages.lab.positions.suite import read, trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.labels import decimal, short
 

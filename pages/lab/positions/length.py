@@ -1,18 +1,42 @@
-"""Longer than trained: the same models, asked for twice and four times the words of training."""
+"""Longer than trained: the same models, asked for more words than any training window had."""
+
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.next_word import NextWord
-from models.lessons.positions import length
-from models.lessons.positions.length import Asked, ask, in_buckets
 from models.zoo.engine_model import TrainedModel
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import TIMES, Inputs
-from pages.lab.positions.suite import NAMES, all_trained, trained
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
 from pages.shared import cache
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
+
+
+class Asked(NamedTuple):
+    """A model asked for a length: the mean loss at each position (nats), or why there is none."""
+
+    losses: Float[Tensor, " position"] | None
+    refusal: str = ""
+
+    def between(self, start: int, end: int) -> float | None:
+        """Mean loss at positions start + 1 to end; None where the model has no answer."""
+        return None if self.losses is None else self.losses[start:end].mean().item()
+
+
+def ask(lm: TrainedModel[NextWord], texts: Int[Tensor, "text word"], length: int) -> Asked:
+    """Reads the first `length` words of each text and predicts the word after each of them."""
+    try:
+        return Asked(lm.task.nats(lm.model, texts[:, : length + 1]).mean(dim=0))
+    except ValueError as refusal:
+        return Asked(None, str(refusal))
+
+
+def in_buckets(losses: Float[Tensor, " position"], width: int) -> Float[Tensor, " bucket"]:
+    """Means over `width` positions each; the length must be a multiple of it."""
+    return losses.unflatten(0, (-1, width)).mean(dim=-1)
+
 
 N_TEXTS = 48
 WIDTH = 8
@@ -52,7 +76,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
             Shape(r"\text{loss}", "position", (asked_for,)),
         ),
-        code=(NextWord.held_out_texts, length.ask, length.in_buckets, NextWord.nats),
+        code=(NextWord.held_out_texts, ask, in_buckets, NextWord.nats),
     )
 
 

@@ -3,12 +3,19 @@
 import numpy as np
 from torch import Tensor
 
-from models.lessons.positions import side_by_side
-from models.lessons.positions.side_by_side import difference, patterns
-from pages.lab.controls import Note, When
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import SENTENCE, Inputs
-from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.positions.inputs import (
+    NAMES,
+    SENTENCE,
+    Inputs,
+    alike,
+    all_trained,
+    all_untrained,
+    difference,
+    patterns_of,
+    read,
+    trained,
+)
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Matrix, Panel, Scrub
 from viz_core.labels import short
@@ -47,14 +54,14 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\q{Q},\;\k{K}", "head, position, d_head", (h, n, config.head_size)),
             Shape(r"\mathrm{pattern}", "scheme, head, query, key", (n_schemes, h, n, n)),
         ),
-        code=(side_by_side.alike, side_by_side.patterns, side_by_side.difference),
+        code=(alike, patterns_of, difference),
     )
 
 
 def _patterns(inputs: Inputs, ids: Tensor) -> Tensor:
     if inputs.weights == "trained":
-        return patterns({scheme: lm.model for scheme, lm in all_trained().items()}, ids, inputs.layer)
-    return patterns(all_untrained(inputs.seed), ids, inputs.layer)
+        return patterns_of({scheme: lm.model for scheme, lm in all_trained().items()}, ids, inputs.layer)
+    return patterns_of(all_untrained(inputs.seed), ids, inputs.layer)
 
 
 def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
@@ -89,12 +96,12 @@ def _notices(patterns: Tensor) -> list[str]:
 def questions() -> tuple[Question, ...]:
     models = all_untrained(0)
     ids, _ = read("it it it it it it")
-    found = patterns(models, ids, 0)  # [scheme, head, query, key]
+    found = patterns_of(models, ids, 0)  # [scheme, head, query, key]
     same = found[:, :, -1, 1:]  # the last "it", over all the "it" before it and itself
     uneven = dict(zip(NAMES, (same.amax(dim=-1) - same.amin(dim=-1)).amax(dim=1).tolist(), strict=True))
     ids, names = read(SENTENCE)
     first, second = (names.index(the) for the in distinct(("the", "the")))
-    last = patterns(models, ids, 0)[:, :, -1]  # [scheme, head, key]
+    last = patterns_of(models, ids, 0)[:, :, -1]  # [scheme, head, key]
     gap = (last[..., first] - last[..., second]).abs()
     told_apart = dict(zip(NAMES, gap.amax(dim=1).tolist(), strict=True))
     even = [scheme for scheme, spread in uneven.items() if spread < 1e-6]

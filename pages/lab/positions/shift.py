@@ -5,11 +5,10 @@ import torch
 from torch import Tensor
 
 from models.engine import positions
-from models.lessons.positions import waves
-from models.lessons.positions.waves import shift_error, shift_matrix
-from pages.lab.controls import Note
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.positions import waves
 from pages.lab.positions.inputs import SHIFTS, Inputs
+from pages.lab.positions.waves import shift_error, shift_matrix
 from viz_core.boards import Board, Matrix, Panel, Plane, Scrub, Sign
 from viz_core.labels import short
 

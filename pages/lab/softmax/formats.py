@@ -1,14 +1,71 @@
-"""Part 4: where exp overflows in the number formats of computers, and why the maximum is subtracted."""
+"""The softmax in the number formats of computers: where exp overflows, and why the maximum is subtracted."""
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.lessons.softmax import formats
-from models.lessons.softmax.formats import STEPS, Computed, fails
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import Inputs
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
 from viz_core.labels import short
+
+FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+STEPS = -0.3 * torch.arange(8, dtype=torch.float64)
+"""Eight logits, seen from the largest: 0 to -2.1."""
+HEIGHTS = torch.arange(-120, 121, dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """One way to compute the softmax in one format: each step as it came out, inf and NaN included."""
+
+    exps: Float[Tensor, "frame n"]
+    total: Float[Tensor, " frame"]
+    weights: Float[Tensor, "frame n"]
+    error: Float[Tensor, " frame"]
+    """Largest distance of a weight from the exact one; NaN if there is a NaN among them."""
+
+
+def logits(heights: Float[Tensor, " frame"] = HEIGHTS) -> Float[Tensor, "frame n"]:
+    """Eight logits, the largest of them at each height; the exact softmax is the same for all heights."""
+    return heights[:, None] + STEPS
+
+
+def naive(x: Float[Tensor, "*row n"]) -> tuple[Tensor, Tensor, Tensor]:
+    """Exponentials, their sum and their quotient, as the formula is written."""
+    exps = x.exp()
+    total = exps.sum(dim=-1, keepdim=True)
+    return exps, total, exps / total
+
+
+def stable(x: Float[Tensor, "*row n"]) -> tuple[Tensor, Tensor, Tensor]:
+    """The same after subtracting the largest logit: the largest exponential is 1, so nothing overflows.
+
+    exp(x_i - m) / sum_j exp(x_j - m) is the same number, as exp(-m) cancels.
+    """
+    return naive(x - x.amax(dim=-1, keepdim=True))
+
+
+def compute(x: Float[Tensor, "frame n"], dtype: torch.dtype, *, subtract_max: bool) -> Computed:
+    """Rounds the float64 logits to `dtype`, computes there, and compares with the softmax of float64."""
+    exps, total, weights = (stable if subtract_max else naive)(x.to(dtype))
+    error = (weights.double() - x.softmax(dim=-1)).abs().amax(dim=-1)
+    return Computed(exps.double(), total.double()[:, 0], weights.double(), error)
+
+
+def fails(written: Computed, subtracted: Computed) -> Bool[Tensor, " frame"]:
+    """Where the formula as written gives NaN, or weights worse by 0.01 than with the maximum subtracted."""
+    return ~(written.error < subtracted.error + 0.01)
+
+
+def overflow_at(dtype: torch.dtype) -> float:
+    """The logit above which exp is infinite: the logarithm of the largest number, 11.09 in float16."""
+    return math.log(torch.finfo(dtype).max)
+
 
 TRIES = (
     Try("logits at 12", {"height": 12}),
@@ -19,28 +76,25 @@ COLOURS: dict[str, Colour] = {"float32": "accent", "bfloat16": 1, "float16": 7}
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    logits = formats.logits()
-    naive, stable = (
-        {
-            name: formats.compute(logits, dtype, subtract_max=subtract)
-            for name, dtype in formats.FORMATS.items()
-        }
+    x = logits()
+    as_written, subtracted = (
+        {name: compute(x, dtype, subtract_max=subtract) for name, dtype in FORMATS.items()}
         for subtract in (False, True)
     )
-    heights = formats.HEIGHTS.numpy()
+    heights = HEIGHTS.numpy()
     return Lesson(
         see="Eight logits move up or down together, so that the right weights never change. Softmax is "
         "computed as its formula is written, and again after subtracting the largest logit. Framed weights "
         "are off by more than 0.01. Above each column is how far its logit lies below the largest.",
         board=Board(
             rows=[
-                [_weights(logits, naive, stable)],
+                [_weights(x, as_written, subtracted)],
                 [
-                    _errors(heights, naive, "error, as written"),
-                    _errors(heights, stable, "error, maximum subtracted"),
+                    _errors(heights, as_written, "error, as written"),
+                    _errors(heights, subtracted, "error, maximum subtracted"),
                 ],
             ],
-            notice=_notices(naive, stable, heights),
+            notice=_notices(as_written, subtracted, heights),
             scrub=Scrub(
                 field="height", label="largest logit", values=heights,
                 words=[f"{height:.0f}".replace("-", "−") for height in heights],
@@ -49,23 +103,23 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=r"\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad "
         r"m = \max_j x_j",
         sizes=r",\; ".join(
-            rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {formats.overflow_at(dtype):.2f}"
-            for name, dtype in formats.FORMATS.items()
+            rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {overflow_at(dtype):.2f}"
+            for name, dtype in FORMATS.items()
         ),
         shapes=(
-            Shape("x", "frame, logit", tuple(logits.shape)),
-            Shape("e^x", "frame, logit", tuple(naive["float32"].exps.shape)),
-            Shape(r"\sum_j e^{x_j}", "frame", tuple(naive["float32"].total.shape)),
-            Shape("p", "frame, weight", tuple(naive["float32"].weights.shape)),
+            Shape("x", "frame, logit", tuple(x.shape)),
+            Shape("e^x", "frame, logit", tuple(as_written["float32"].exps.shape)),
+            Shape(r"\sum_j e^{x_j}", "frame", tuple(as_written["float32"].total.shape)),
+            Shape("p", "frame, weight", tuple(as_written["float32"].weights.shape)),
         ),
-        code=(formats.logits, formats.naive, formats.stable, formats.compute),
+        code=(logits, naive, stable, compute),
     )  # fmt: skip
 
 
-def _weights(logits: Tensor, naive: dict[str, Computed], stable: dict[str, Computed]) -> Panel:
-    rows = {"exact": logits.softmax(dim=-1)}
-    rows |= {f"{name}, as written": made.weights for name, made in naive.items()}
-    rows |= {f"{name}, minus max": made.weights for name, made in stable.items()}
+def _weights(x: Tensor, as_written: dict[str, Computed], subtracted: dict[str, Computed]) -> Panel:
+    rows = {"exact": x.softmax(dim=-1)}
+    rows |= {f"{name}, as written": made.weights for name, made in as_written.items()}
+    rows |= {f"{name}, minus max": made.weights for name, made in subtracted.items()}
     values = np.stack([weights.numpy() for weights in rows.values()], axis=1)  # [frame, way, weight]
     return Matrix(
         values=values, title="weights", rows=list(rows), column_axis="logit", scale="weights",
@@ -82,13 +136,15 @@ def _errors(heights: np.ndarray, made: dict[str, Computed], title: str) -> Panel
     )  # fmt: skip
 
 
-def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: np.ndarray) -> list[str]:
-    failing = {name: fails(naive[name], stable[name]).tolist() for name in naive}
-    sums = {name: made.total.tolist() for name, made in naive.items()}
-    worst = np.max([made.error.numpy() for made in stable.values()], axis=0)
+def _notices(
+    as_written: dict[str, Computed], subtracted: dict[str, Computed], heights: np.ndarray
+) -> list[str]:
+    failing = {name: fails(as_written[name], subtracted[name]).tolist() for name in as_written}
+    sums = {name: made.total.tolist() for name, made in as_written.items()}
+    worst = np.max([made.error.numpy() for made in subtracted.values()], axis=0)
     notices = []
     for at, height in enumerate(heights):
-        found = [f"**{short(sums[name][at])}** in {name}" for name in naive if failing[name][at]]
+        found = [f"**{short(sums[name][at])}** in {name}" for name in as_written if failing[name][at]]
         story = "softmax as written works in every format"
         if found:
             story = f"the exponentials sum to {' and '.join(found)}, so softmax as written fails"
@@ -100,22 +156,21 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
 
 
 def questions() -> tuple[Question, ...]:
-    half, brain = formats.FORMATS["float16"], formats.FORMATS["bfloat16"]
-    limit = formats.overflow_at(half)
-    at = {int(height): frame for frame, height in enumerate(formats.HEIGHTS.tolist())}
-    logits = formats.logits()
+    half, brain = FORMATS["float16"], FORMATS["bfloat16"]
+    limit = overflow_at(half)
+    at = {int(height): frame for frame, height in enumerate(HEIGHTS.tolist())}
+    x = logits()
     error = {
-        name: formats.compute(logits, dtype, subtract_max=True).error[at[80]].item()
-        for name, dtype in formats.FORMATS.items()
+        name: compute(x, dtype, subtract_max=True).error[at[80]].item() for name, dtype in FORMATS.items()
     }
-    low = formats.compute(logits, half, subtract_max=False)
+    low = compute(x, half, subtract_max=False)
     return (
         Question(
             "What is the first whole number whose exp is infinite in float16?",
             ("12", "89", "65,504"),
             [12, 89, 65_504].index(int(limit) + 1),
             f"The largest number of float16 is 65,504, and its logarithm is {limit:.2f}. For bfloat16 and "
-            f"float32 it is {formats.overflow_at(brain):.2f}.",
+            f"float32 it is {overflow_at(brain):.2f}.",
         ),
         Question(
             "All logits are near −20. What does softmax as written give in float16?",

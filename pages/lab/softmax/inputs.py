@@ -1,9 +1,77 @@
-"""What the page on softmax computes from, for all of its parts."""
+"""A softmax and the numbers that describe it: entropy, largest weight, the gradient that gets through."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import streamlit as st
+import torch
+from jaxtyping import Float
+from streamlit.delta_generator import DeltaGenerator
+from torch import Tensor
+
+from models.engine.trace import Trace
 from models.fields import characters, number, one_of, setting, whole
-from pages.lab.any_model import OPTION, Other
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER, OPTION, Other
+from pages.lab.lesson import Columns, Own, When
+from pages.shared import cache
+from pages.shared.state import State
+from viz_core.boards import Colour
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Weights that sum to 1 along the last axis, and three numbers for each row of them."""
+
+    weights: Float[Tensor, "*row n"]
+    entropy: Float[Tensor, "*row"]
+    """The entropy in nats is 0 if one weight is 1, and ln(n) if all are alike."""
+    largest: Float[Tensor, "*row"]
+    gradient: Float[Tensor, "*row"]
+    """`gradient_norm` of the weights."""
+
+
+def softmax(logits: Float[Tensor, "*row n"]) -> Softmax:
+    """softmax(x)_i = exp(x_i) / sum_j exp(x_j), with its numbers."""
+    weights = logits.softmax(dim=-1)
+    entropy = torch.special.entr(weights).sum(dim=-1)  # -p ln p, and 0 where p = 0
+    return Softmax(weights, entropy, weights.amax(dim=-1), gradient_norm(weights))
+
+
+def jacobian(weights: Float[Tensor, "*row n"]) -> Float[Tensor, "*row n n"]:
+    """diag(p) - p p^T: entry [i, j] says how weight i answers to logit j, p_i (1[i = j] - p_j)."""
+    return weights.diag_embed() - weights[..., :, None] * weights[..., None, :]
+
+
+def gradient_norm(weights: Float[Tensor, "*row n"]) -> Float[Tensor, "*row"]:
+    """Frobenius norm of the Jacobian: how much gradient gets through the softmax.
+
+    A gradient of independent standard normal numbers on the weights reaches the logits with this length
+    (root mean square). It is 0 for a single weight of 1, sqrt(n - 1) / n for equal weights, and never above
+    1 / 2. Row i of the Jacobian is p_i (e_i - p), so its squared length needs no matrix:
+    p_i^2 ((sum over j != i of p_j)^2 + sum over j != i of p_j^2).
+    """
+    best = weights.argmax(dim=-1, keepdim=True)
+    rest = weights.scatter(-1, best, 0.0)
+    squares = weights.square()
+    # For the largest weight the others are summed: 1 - p would lose the digits of a tiny rest.
+    others = (1 - weights).scatter(-1, best, rest.sum(dim=-1, keepdim=True))
+    other_squares = squares.sum(dim=-1, keepdim=True) - squares
+    other_squares = other_squares.scatter(-1, best, rest.square().sum(dim=-1, keepdim=True))
+    return (squares * (others.square() + other_squares)).sum(dim=-1).sqrt()
+
+
+def histogram(
+    values: Float[Tensor, "*row sample"], edges: Float[Tensor, " edge"]
+) -> Float[Tensor, "*row bin"]:
+    """Share of a row's samples in each bin; a value on an edge counts in the lower one.
+
+    The outer two bins are open: n edges make n + 1 bins.
+    """
+    at = torch.bucketize(values.contiguous(), edges)
+    counts = torch.zeros(*values.shape[:-1], len(edges) + 1, dtype=edges.dtype)
+    return counts.scatter_add(-1, at, torch.ones_like(values, dtype=edges.dtype)) / values.shape[-1]
+
 
 N_LOGITS = (4, 8, 16, 32, 64, 256)
 N_KEYS = (8, 16, 64, 128)
@@ -40,3 +108,47 @@ class Inputs(Other):
     step: int = setting(PRONOUN, whole(PRONOUN, MAX_POSITION), "Next word", control="list")
     reader: str = setting("translator", one_of(READERS), "Model", control="segments")
     height: int = setting(20, whole(-120, 120))
+
+
+def trace_of(text: str) -> Trace:
+    """Tokens and scores of a sentence and its translation; ValueError with a sentence where it has none."""
+
+    def make() -> tuple[Trace, int]:
+        trace = cache.translator().trace(text, reduce=_only_scores)
+        return trace, 2_000 + sum(trace[address].nbytes for address in trace)
+
+    return cache.cached(cache.results, ("scores", text), make)
+
+
+def _only_scores(address: str, tensor: Any) -> Any:
+    return tensor if address.endswith(".scores") else None
+
+
+def _words(state: State) -> None:
+    """The words to look from and to watch."""
+    try:
+        tokens = trace_of(state.kept["text"]).tokens
+    except ValueError:
+        return  # what is wrong with the sentence is said above the board
+    left, right = st.columns(2)
+    if state.kept["stack"] == "encoder.self":
+        _word(state, left, "query", tokens["encoder"])
+    _word(state, right, "step", [*tokens["decoder"][1:], "<eos>"])
+
+
+def _word(state: State, place: DeltaGenerator, field: str, words: list[str]) -> None:
+    # A link may name a position that this sentence does not have; the board says so, the widget shows it.
+    options = range(PRONOUN, max(len(words), state.kept[field] + 1))
+    names = {PRONOUN: "the pronoun"} | {at: f"{at}: {word}" for at, word in enumerate(words)}
+    state.draw(field, place, options=options, format_func=lambda at: names.get(at, f"{at}: none"))
+
+
+TRANSLATOR = (
+    "text", "stack", Columns((("layer",), ("head",)), (2, 3)), "scope", Own(_words, ("query", "step"))
+)  # fmt: skip
+HEAD_CONTROLS = ("reader", When("reader", ANOTHER, (*any_model.HEAD, "scope"), TRANSLATOR))
+"""Sentence, head, and the words to look from and to watch; of another model the token to look from."""
+
+
+AS_IT_IS: Colour = 7
+SCALED: Colour = "accent"

@@ -2,11 +2,9 @@
 
 from pages.lab import page
 from pages.lab.lesson import LabPage
-from pages.lab.softmax import dot_products, formats, spread, temperature
+from pages.lab.softmax import dots, formats, head, spread
 from pages.lab.softmax.inputs import Inputs
 
-PAGE = LabPage(
-    "softmax", "Softmax and scale", Inputs, (spread.PART, dot_products.PART, temperature.PART, formats.PART)
-)
+PAGE = LabPage("softmax", "Softmax and scale", Inputs, (spread.PART, dots.PART, head.PART, formats.PART))
 
 page.run(PAGE)

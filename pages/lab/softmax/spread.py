@@ -1,19 +1,70 @@
-"""Part 1: the further the logits spread, the sharper the softmax and the less it can learn."""
+"""How far the logits spread decides how sharp the softmax is, and whether it can still learn."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from models.lessons.softmax import spread, weights
-from models.lessons.softmax.spread import Spread
-from models.lessons.softmax.weights import Softmax, histogram
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.softmax.colours import AS_IT_IS, SCALED
-from pages.lab.softmax.inputs import Inputs
+from pages.lab.softmax.inputs import (
+    AS_IT_IS,
+    SCALED,
+    Inputs,
+    Softmax,
+    gradient_norm,
+    histogram,
+    jacobian,
+    softmax,
+)
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import short
+
+DEVIATIONS = torch.logspace(-2, 2, 81, dtype=torch.float64)
+"""Twenty a decade, from 0.01 to 100."""
+MIN_LOGITS, MAX_LOGITS = 4, 256
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The same draws, spread more and more: `logits` and their softmax, and both at unit deviation."""
+
+    deviations: Float[Tensor, " frame"]
+    logits: Float[Tensor, "frame n"]
+    original: Softmax
+    unit_logits: Float[Tensor, "frame n"]
+    unit: Softmax
+
+
+def draw(n_logits: int, *, seed: int) -> Float[Tensor, " n"]:
+    """Standard normal numbers in float64; a smaller n gives the first of the same ones.
+
+    Raises ValueError unless 4 <= n_logits <= 256.
+    """
+    if not MIN_LOGITS <= n_logits <= MAX_LOGITS:
+        raise ValueError(
+            f"n_logits={n_logits} is outside {MIN_LOGITS} <= n_logits <= {MAX_LOGITS}; try n_logits=16"
+        )
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(MAX_LOGITS, generator=generator, dtype=torch.float64)[:n_logits]
+
+
+def spread(n_logits: int, *, seed: int, deviations: Float[Tensor, " frame"] = DEVIATIONS) -> Spread:
+    """Softmax of normal logits with each standard deviation, and of the same divided by the one they have.
+
+    Raises ValueError as `draw` does.
+    """
+    logits = deviations[:, None] * draw(n_logits, seed=seed)  # [frame, n]
+    unit = logits / logits.std(dim=-1, keepdim=True)
+    return Spread(deviations, logits, softmax(logits), unit, softmax(unit))
+
+
+def change_by_shift(logits: Float[Tensor, "*row n"], amount: int | float) -> float:
+    """The most that any weight changes when `amount` is added to every logit."""
+    return (softmax(logits + amount).weights - softmax(logits).weights).abs().max().item()
+
 
 TRIES = (
     Try("deviation 0.01", {"deviation": 0.01}),
@@ -26,7 +77,7 @@ BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    result = spread.spread(inputs.n_logits, seed=inputs.seed)
+    result = spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
         see="Softmax turns random logits into attention weights while the logits spread further and further: "
@@ -57,7 +108,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\partial p / \partial x", "weight, logit", (inputs.n_logits, inputs.n_logits)),
             Shape("H", "frame", tuple(result.original.entropy.shape)),
         ),
-        code=(spread.draw, spread.spread, weights.softmax, weights.jacobian, weights.gradient_norm),
+        code=(draw, spread, softmax, jacobian, gradient_norm),
     )
 
 
@@ -124,11 +175,11 @@ def _notice(result: Spread, at: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    result = spread.spread(16, seed=0)
-    small, one, ten, hundred = (int((spread.DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
+    result = spread(16, seed=0)
+    small, one, ten, hundred = (int((DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
     largest, gradient = result.original.largest, result.original.gradient
     best = int(gradient.argmax())
-    shifted = spread.change_by_shift(result.logits, 5)
+    shifted = change_by_shift(result.logits, 5)
     places = [gradient[small].item(), gradient[best].item(), gradient[hundred].item()]
     return (
         Question(

@@ -1,21 +1,135 @@
-"""Greedy or beam: the tree of what was considered, step by step."""
+"""What a beam search did, step by step, read from the tree that it leaves.
+
+At every step each hypothesis that is still open proposes its likeliest words; the best `width` of all of them
+are kept (Sutskever et al. 2014, 3.2). Width 1 is greedy decoding.
+"""
 
 from math import exp
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
 
-from models.engine.decoding import BeamTree, LengthPenalty, length_divisor
-from models.lessons.translation import beam, reading
-from models.lessons.translation.beam import Step, is_beyond_doubt
-from models.lessons.translation.reading import Reading
+from models.data.word_tokenizer import BOS, EOS
+from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search, length_divisor
+from models.engine.transformer import Transformer
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.translation import sentence_choice
-from pages.lab.translation.beam_tree import diagram
-from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs
-from pages.lab.translation.sentence_choice import reading_of
-from viz_core.boards import Board, Fact, Facts, Scrub, Table
-from viz_core.labels import decimal
+from pages.lab.translation.inputs import (
+    INCOMPLETE,
+    MOST_STEPS,
+    PHRASE_CONTROLS,
+    SENTENCE,
+    Inputs,
+    Reading,
+    reading_of,
+)
+from viz_core.boards import Board, Diagram, Fact, Facts, Node, Scrub, Table
+from viz_core.labels import brief, decimal
+
+
+class Step(NamedTuple):
+    """One step: the rows of its forward pass; the nodes that were kept and pruned, best first."""
+
+    runs: int
+    kept: list[BeamNode]
+    pruned: list[BeamNode]
+
+
+def search(
+    model: Transformer,
+    source: Int[Tensor, "1 source"],
+    width: int,
+    length_penalty: float,
+    most: int,
+    penalty: LengthPenalty = "gnmt",
+) -> BeamTree:
+    """The engine's search from <bos>, at most `most` words long."""
+    return beam_search(
+        model,
+        torch.tensor([[BOS]]),
+        width=width,
+        source=source,
+        eos_id=EOS,
+        max_new_tokens=most,
+        length_penalty=length_penalty,
+        penalty=penalty,
+    )
+
+
+def steps(tree: BeamTree) -> list[Step]:
+    """The tree cut into its steps."""
+    found = []
+    for number in range(1, max(node.step for node in tree.nodes) + 1):
+        nodes = sorted((node for node in tree.nodes if node.step == number), key=lambda node: -node.score)
+        runs = len({node.parent for node in nodes})  # each open hypothesis is one row of the batch
+        kept = [node for node in nodes if node.kept]
+        found.append(Step(runs, kept, [node for node in nodes if not node.kept]))
+    return found
+
+
+def survivors(tree: BeamTree, step: int) -> set[int]:
+    """Ids of the nodes on the way to a hypothesis that is open or finished after this step."""
+    found: set[int] = set()
+    for node in tree.nodes:
+        if node.kept and (node.step == step or (node.finished and node.step <= step)):
+            found |= {part.id for part in tree.path(node.id)}
+    return found
+
+
+def is_beyond_doubt(log_prob: float) -> bool:
+    """Whether no other sentence can be likelier: all sentences' probabilities together are at most 1."""
+    return log_prob > -0.6931471805599453  # ln(1/2)
+
+
+HIDDEN, FAINT, PLAIN, LIT = range(4)
+
+
+def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
+    """What is kept stays; what is pruned shows at its own step only, faint, and only the best of it."""
+    width = max(len(step.kept) for step in steps)
+    n_pruned = min(width, 4) if width <= 4 else 2
+    shown = [[*step.kept, *step.pruned[:n_pruned]] for step in steps]
+    nodes = [Node(id="0", label="<bos>", column=0, row=0)]
+    nodes += [
+        Node(id=str(node.id), label=words[node.token], note=brief(node.score), column=number, row=row)
+        for number, column in enumerate(shown, start=1)
+        for row, node in enumerate(column)
+    ]
+    edges = [(str(node.parent), str(node.id)) for column in shown for node in column]
+    frames = [_levels(tree, shown, step) for step in range(len(steps) + 1)]
+    return Diagram(
+        title="the tree: each word, and the log-probability of its sentence up to there",
+        nodes=nodes, edges=edges, levels=np.array(frames), row_height=46 if width <= 4 else 37,
+    )  # fmt: skip
+
+
+def _levels(tree: BeamTree, shown: list[list[BeamNode]], step: int) -> list[int]:
+    """Open and finished hypotheses plain, the best of them lit, dead ends and what is just pruned faint."""
+    alive = survivors(tree, step)
+    is_last = step == len(shown)
+    best = {node.id for node in tree.path(_leader(tree, step, is_last))} if step else set()
+    levels = [LIT]
+    for number, column in enumerate(shown, start=1):
+        for node in column:
+            if number > step or (not node.kept and number < step):
+                levels.append(HIDDEN)
+            elif node.id in best:
+                levels.append(LIT)
+            else:
+                levels.append(PLAIN if node.id in alive else FAINT)
+    return levels
+
+
+def _leader(tree: BeamTree, step: int, is_last: bool) -> int:
+    """The last node of the best hypothesis so far; at the end, of the one that is chosen."""
+    if is_last:
+        return tree.best.id
+    kept = [node for node in tree.nodes if node.kept]
+    ends = [node for node in kept if node.step == step or (node.finished and node.step < step)]
+    return max(ends, key=lambda node: node.score).id
+
 
 MOST_SENTENCES = 5
 NAMES: dict[LengthPenalty, str] = {"gnmt": "((5 + length) / 6)", "length": "length"}
@@ -40,22 +154,20 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.phrase, inputs.phrase_direction)
     penalty = cast("LengthPenalty", inputs.penalty)
-    tree = beam.search(
-        read.model, read.source_ids, inputs.width, inputs.length_penalty, reading.MOST_STEPS, penalty
-    )
-    steps = beam.steps(tree)
+    tree = search(read.model, read.source_ids, inputs.width, inputs.length_penalty, MOST_STEPS, penalty)
+    searched = steps(tree)
     return Lesson(
         see=SEE,
         board=Board(
             rows=[
-                [diagram(tree, steps, read.vocabulary)],
-                [_facts(steps)],
+                [diagram(tree, searched, read.vocabulary)],
+                [_facts(searched)],
                 [_hypotheses(read, tree, inputs.length_penalty, penalty)],
             ],
-            notice=_notices(read, tree, steps, inputs.width),
+            notice=_notices(read, tree, searched, inputs.width),
             scrub=Scrub(
-                field="step", label="step", values=np.arange(len(steps) + 1), speed=1.2, plays=True,
-                words=["start", *(f"word {at + 1}" for at in range(len(steps)))],
+                field="step", label="step", values=np.arange(len(searched) + 1), speed=1.2, plays=True,
+                words=["start", *(f"word {at + 1}" for at in range(len(searched)))],
             ),
         ),
         formula=(
@@ -68,13 +180,13 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\text{proposals}", "open hypothesis, proposal", (inputs.width, inputs.width)),
             Shape("M", "source, d_model", (len(read.source), read.model.config.d_model)),
         ),
-        code=(beam.search, beam.steps, beam.survivors, length_divisor),
+        code=(search, steps, survivors, length_divisor),
     )  # fmt: skip
 
 
-def _facts(steps: list[Step]) -> Facts:
-    runs = np.array([0, *(step.runs for step in steps)])
-    proposals = np.array([0, *(len(step.kept) + len(step.pruned) for step in steps)])
+def _facts(searched: list[Step]) -> Facts:
+    runs = np.array([0, *(step.runs for step in searched)])
+    proposals = np.array([0, *(len(step.kept) + len(step.pruned) for step in searched)])
     return Facts(
         facts=(
             Fact(label="decoder runs at this step", values=runs.astype(float), digits=0),
@@ -117,9 +229,9 @@ def _greedy_score(read: Reading) -> float:
     return float(chosen.sum())
 
 
-def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> list[str]:
+def _notices(read: Reading, tree: BeamTree, searched: list[Step], width: int) -> list[str]:
     told = ["The only hypothesis is empty: the model runs **once** and proposes its likeliest first words."]
-    for number, step in enumerate(steps[:-1], start=1):
+    for number, step in enumerate(searched[:-1], start=1):
         best = _sentence(read, tree.tokens(step.kept[0].id))
         told.append(
             f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
@@ -157,11 +269,11 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
 
 def questions() -> tuple[Question, ...]:
     read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
-    two = beam.search(read.model, read.source_ids, 2, 0.0, reading.MOST_STEPS)
+    two = search(read.model, read.source_ids, 2, 0.0, MOST_STEPS)
     eight = _width(read, 8)
     gained = eight.best.score - two.best.score
     same = exp(_greedy_score(whole))
-    runs = [sum(step.runs for step in beam.steps(tree)) for tree in (_width(read, 1), two)]
+    runs = [sum(step.runs for step in steps(tree)) for tree in (_width(read, 1), two)]
     return (
         Question(
             "“… voit toujours le petit la nuit”: does a beam of eight find a likelier sentence than one "
@@ -177,7 +289,7 @@ def questions() -> tuple[Question, ...]:
         Question(
             f"Greedy's translation of “… it was too tired” has p = {same:.3f}. Can a beam of 8 beat it?",
             ("no", "perhaps", "yes"),
-            0 if beam.is_beyond_doubt(_greedy_score(whole)) else 1,
+            0 if is_beyond_doubt(_greedy_score(whole)) else 1,
             f"All other sentences together have 1 − {same:.3f} = {1 - same:.3f}.",
             told=True,
         ),
@@ -191,10 +303,10 @@ def questions() -> tuple[Question, ...]:
 
 
 def _width(read: Reading, width: int) -> BeamTree:
-    return beam.search(read.model, read.source_ids, width, 0.0, reading.MOST_STEPS)
+    return search(read.model, read.source_ids, width, 0.0, MOST_STEPS)
 
 
 PART = Part(
-    "beam", "Greedy or beam", (*sentence_choice.PHRASE, "width", "penalty", "length_penalty"),
+    "beam", "Greedy or beam", (*PHRASE_CONTROLS, "width", "penalty", "length_penalty"),
     lesson, TRIES, questions, scrub="step",
 )  # fmt: skip

@@ -1,21 +1,144 @@
-"""Teacher forcing against free running: one word that the decoder reads is replaced."""
+"""Teacher forcing (Williams and Zipser 1989) against free running, with one word of what is read replaced."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
 
-from models.lessons.translation import forcing, reading
-from models.lessons.translation.forcing import Forced
-from models.lessons.translation.reading import Reading
+from models.data.word_tokenizer import BOS, EOS
+from models.engine.decoding import NextToken
+from models.engine.transformer import Transformer
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.translation import sentence_choice
-from pages.lab.translation.forcing_board import alone, forced
-from pages.lab.translation.inputs import SENTENCE, Inputs
-from pages.lab.translation.sentence_choice import reading_of
+from pages.lab.translation.inputs import (
+    MOST_STEPS,
+    SENTENCE,
+    SENTENCE_CONTROLS,
+    Inputs,
+    Reading,
+    one_word,
+    reading_of,
+)
 from pages.shared import cache
 from pages.shared.wording import distinct
-from viz_core.boards import Bars, Board, Fact, Facts, Scrub
+from viz_core.boards import Bars, Board, Colour, Diagram, Fact, Facts, Node, Scrub
+
+
+class Forced(NamedTuple):
+    """The likeliest word at every position, and -ln p of the reference's word there, in nats."""
+
+    predicted: Int[Tensor, "row position"]
+    loss: Float[Tensor, "row position"]
+
+
+def edits(reference: Int[Tensor, " position"], word: int) -> Int[Tensor, "edit position"]:
+    """What the decoder reads, <bos> and the reference without its last word; in row i, word i is replaced."""
+    read = torch.cat([torch.tensor([BOS]), reference[:-1]])
+    rows = read.repeat(len(reference) - 1, 1)  # [edit, position]
+    rows[:, 1:].fill_diagonal_(word)
+    return rows
+
+
+@torch.no_grad()
+def teacher_forcing(
+    model: Transformer,
+    source: Int[Tensor, "1 source"],
+    read: Int[Tensor, "row position"],
+    reference: Int[Tensor, " position"],
+) -> Forced:
+    """Every position predicts at once, whatever was predicted before it: one pass, as in training."""
+    rows = len(read)
+    memory = model.encode(source).expand(rows, -1, -1)
+    return judged(model.decode(read, memory, source.expand(rows, -1)), reference)
+
+
+def judged(logits: Float[Tensor, "row position vocab"], reference: Int[Tensor, " position"]) -> Forced:
+    """What the logits predict, and the cross-entropy with the reference at every position."""
+    labels = reference.expand(logits.shape[:2])  # [row, position]
+    return Forced(logits.argmax(dim=-1), F.cross_entropy(logits.mT, labels, reduction="none"))
+
+
+@torch.no_grad()
+def free_running(
+    model: Transformer, source: Int[Tensor, "1 source"], read: Int[Tensor, "edit position"], most: int
+) -> Int[Tensor, "edit written"]:
+    """Row i begins with its first i + 1 words, the replaced one last; then each reads what it wrote itself.
+
+    One pass for every word. A row that has ended is filled with <eos>.
+    """
+    rows = len(read)
+    next_word = NextToken(model, source, use_cache=True)
+    next_word.select(torch.zeros(rows, dtype=torch.long))  # one memory for all rows
+    tokens = read[:, :1]
+    for at in range(1, most + 1):
+        word = next_word(tokens).argmax(dim=-1)  # [edit]
+        if at < read.shape[1]:
+            is_given = torch.arange(rows) >= at - 1
+            word = torch.where(is_given, read[:, at], word)
+        word[tokens[:, -1] == EOS] = EOS
+        tokens = torch.cat([tokens, word[:, None]], dim=1)
+        if bool((word == EOS).all()):
+            break
+    return tokens[:, 1:]
+
+
+HIDDEN, FAINT, PLAIN, LIT = range(4)
+SHORTEST_ROW = 10
+
+
+class Words:
+    """Boxes that share places: at every frame each place shows one of the words that it ever has."""
+
+    def __init__(self, n_frames: int) -> None:
+        self.n_frames = n_frames
+        self.nodes: list[Node] = []
+        self.levels: list[np.ndarray] = []
+        self._at: dict[tuple[int, int, str], int] = {}
+
+    def show(
+        self, frame: int, row: int, column: int, word: str, level: int, colour: Colour | None = None
+    ) -> None:
+        at = self._at.setdefault((row, column, word), len(self.nodes))
+        if at == len(self.nodes):
+            place = f"{row}.{column}.{word}"
+            self.nodes.append(Node(id=place, label=word, column=column, row=row, colour=colour))
+            self.levels.append(np.full(self.n_frames, HIDDEN))
+        self.levels[at][frame] = level
+
+    def diagram(self, title: str) -> Diagram:
+        levels = np.stack(self.levels, axis=1)  # [frame, node]
+        return Diagram(title=title, nodes=self.nodes, edges=[], levels=levels, row_height=40)
+
+
+Sentences = Sequence[Sequence[str]]
+
+
+def forced(reference: Sequence[str], read: Sentences, predicted: Sentences) -> Diagram:
+    """What is fed, and below each word what the decoder predicts there; both are [edit][position]."""
+    words = Words(len(read))
+    for frame, (fed, told) in enumerate(zip(read, predicted, strict=True)):
+        for at, word in enumerate(fed):
+            words.show(frame, 0, at, word, LIT if at == frame + 1 else PLAIN)
+        for at, word in enumerate(told):
+            is_other, is_after = word != reference[at], at > frame
+            words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT, "accent")
+    return words.diagram("teacher forcing: what is fed, and below it the next word that is predicted")
+
+
+def alone(reference: Sequence[str], written: Sentences) -> Diagram:
+    """What the decoder reads and writes [edit][position]; what it was given is faint."""
+    words, per_row = Words(len(written)), max(len(reference), SHORTEST_ROW)
+    for frame, sentence in enumerate(written):
+        for at, word in enumerate(sentence):
+            is_other = at >= len(reference) or word != reference[at]
+            row, column = divmod(at, per_row)
+            level = FAINT if at < frame else LIT if is_other else PLAIN
+            words.show(frame, row, column, word, level, "accent")
+    return words.diagram("free running: the same beginning (faint), then what the decoder writes alone")
+
 
 SEE = (
     "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
@@ -71,22 +194,22 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\text{logits, forced}", "edit, position, vocab", (n_edits, n, len(read.vocabulary))),
             Shape(r"\text{logits, alone, one pass}", "edit, vocab", (n_edits, len(read.vocabulary))),
         ),
-        code=(forcing.edits, forcing.teacher_forcing, forcing.free_running),
+        code=(edits, teacher_forcing, free_running),
     )
 
 
 def _compared(read: Reading, put: str) -> Compared:
-    word = reading.one_word(cache.translator(), put)
+    word = one_word(cache.translator(), put)
     if len(read.written) < 2:
         raise ValueError(
             f"The translation has no word to replace, only “{read.written[0]}”; take another text."
         )
     ids = [read.vocabulary.index(each) for each in read.written]
     reference = torch.tensor(ids)
-    rows = forcing.edits(reference, word)
-    after = forcing.teacher_forcing(read.model, read.source_ids, rows, reference)
-    before = forcing.judged(read.logits[None], reference)
-    free = forcing.free_running(read.model, read.source_ids, rows, reading.MOST_STEPS)
+    rows = edits(reference, word)
+    after = teacher_forcing(read.model, read.source_ids, rows, reference)
+    before = judged(read.logits[None], reference)
+    free = free_running(read.model, read.source_ids, rows, MOST_STEPS)
 
     def told(table: torch.Tensor) -> list[list[str]]:
         return [[read.vocabulary[id_] for id_ in row] for row in table.tolist()]
@@ -172,6 +295,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "forcing", "Teacher forcing", (*sentence_choice.CONTROLS, "put"),
+    "forcing", "Teacher forcing", (*SENTENCE_CONTROLS, "put"),
     lesson, TRIES, questions, scrub="at",
 )  # fmt: skip

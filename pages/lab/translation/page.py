@@ -2,14 +2,14 @@
 
 from pages.lab import page
 from pages.lab.lesson import LabPage
-from pages.lab.translation import beam, flow, forcing, sampling, three_attentions
+from pages.lab.translation import beam, flow, forcing, sampling, three
 from pages.lab.translation.inputs import Inputs
 
 PAGE = LabPage(
     "translation",
     "Encoder and decoder",
     Inputs,
-    (flow.PART, three_attentions.PART, beam.PART, sampling.PART, forcing.PART),
+    (flow.PART, three.PART, beam.PART, sampling.PART, forcing.PART),
 )
 
 page.run(PAGE)

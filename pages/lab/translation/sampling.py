@@ -1,19 +1,151 @@
-"""Sampling: temperature, top-k and top-p on one step's distribution, and whole sentences drawn by chance."""
+"""Drawing words by chance: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, 3.1)."""
+
+from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.engine.decoding import distribution
-from models.lessons.translation import sampling
-from models.lessons.translation.reading import Reading
-from models.lessons.translation.sampling import Spread, entropy
-from pages.lab.controls import Columns, Own
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.translation import drawn_sentences, sentence_choice
-from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, Inputs
-from pages.lab.translation.sentence_choice import reading_of
+from models.data.word_tokenizer import BOS, EOS
+from models.engine.decoding import NextToken, distribution
+from models.engine.transformer import Transformer
+from pages.lab.lesson import Columns, Lesson, Own, Part, Question, Shape, Try
+from pages.lab.translation.inputs import (
+    INCOMPLETE,
+    MAX_STEPS,
+    MOST_STEPS,
+    PHRASE_CONTROLS,
+    Inputs,
+    Reading,
+    reading_of,
+)
+from pages.shared import cache
 from pages.shared.state import State
-from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
+from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub, Table
+
+
+class Spread(NamedTuple):
+    """One step's distribution at every temperature: uncut, and what is drawn from."""
+
+    whole: Float[Tensor, "temperature vocab"]
+    cut: Float[Tensor, "temperature vocab"]
+
+    @property
+    def n_kept(self) -> Int[Tensor, " temperature"]:
+        """How many words can be drawn."""
+        return (self.cut > 0).sum(dim=-1)
+
+    @property
+    def kept_mass(self) -> Float[Tensor, " temperature"]:
+        """What the kept words had together before the rest was cut."""
+        return (self.whole * (self.cut > 0)).sum(dim=-1)
+
+
+def spread(
+    logits: Float[Tensor, " vocab"], temperatures: list[float], top_k: int | None, top_p: float | None
+) -> Spread:
+    """softmax(logits / T), and the same cut to the likeliest words, at each temperature.
+
+    In float64: in float32 the unlikely words of a cold distribution become 0, as if they were cut.
+    """
+    z = logits.double()
+    whole = [distribution(z, temperature=t) for t in temperatures]
+    cut = [distribution(z, temperature=t, top_k=top_k, top_p=top_p) for t in temperatures]
+    return Spread(torch.stack(whole), torch.stack(cut))
+
+
+def entropy(p: Float[Tensor, "temperature vocab"]) -> Float[Tensor, " temperature"]:
+    """-sum p ln p in nats; e to this power is how many equally likely words would be as uncertain."""
+    return torch.special.entr(p).sum(dim=-1)
+
+
+@torch.no_grad()
+def sentences(
+    model: Transformer,
+    source: Int[Tensor, "1 source"],
+    temperatures: list[float],
+    generator: torch.Generator,
+    *,
+    top_k: int | None,
+    top_p: float | None,
+    most: int,
+) -> list[tuple[int, ...]]:
+    """One sentence of at most `most` words for each of the temperatures, drawn word by word.
+
+    What may follow a beginning is the same for all who have it: each different one is computed once.
+    """
+    next_word = NextToken(model, source, use_cache=True)
+    begun: list[tuple[int, ...]] = [(BOS,)]  # the different beginnings, a row each
+    written = begun * len(temperatures)
+    for _ in range(most):
+        still = [at for at, words in enumerate(written) if words[-1] != EOS]
+        logits = next_word(torch.tensor(begun))  # [beginning, vocab]
+        asked = [(begun.index(written[at]), temperatures[at]) for at in still]
+        once = sorted(set(asked))
+        heated = logits[[row for row, _ in once]] / torch.tensor([[t] for _, t in once])  # [asked, vocab]
+        p = distribution(heated, top_k=top_k, top_p=top_p)[[once.index(each) for each in asked]]
+        drawn = torch.multinomial(p, 1, generator=generator)[:, 0].tolist()
+        for at, word in zip(still, drawn, strict=True):
+            written[at] = (*written[at], word)
+        longer = sorted({words for words in written if words[-1] != EOS})
+        if not longer:
+            break
+        next_word.select(torch.tensor([begun.index(words[:-1]) for words in longer]))
+        begun = longer
+    return [words[1:] for words in written]
+
+
+DRAWN_AT = (0.5, 1.0, 2.0)
+N_DRAWN = 10
+MOST_ROWS = 6
+
+
+def table(inputs: Inputs) -> Table:
+    """How many of each sentence were drawn at three temperatures."""
+    greedy = reading_of(inputs.phrase, inputs.phrase_direction).text
+    counts = _counts(inputs)
+    order = sorted({s for c in counts for s in c}, key=lambda s: ([-c[s] for c in counts], s))
+    rows = [(sentence, *(str(c[sentence] or "·") for c in counts)) for sentence in order[:MOST_ROWS]]
+    if others := order[MOST_ROWS:]:
+        rest = [sum(c[s] for s in others) for c in counts]
+        rows.append((f"{len(others)} others", *(str(n or "·") for n in rest)))
+    return Table(
+        title=f"{N_DRAWN} whole sentences drawn at each of three temperatures (greedy: {greedy})",
+        columns=("sentence", *(f"T = {t:g}" for t in DRAWN_AT)),
+        rows=rows,
+    )
+
+
+def cut(inputs: Inputs) -> tuple[int | None, float | None]:
+    """Top-k and top-p as the engine takes them."""
+    return inputs.top_k or None, None if inputs.top_p == 1 else inputs.top_p
+
+
+def _counts(inputs: Inputs) -> list[Counter[str]]:
+    """How often each sentence was drawn, by temperature; remembered for a look at another word."""
+    read = reading_of(inputs.phrase, inputs.phrase_direction)
+
+    def make() -> tuple[list[Counter[str]], int]:
+        top_k, top_p = cut(inputs)
+        drawn = sentences(
+            read.model,
+            read.source_ids,
+            [t for t in DRAWN_AT for _ in range(N_DRAWN)],
+            torch.Generator().manual_seed(inputs.seed),
+            top_k=top_k,
+            top_p=top_p,
+            most=MOST_STEPS,
+        )
+        texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in drawn]
+        groups = [texts[at : at + N_DRAWN] for at in range(0, len(texts), N_DRAWN)]
+        return [Counter(group) for group in groups], 100 * len(texts)
+
+    what = ("drawn", inputs.phrase, inputs.phrase_direction, inputs.top_k, inputs.top_p, inputs.seed)
+    counts: list[Counter[str]] = cache.cached(cache.results, what, make)
+    return counts
+
 
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
@@ -33,13 +165,13 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.phrase, inputs.phrase_direction)
     step = min(inputs.word, len(read.written)) - 1
-    spread = _spread(read, step, inputs)
+    spreads = _spread(read, step, inputs)
     k, p = inputs.top_k or "all", inputs.top_p
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[_bars(read, step, spread), [_facts(spread)], [drawn_sentences.table(inputs)]],
-            notice=_notices(read, step, spread),
+            rows=[_bars(read, step, spreads), [_facts(spreads)], [table(inputs)]],
+            notice=_notices(read, step, spreads),
             scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         ),
         formula=(
@@ -50,14 +182,14 @@ def lesson(inputs: Inputs) -> Lesson:
         sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
         shapes=(
             Shape("z", "vocab", (len(read.vocabulary),)),
-            Shape("p,\\;p'", "temperature, vocab", tuple(spread.cut.shape)),
+            Shape("p,\\;p'", "temperature, vocab", tuple(spreads.cut.shape)),
             Shape(
                 r"\text{sentences}",
                 "temperature, sentence",
-                (len(drawn_sentences.TEMPERATURES), drawn_sentences.N_DRAWN),
+                (len(DRAWN_AT), N_DRAWN),
             ),
         ),
-        code=(distribution, sampling.spread, sampling.entropy, sampling.sentences),
+        code=(distribution, spread, entropy, sentences),
     )
 
 
@@ -75,15 +207,15 @@ def _word(state: State) -> None:
 
 
 def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
-    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn_sentences.cut(inputs))
+    return spread(read.logits[step], TEMPERATURES.tolist(), *cut(inputs))
 
 
-def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
+def _bars(read: Reading, step: int, spreads: Spread) -> list[Bars]:
     likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
     names = [read.vocabulary[id_] for id_ in likeliest.tolist()]
     shown: tuple[tuple[str, Tensor, Colour], ...] = (
-        (f"softmax(logits / T): the {N_WORDS} likeliest words", spread.whole, "muted"),
-        ("what is drawn from, after the cut", spread.cut, "accent"),
+        (f"softmax(logits / T): the {N_WORDS} likeliest words", spreads.whole, "muted"),
+        ("what is drawn from, after the cut", spreads.cut, "accent"),
     )
     return [
         Bars(title=title, values=p[:, likeliest].numpy(), labels=names, reach=1.1, axis="word", colour=colour)
@@ -91,12 +223,12 @@ def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
     ]
 
 
-def _facts(spread: Spread) -> Facts:
-    before, after = entropy(spread.whole), entropy(spread.cut)
+def _facts(spreads: Spread) -> Facts:
+    before, after = entropy(spreads.whole), entropy(spreads.cut)
     return Facts(
         facts=(
-            Fact(label="words kept", values=spread.n_kept.float().numpy(), digits=0),
-            Fact(label="probability kept", values=spread.kept_mass.numpy(), digits=3),
+            Fact(label="words kept", values=spreads.n_kept.float().numpy(), digits=0),
+            Fact(label="probability kept", values=spreads.kept_mass.numpy(), digits=3),
             Fact(label="entropy before the cut", values=before.numpy(), unit="nats"),
             Fact(label="entropy after it", values=after.numpy(), unit="nats"),
             Fact(label="perplexity after it, e^entropy", values=after.exp().numpy(), digits=1),
@@ -104,12 +236,17 @@ def _facts(spread: Spread) -> Facts:
     )
 
 
-def _notices(read: Reading, step: int, spread: Spread) -> list[str]:
+def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
     word, before = read.written[step], " ".join(read.written[:step][-3:]) or "<bos>"
     id_ = read.vocabulary.index(word)
     told = []
     for t, whole, cut, n, mass in zip(
-        TEMPERATURES, spread.whole[:, id_], spread.cut[:, id_], spread.n_kept, spread.kept_mass, strict=True
+        TEMPERATURES,
+        spreads.whole[:, id_],
+        spreads.cut[:, id_],
+        spreads.n_kept,
+        spreads.kept_mass,
+        strict=True,
     ):
         kept = (
             "Nothing is cut." if n == len(read.vocabulary) else
@@ -126,9 +263,9 @@ def questions() -> tuple[Question, ...]:
     read = reading_of(INCOMPLETE, "fr-en")
     step = Inputs().word - 1
     logits, temperatures = read.logits[step], [0.1, 1.0, 3.0]
-    cold, usual, hot = sampling.spread(logits, temperatures, None, None).whole.amax(dim=-1).tolist()
-    three = sampling.spread(logits, [1.0, 3.0], 3, None)
-    nucleus = sampling.spread(logits, [1.0, 3.0], None, 0.75).n_kept.tolist()
+    cold, usual, hot = spread(logits, temperatures, None, None).whole.amax(dim=-1).tolist()
+    three = spread(logits, [1.0, 3.0], 3, None)
+    nucleus = spread(logits, [1.0, 3.0], None, 0.75).n_kept.tolist()
     order = bool((logits.topk(5).indices == (logits / 3).topk(5).indices).all())
     counts = ("more", "fewer", "as many")
     return (
@@ -158,6 +295,6 @@ def questions() -> tuple[Question, ...]:
 
 PART = Part(
     "sampling", "Sampling",
-    (*sentence_choice.PHRASE, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed"),
+    (*PHRASE_CONTROLS, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed"),
     lesson, TRIES, questions, scrub="temperature",
 )  # fmt: skip

@@ -32,7 +32,7 @@ export function noteOpened(page, part) {
 }
 
 /**
- * Notes each prediction as soon as its answer is on the page (pages/lab/questions.py); returns a stop.
+ * Notes each prediction as soon as its answer is on the page (pages/lab/page.py); returns a stop.
  * @param {() => void} then what else is done whenever the page has changed
  */
 export function notePredictions(then) {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pages.shared.link import read_link, written
 
-from pages.lab import questions
 from pages.lab.lesson import LabPage, Part
+from pages.lab.page import questions_of
 from pages.shared import glossary
 from pages.shared.board import numbers
 from tests.pages.lab.test_presets import PARTS
@@ -39,7 +39,7 @@ def test_a_link_shows_another_visitor_the_same(lab: LabPage, part: Part) -> None
 
 @every_part
 def test_every_question_has_one_answer_of_a_few(lab: LabPage, part: Part) -> None:
-    asked = questions.of(lab, part)
+    asked = questions_of(lab, part)
     assert 2 <= len(asked) <= 3
     for question in asked:
         assert 2 <= len(question.options) == len(set(question.options)) <= 4
@@ -49,7 +49,7 @@ def test_every_question_has_one_answer_of_a_few(lab: LabPage, part: Part) -> Non
 
 @every_part
 def test_terms_of_questions_are_in_the_glossary(lab: LabPage, part: Part) -> None:
-    asked = questions.of(lab, part)
+    asked = questions_of(lab, part)
     terms = glossary.found_in(part.lesson(lab.inputs()), part.label, part.tries, asked)
     assert set(glossary.found_in(asked)) <= set(terms)
 
@@ -57,7 +57,7 @@ def test_terms_of_questions_are_in_the_glossary(lab: LabPage, part: Part) -> Non
 def test_questions_of_every_page_explain_a_term() -> None:
     pages = {lab.name: False for lab, _ in PARTS}
     for lab, part in PARTS:
-        pages[lab.name] |= bool(glossary.found_in(questions.of(lab, part)))
+        pages[lab.name] |= bool(glossary.found_in(questions_of(lab, part)))
     assert all(pages.values()), pages
 
 

@@ -15,7 +15,7 @@ from pages.lab.block import inputs as block_inputs
 from pages.lab.block import lens
 from pages.lab.heads import contributions, cut, recut
 from pages.lab.heads.inputs import Inputs as Heads
-from pages.lab.softmax import temperature
+from pages.lab.softmax import head as head_module
 from pages.lab.softmax.inputs import Inputs as Softmax
 from pages.shared import model_field, visitors
 from tests.limits import SetLimits
@@ -66,7 +66,7 @@ def test_the_biases_of_a_bert_and_of_the_engine_are_their_own(saved: Path) -> No
 def test_a_head_of_a_berts_shows_its_weights_and_what_the_model_fills_in(saved: Path) -> None:
     name, text = f"hf:{saved / 'bert'}", "the animal did [MASK] cross"
     asked = Softmax(reader="other", other=name, other_text=text, other_layer=1, other_head=2)
-    lesson, trace = temperature.lesson(asked), load_model(name).trace(text)
+    lesson, trace = head_module.lesson(asked), load_model(name).trace(text)
     query, trained = trace.tokens["encoder"].index("[MASK]"), 20
     weights = panel(lesson, "weights of “[MASK]” in head 2").values
     np.testing.assert_allclose(weights[trained], trace["encoder.1.self.pattern"][2, query], atol=1e-6)
@@ -86,7 +86,7 @@ def test_the_lens_reads_another_model_to_its_own_end(saved: Path) -> None:
 
 
 def test_a_picture_model_shows_a_head_of_its_drawn_picture(saved: Path) -> None:
-    lesson = temperature.lesson(Softmax(reader="other", other=f"hf:{saved / 'vit'}"))
+    lesson = head_module.lesson(Softmax(reader="other", other=f"hf:{saved / 'vit'}"))
     likely = load_model(f"hf:{saved / 'vit'}").trace("1")["logits"][0].double().softmax(-1)
     assert f"(**{likely.max():.2f}**)" in lesson.board.notice[20]
 
@@ -109,10 +109,10 @@ def test_a_picture_model_shows_a_head_of_its_drawn_picture(saved: Path) -> None:
 def test_what_a_model_lacks_is_one_sentence(
     saved: Path, changes: dict[str, Any], refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.lab.softmax.any_head.MOST_TOKENS", 63)
+    monkeypatch.setattr("pages.lab.softmax.head.MOST_TOKENS", 63)
     asked = Softmax(reader="other", **changes | {"other": f"hf:{saved / changes['other']}"})
     with pytest.raises(ValueError) as error:
-        temperature.lesson(asked)
+        head_module.lesson(asked)
     assert refusal in str(error.value)
 
 
@@ -120,7 +120,7 @@ def test_a_temperature_is_of_a_softmax_alone(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
     run = write_run(tmp_path, "back-copy", sizes={"normalizer": "sigmoid"})
     with pytest.raises(ValueError, match="by 'sigmoid', and a temperature is a softmax's; choose a"):
-        temperature.lesson(Softmax(reader="other", other=run, other_text="tatk"))
+        head_module.lesson(Softmax(reader="other", other=run, other_text="tatk"))
 
 
 def test_parts_that_take_a_small_layer_apart_say_that_no_other_model_fits() -> None:
@@ -137,7 +137,7 @@ def test_in_a_class_the_price_of_all_passes_is_bounded(
     name = f"hf:{saved / 'bert'}"
     monkeypatch.setattr(type(load_model(name)), "operations", lambda model, lengths: 10**8 * max(lengths))
     with pytest.raises(ValueError, match=r"This takes 16 billion operations; .* take a smaller model\."):
-        temperature.lesson(Softmax(reader="other", other=name, other_text="the a"))
+        head_module.lesson(Softmax(reader="other", other=name, other_text="the a"))
 
 
 def test_the_masked_word_is_asked_about_and_else_the_last() -> None:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from models.fields import number, setting, table, whole
-from pages.lab.controls import Columns, Note, Own, Popover, Set, When
-from pages.lab.lesson import LabPage, Part
+from pages.lab.lesson import Columns, LabPage, Note, Own, Part, Popover, Set, When
 from pages.shared import state, streamlit_internals
 from pages.shared.state import problems
 from tests.pages.shared.test_state import FakeStreamlit

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pages.lab import drawers
+from pages.lab import page
 
 
 def test_the_code_that_ran_is_read_by_one_visitor_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,8 +25,8 @@ def test_the_code_that_ran_is_read_by_one_visitor_at_a_time(monkeypatch: pytest.
         reading -= 1
         return original(made_by)
 
-    monkeypatch.setattr(drawers.inspect, "getsource", getsource)
-    visitors = [threading.Thread(target=lambda: shown.append(drawers.source(lesson))) for _ in range(4)]
+    monkeypatch.setattr(page.inspect, "getsource", getsource)
+    visitors = [threading.Thread(target=lambda: shown.append(page.source(lesson))) for _ in range(4)]
     for visitor in visitors:
         visitor.start()
     for visitor in visitors:

@@ -9,7 +9,7 @@ import pytest
 
 import pages.lab
 from pages.lab.lesson import Question
-from pages.lab.questions import spoiled_by
+from pages.lab.page import spoiled_by
 from pages.shared import cache
 
 FILES = sorted(Path(pages.lab.__path__[0]).rglob("*.py"))

@@ -15,7 +15,6 @@ from pages.shared.glossary import SENTENCES
 ROOT = Path(glossary.__file__).parents[2]
 SHOWN = [
     *ROOT.glob("pages/lab/**/*.py"),
-    *ROOT.glob("models/lessons/**/*.py"),
     *ROOT.glob("models/data/**/*.py"),
 ]
 

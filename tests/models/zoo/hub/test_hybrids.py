@@ -13,7 +13,7 @@ from models import compare, load_model
 from models.contrast import Side, contrast, match_sides
 from models.findings import copy_suppression, sinks
 from models.interventions.sweep import sweep_heads, sweep_positions
-from models.lessons.block import lens
+from pages.lab.block import lens
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 
@@ -104,7 +104,7 @@ def test_a_contrast_has_a_row_for_every_number_and_matches_heads_by_theirs(model
 
 def test_the_lens_says_how_many_layers_were_passed(models: dict[str, Any]) -> None:
     model = models["qwen3-next"]
-    found = lens.read(model, model.read(TEXT))
+    found = lens.read_levels(model, model.read(TEXT))
     assert found.passed == (3, 4, 8)
     torch.testing.assert_close(found.logits[-1], model.trace(TEXT)["logits"], atol=1e-5, rtol=1e-5)
 

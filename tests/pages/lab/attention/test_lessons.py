@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.lessons.attention import evolution, examples
-from pages.lab.attention import films, order, steps, worked_example
-from pages.lab.attention.inputs import STEPS, Inputs
-from pages.lab.controls import When
+from pages.lab.attention import films, inputs, order, steps, worked
+from pages.lab.attention.inputs import STEP_NAMES, Inputs
+from pages.lab.lesson import When
 from viz_core.boards import Diagram, Matrix
 
 PATTERN = "pattern: softmax"
@@ -27,13 +26,13 @@ def diagram(board) -> Diagram:
 
 
 def test_every_step_has_a_name():
-    assert list(STEPS) == [step.key for step in evolution.STEPS]
+    assert list(STEP_NAMES) == [step.key for step in steps.STEPS]
 
 
-@pytest.mark.parametrize("key", STEPS)
+@pytest.mark.parametrize("key", STEP_NAMES)
 def test_every_computed_tensor_is_on_the_board_and_in_the_shapes(key: str):
     shown = lesson(key)
-    step = evolution.STEPS[list(STEPS).index(key)]
+    step = steps.STEPS[list(STEP_NAMES).index(key)]
     assert len(shown.shapes) == len(step.axes)
     titles = [panel.title for row in shown.board.rows for panel in row]
     heads = {"Q_heads", "K_heads", "V_heads"}  # drawn as colours over the channels of Q, K and V
@@ -81,7 +80,7 @@ def test_the_notices_tell_the_numbers_of_the_board(key: str, said: str):
 
 
 def test_the_notices_hold_for_one_word_and_one_query():
-    for key in STEPS:
+    for key in STEP_NAMES:
         assert lesson(key, tokens="alone", queries="il").board.notice
 
 
@@ -124,8 +123,8 @@ def test_the_number_of_heads_is_offered_where_it_matters():
 
 
 def test_the_worked_example_stands_at_eight():
-    board = worked_example.lesson(Inputs()).board
-    at = list(worked_example.DIVISORS).index(Inputs().divisor)
+    board = worked.lesson(Inputs()).board
+    at = list(worked.DIVISORS).index(Inputs().divisor)
     assert board.scrub.words[at] == "8 = √64"
     assert board.notice[at] == (
         "112 and 96, divided by 8, are 14 and 12; softmax turns them into the weights **0.88** and **0.12**."
@@ -133,7 +132,7 @@ def test_the_worked_example_stands_at_eight():
 
 
 def test_edited_dot_products_move_the_keys_that_are_drawn():
-    board = worked_example.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
+    board = worked.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
     q1, k1, k2 = matrix(board, "one query, two keys").values
     assert (q1 @ k1, q1 @ k2) == pytest.approx((50, -20))
     assert matrix(board, "channel by channel").values.sum(axis=1) == pytest.approx([50, -20])
@@ -153,7 +152,7 @@ def test_equal_films_are_all_recommended():
     ("part", "answers"),
     [
         (steps, ["64", "the same to all", "look at it more"]),
-        (worked_example, ["grows", "stays the same", "less than a millionth"]),
+        (worked, ["grows", "stays the same", "less than a millionth"]),
         (order, ["it stays the same", "it changes", "not at all"]),
         (films, ["same films, weights less even", "at all films alike", "something positive"]),
     ],
@@ -164,7 +163,7 @@ def test_the_right_answers(part, answers):
 
 def test_names_stand_once_in_a_row_of_panels_that_share_them():
     given, projected, rest = lesson("v5").board.rows[1:]
-    words = list(examples.TOKENS)
+    words = list(inputs.TOKENS)
     assert [list(panel.rows) for panel in given] == [words, [], [], []]
     assert [list(panel.rows) for panel in projected] == [words, [], []]
     assert [list(panel.rows) for panel in rest] == [words, [], [], []]

@@ -1,21 +1,103 @@
-"""Part 1: boxes, tensors and sentences are those of the layer that ran."""
+"""Every point of a layer is what the engine's trace holds; sums and norms are what they are called."""
+
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from torch import nn
+from torch.nn import functional as F
 
-from models import ModelConfig, UntrainedModel
+from models import ModelConfig, UntrainedModel, load_model
 from pages.lab.block import flow
 from pages.lab.block.inputs import Inputs
+from tests.models.zoo.hub import families
 from tests.pages.lab.block.conftest import bold, panel, right
 
-TEXT = Inputs().text
+TEXT = "the animal did not cross the street because it was too tired"
+
+
+def untrained(**fields) -> UntrainedModel:
+    sizes = {"n_layers": 1, "n_heads": 4, "d_model": 16, "vocab_size": 33, "max_len": 35}
+    return UntrainedModel(ModelConfig(kind="encoder-only", **{**sizes, **fields}), seed=3)
+
+
+@pytest.mark.parametrize(
+    ("norm", "residual", "feed_forward"),
+    list(product(("pre", "post", "none"), (True, False), (True, False))),
+)
+def test_points_are_those_of_the_trace(norm: str, residual: bool, feed_forward: bool):
+    model = untrained(norm=norm, residual=residual, feed_forward=feed_forward, activation="gelu")
+    trace = model.trace(TEXT)
+    walked = flow.walk(flow.of_untrained(model, TEXT).layer, trace["encoder.0.resid_pre"])
+    by_kind: dict[str, list] = {}
+    for point in walked.points:
+        by_kind.setdefault(point.kind, []).append(point.x)
+    sublayers = 1 + feed_forward
+    assert len(by_kind.get("add", ())) == sublayers * residual
+    assert len(by_kind.get("norm", ())) == sublayers * (norm != "none")
+    close(by_kind["attention"][0], trace["encoder.0.self.out"])
+    close(walked.points[-1].x, trace["encoder.0.resid_post"])
+    if feed_forward:
+        close(by_kind["feed-forward"][0], trace["encoder.0.ff.out"])
+        close(walked.hidden, trace["encoder.0.ff.post"])
+    else:
+        assert walked.hidden is None
+    if residual:
+        close(by_kind["add"][0], trace["encoder.0.resid_pre"] + trace["encoder.0.self.out"])
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_trained_layer_step_by_step(number: int):
+    lm = load_model("translator")
+    trace = lm.trace(TEXT, target="")
+    block = flow.of_translator(lm, TEXT, number)
+    points = flow.walk(block.layer, block.x).points
+    assert [p.kind for p in points] == [
+        "stream", "norm", "attention", "add", "norm", "feed-forward", "add",
+    ]  # fmt: skip
+    close(points[-1].x, trace[f"encoder.{number}.resid_post"])
+    expected = F.layer_norm(block.x, (64,), block.layer.self_norm.weight, block.layer.self_norm.bias)
+    close(points[1].x, expected.detach())
+    assert block.tokens == trace.tokens["encoder"]
+
+
+def test_statistics_by_hand():
+    x = torch.tensor([[3.0, 4.0, 0.0, 1.0]])
+    assert flow.token_statistics(x)[0].tolist() == pytest.approx([2.0, (10 / 4) ** 0.5, 26**0.5])
+    assert flow.share_of_zeros(x) == 0.25
+    assert flow.mean_length(torch.cat([x, 0 * x])) == pytest.approx(26**0.5 / 2)
+
+
+def test_relu_leaves_about_half_of_the_hidden_layer_zero_and_gelu_nothing():
+    for seed in range(3):
+        for activation in ("relu", "gelu"):
+            model = UntrainedModel(untrained(activation=activation, d_model=32).config, seed=seed)
+            block = flow.of_untrained(model, TEXT)
+            share = flow.share_of_zeros(flow.walk(block.layer, block.x).hidden)
+            assert share == 0 if activation == "gelu" else 0.4 < share < 0.6
+
+
+def test_a_new_norm_leaves_mean_0_and_deviation_1():
+    block = flow.of_untrained(untrained(norm="post"), TEXT)
+    statistics = flow.token_statistics(flow.walk(block.layer, block.x).points[-1].x)
+    close(statistics, torch.tensor([0.0, 1.0, 4.0]).expand_as(statistics), atol=1e-4)
+
+
+def close(actual: torch.Tensor, expected: torch.Tensor, atol: float = 1e-5) -> None:
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=atol)
+
+
+TEXTFlow = Inputs().text
 
 
 def trace_of(**fields):
     sizes = {"n_layers": 1, "n_heads": 4, "d_model": 32, "vocab_size": 17, "max_len": 19}
-    return UntrainedModel(ModelConfig(kind="encoder-only", **sizes, **fields), seed=0).trace(TEXT)
+    return UntrainedModel(ModelConfig(kind="encoder-only", **sizes, **fields), seed=0).trace(TEXTFlow)
 
 
 @pytest.mark.parametrize(
@@ -118,3 +200,143 @@ def test_questions():
 
 def length(x: torch.Tensor) -> float:
     return x.double().square().sum(-1).sqrt().mean().item()
+
+
+TEXTAnyFlow = "the animal was tired"
+MODULES = {
+    "llama": ("AutoModelForCausalLM", "model.layers.1", "self_attn.o_proj", "mlp.down_proj"),
+    "gemma2": (
+        "AutoModelForCausalLM",
+        "model.layers.1",
+        "post_attention_layernorm",
+        "post_feedforward_layernorm",
+    ),
+    "gpt-neox": ("AutoModelForCausalLM", "gpt_neox.layers.1", "attention.dense", "mlp.dense_4h_to_h"),
+    "bert": ("AutoModelForMaskedLM", "bert.encoder.layer.1", "attention.output.dense", "output.dense"),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("models")
+    for family in (*MODULES, "bart", "nystromformer"):
+        families.save(family, root / family)
+    return root
+
+
+def asked(folder: Path, **fields: Any) -> Inputs:
+    return Inputs(
+        subject="other", other=f"hf:{folder}", other_text=TEXTAnyFlow, **{"other_layer": 1} | fields
+    )
+
+
+def heard(folder: Path, ids: torch.Tensor, kind: str, layer: str, *inside: str) -> list[torch.Tensor]:
+    """What a layer of transformers' own model is given, what these modules in it return, what it returns."""
+    net = getattr(hf, kind).from_pretrained(folder).eval()
+    outer = net.get_submodule(layer)
+    found: dict[str, torch.Tensor] = {}
+
+    def put(name: str, value: Any) -> None:
+        found[name] = (value if isinstance(value, torch.Tensor) else value[0])[0]
+
+    with ExitStack() as hooks, torch.no_grad():
+        hooks.callback(outer.register_forward_pre_hook(lambda _, given: put("in", given)).remove)
+        hooks.callback(outer.register_forward_hook(lambda _, given, made: put("out", made)).remove)
+        for name in inside:
+            module = outer.get_submodule(name)
+            hooks.callback(module.register_forward_hook(lambda _, g, made, name=name: put(name, made)).remove)
+        net(ids)
+    return [found["in"], *(found[name] for name in inside), found["out"]]
+
+
+@pytest.mark.parametrize("family", MODULES)
+def test_points_are_what_the_modules_return(saved: Path, family: str) -> None:
+    board = flow.lesson(asked(saved / family)).board
+    (ids,) = load_model(f"hf:{saved / family}").read(TEXTAnyFlow).inputs
+    points = heard(saved / family, ids, *MODULES[family])
+    assert list(board.scrub.words) == ["x enters", "attention", "feed-forward", "x leaves"]
+    np.testing.assert_allclose(panel(board, "the tensor").values, torch.stack(points), atol=1e-5)
+    mean, deviation, length = panel(board, "each token").values[-1]
+    np.testing.assert_allclose(length, points[-1].norm(dim=-1), rtol=1e-5)
+    np.testing.assert_allclose(mean, points[-1].mean(-1), atol=1e-5)
+    np.testing.assert_allclose(deviation, points[-1].std(-1, correction=0), rtol=1e-4)
+    lengths = [point.norm(dim=-1).mean().item() for point in points]
+    for notice, own in zip(board.notice, lengths, strict=True):
+        assert bold(notice)[0] == pytest.approx(own, abs=0.051)
+    total = sum(points[:-1])
+    is_sum = torch.allclose(total, points[-1], atol=1e-4)
+    assert is_sum == (family != "bert")  # whose norms stand behind the sums
+    assert ("added up" in board.notice[-1]) == is_sum
+    if not is_sum:
+        assert bold(board.notice[-1])[1] == pytest.approx(total.norm(dim=-1).mean().item(), abs=0.051)
+
+
+def test_what_a_trace_does_not_hold_is_said(saved: Path) -> None:
+    hub, own = (
+        flow.lesson(asked(saved / "llama")),
+        flow.lesson(Inputs(subject="other", other_text=TEXTAnyFlow)),
+    )
+    assert "Its norms and the sums between are not drawn" in hub.see
+    assert "Its norms are not drawn" in own.see
+    said = [fact.label for fact in hub.board.rows[2][1].facts]
+    assert said[2] == "of the hidden layer's 48 units, exactly 0"
+
+
+def test_a_decoder_with_an_encoder_looks_into_the_memory(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "MOST_TOKENS", 72)
+    board = flow.lesson(asked(saved / "bart", other_stack="decoder.self", other_layer=2)).board
+    names = ["x enters", "attention", "cross-attention", "feed-forward", "x leaves"]
+    assert list(board.scrub.words) == names
+    trace = load_model(f"hf:{saved / 'bart'}").trace(TEXTAnyFlow)
+    shown = panel(board, "the tensor").values[2]
+    np.testing.assert_allclose(shown, trace["decoder.2.cross.out"], atol=1e-5)
+    assert "looks into the encoder's memory" in board.notice[2]
+    (diagram,) = board.rows[0]
+    assert ("0", "4") in diagram.edges and ("3", "4") in diagram.edges and len(diagram.edges) == 5
+
+
+def test_what_a_decoder_writes_leaves_the_encoder_s_room_as_it_is(saved: Path) -> None:
+    board = flow.lesson(asked(saved / "bart")).board
+    trace = load_model(f"hf:{saved / 'bart'}").trace(TEXTAnyFlow)
+    assert len(trace.tokens["decoder"]) > flow.MOST_TOKENS
+    np.testing.assert_allclose(
+        panel(board, "the tensor").values[-1], trace["encoder.1.resid_post"], atol=1e-5
+    )
+
+
+def test_our_own_sums_between_are_points() -> None:
+    board = flow.lesson(Inputs(subject="other", other="translator", other_stack="decoder.self")).board
+    trace = load_model("translator").trace(Inputs(other="translator").said)
+    names = ["x enters", "attention", "add 1", "cross-attention", "add 2", "feed-forward", "x leaves"]
+    assert list(board.scrub.words) == names
+    shown = panel(board, "the tensor").values
+    np.testing.assert_allclose(shown[4], trace["decoder.0.resid_cross"], atol=1e-5)
+    assert "added up" in board.notice[-1]
+    (diagram,) = board.rows[0]
+    assert {("0", "2"), ("2", "4"), ("4", "6")} < set(diagram.edges)
+
+
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        ({"other_layer": 2}, "layer=2 is not there: llama has layers 0 to 1; take one"),
+        (
+            {"other_text": "the " * 25},
+            r"The decoder of llama has \d+ tokens; 24 have room here; shorten the text",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_one_sentence(saved: Path, fields: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        flow.lesson(
+            Inputs(
+                **{"subject": "other", "other": f"hf:{saved / 'llama'}", "other_text": TEXTAnyFlow} | fields
+            )
+        )
+
+
+def test_patterns_alone_have_no_points(saved: Path) -> None:
+    with pytest.raises(ValueError, match="Only the attention weights of nystromformer can be shown"):
+        flow.lesson(asked(saved / "nystromformer"))

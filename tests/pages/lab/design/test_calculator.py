@@ -1,21 +1,93 @@
-"""What the calculator shows is what the formulas say of the model asked for."""
+"""Operations and bytes of whole models, against PyTorch's counter and real caches."""
 
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from models import Transformer
-from models.lessons.design import flops
-from models.lessons.design.presets import PRESETS
-from pages.lab.design import calculator, calculator_board, sizes
-from pages.lab.design.inputs import Inputs
+from models.config import ModelConfig
+from models.engine.size import activation_bytes, count_parameters
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from pages.lab.design import calculator, inputs
+from pages.lab.design.inputs import PRESETS, Inputs
 from tests.pages.lab.design.conftest import facts, panel, rows, table
+
+MODELS = [
+    {"kind": "decoder-only"},
+    {"kind": "encoder-only", "bias": False, "tied_embeddings": False, "norm": "post"},
+    {"kind": "encoder-decoder", "d_ff": 20},
+    {"kind": "decoder-only", "n_heads": 3, "d_head": 6, "positions": "rotary", "n_layers": 1},
+]
+
+
+def config(**fields) -> ModelConfig:
+    return ModelConfig(
+        **{"n_layers": 2, "n_heads": 2, "d_model": 12, "vocab_size": 11, "max_len": 40, **fields}
+    )
+
+
+def read(model: Transformer, t: int) -> list[torch.Tensor]:
+    return [torch.ones(1, t, dtype=torch.long)] * len(model.config.stacks)
+
+
+@pytest.mark.parametrize("t", [1, 9])
+@pytest.mark.parametrize("fields", MODELS, ids=str)
+def test_operations_are_those_that_pytorch_counts(fields: dict, t: int):
+    model = Transformer(config(**fields), seed=0)
+    with FlopCounterMode(display=False) as counter:
+        logits = model(*read(model, t), trace=Trace())  # traced, every product is a matmul of its own
+    assert calculator.forward(model.config, t).total == counter.get_total_flops()
+    with FlopCounterMode(display=False) as backward:
+        logits.sum().backward()
+    assert calculator.training(model.config, t) == counter.get_total_flops() + backward.get_total_flops()
+
+
+def test_kaplans_n_is_the_matrices_of_the_layers():
+    """Kaplan et al. 2020, equation 2.1; 12 n_layer d_model^2 for standard shapes."""
+    found = config(kind="decoder-only", bias=False)
+    counted = count_parameters(found)
+    assert calculator.kaplan_parameters(found) == counted.attention + counted.feed_forward == 12 * 2 * 12**2
+
+
+def test_two_n_is_a_forward_pass_but_for_pairs_and_output():
+    found, t = config(kind="decoder-only", bias=False), 16
+    passed = calculator.forward(found, t)
+    assert passed.projections + passed.feed_forward == t * 2 * calculator.kaplan_parameters(found)
+    of_pairs = calculator.kaplan_forward(found, t) - 2 * calculator.kaplan_parameters(found)
+    assert passed.pairs == 2 * t * of_pairs  # they count q . k alone; the weights times v are as many again
+
+
+def test_training_holds_weights_four_times_and_activations():
+    found = config(kind="encoder-decoder")
+    held = calculator.training_memory(found, 3, 8)
+    n = 4 * sum(p.numel() for p in Transformer(found, seed=0).parameters())
+    assert held[:3] == (n, n, 2 * n)
+    assert held.activations == activation_bytes(found, (8, 8), 3)
+    assert held.total == 4 * n + held.activations
+
+
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
+def test_the_caches_bytes_are_those_of_a_real_one(kind: str):
+    model, t = Transformer(config(kind=kind), seed=0), 7
+    tokens = torch.ones(3, t, dtype=torch.long)
+    cache = model.new_cache()
+    with torch.no_grad():
+        memory = model.encode(tokens) if kind == "encoder-decoder" else None
+        model.decode(tokens, memory, tokens if memory is not None else None, cache=cache)
+    kept = [each for pair in cache.layers for one in pair for each in (one.keys, one.values)]
+    assert calculator.cache_bytes(model.config, 3, t) == sum(k.nbytes for k in kept if k is not None)
+
+
+def test_an_encoder_caches_nothing():
+    assert calculator.cache_bytes(config(kind="encoder-only"), 3, 7) == 0
 
 
 def of(name: str, **others) -> Inputs:
-    return Inputs(**sizes.inputs_of(name) | others)
+    return Inputs(**inputs.inputs_of(name) | others)
 
 
 def test_the_page_opens_with_gpt2_as_published():
@@ -24,7 +96,7 @@ def test_the_page_opens_with_gpt2_as_published():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_published_model_is_shown_beside_its_published_count(name: str):
-    found = sizes.asked(of(name))
+    found = inputs.asked(of(name))
     assert found.config == PRESETS[name].config and found.published == PRESETS[name]
     board = calculator.lesson(of(name)).board
     shown = {row: int(cells[0].replace(",", "").replace("−", "-")) for row, cells in rows(board).items()}
@@ -42,7 +114,7 @@ def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
     asked = Inputs(
         n_layers=2, n_heads=2, d_model=10, d_ff=7, vocab_size=30, max_len=20, tied=False, bias=False
     )
-    found = sizes.asked(asked)
+    found = inputs.asked(asked)
     board = calculator.lesson(asked).board
     built = sum(p.numel() for p in Transformer(found.config, seed=0).parameters())
     assert rows(board)["total"][0] == f"{built:,}"
@@ -51,16 +123,16 @@ def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
 
 
 def test_lengths_go_up_to_max_len():
-    assert calculator_board.lengths_to(1_024) == [4, 8, 16, 32, 64, 128, 256, 512, 1_024]
-    assert calculator_board.lengths_to(100) == [1, 2, 4, 8, 16, 32, 64, 100]
-    assert calculator_board.lengths_to(1) == [1]
+    assert calculator.lengths_to(1_024) == [4, 8, 16, 32, 64, 128, 256, 512, 1_024]
+    assert calculator.lengths_to(100) == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert calculator.lengths_to(1) == [1]
     assert calculator.lesson(Inputs(max_len=1)).board.scrub.words == ["1"]
 
 
 def test_operations_and_memory_at_each_length():
     board = calculator.lesson(Inputs()).board
-    config, lengths = sizes.asked(Inputs()).config, board.scrub.values.tolist()
-    passed = [flops.forward(config, t) for t in lengths]
+    config, lengths = inputs.asked(Inputs()).config, board.scrub.values.tolist()
+    passed = [calculator.forward(config, t) for t in lengths]
     total = np.array([each.total for each in passed], float)
     found = facts(board)
     np.testing.assert_allclose(found["forward, per sequence"], total / 1e9)
@@ -70,7 +142,7 @@ def test_operations_and_memory_at_each_length():
         found["of it, q · k and weights · v"], [100 * each.pairs / each.total for each in passed]
     )
     training = panel(board, "training, 8 sequences, GB").values
-    np.testing.assert_allclose(training[-1], np.array(flops.training_memory(config, 8, 1_024)) / 1e9)
+    np.testing.assert_allclose(training[-1], np.array(calculator.training_memory(config, 8, 1_024)) / 1e9)
     cache = panel(board, "inference, 8 sequences, GB").values[:, 1]
     np.testing.assert_allclose(cache, [8 * t * 2 * 12 * 768 * 4 / 1e9 for t in lengths])
 
@@ -113,4 +185,4 @@ def test_the_share_of_the_pairs_says_what_it_counts():
     assert said.endswith("is q · k and weights · v, counted for all pairs, masked or not.")
     t, width, n_layers = 1_024, 768, 12
     both = n_layers * 2 * (2 * t * t * width)  # scores, and weights times values
-    assert flops.forward(sizes.asked(Inputs()).config, t).pairs == both
+    assert calculator.forward(inputs.asked(Inputs()).config, t).pairs == both

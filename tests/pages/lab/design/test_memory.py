@@ -1,21 +1,147 @@
-"""The lesson's megabytes, what each switch does to them, and the measured table."""
+"""What training keeps, by formula, against meters, autograd's own hooks and PyTorch's checkpointing."""
 
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.checkpoint import checkpoint
 
-from models.lessons.design import memory as lesson
-from models.lessons.design import training_step
 from pages.lab.design import calculator, memory, paths
+from pages.lab.design import memory as lesson
 from pages.lab.design.inputs import LONG, Inputs
+from pages.lab.design.memory import Meter, Setting, held
 from tests.pages.lab.design.conftest import facts, panel, rows
+
+PLAIN = Setting(n_sequences=4, t=48, n_heads=2, n_layers=3, d_head=4)
+SETTINGS = [
+    *memory.one_by_one(PLAIN, 2).values(),
+    replace(PLAIN, half=True, fused=True),
+    replace(PLAIN, n_pieces=4, checkpointing=True, fused=True, half=True),
+    Setting(n_sequences=2, t=80, n_heads=3, n_layers=2, d_head=8),
+]
+
+
+def data(setting: Setting) -> torch.Tensor:
+    shape = (setting.n_sequences, setting.t, setting.n_heads * setting.d_head)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+
+def test_the_lessons_numbers():
+    """t = 1,000, 16 sequences, float32: 64 MB a matrix; four of them in a head of a layer."""
+    assert memory.matrix_bytes(16, 1_000) == 16 * 1_000 * 1_000 * 4 == 64_000_000
+    assert memory.four_copies(Setting(16, 1_000, 1, 1)) == 4 * 64_000_000
+    assert memory.four_copies(Setting(16, 1_000, 8, 6)) == 4 * 64_000_000 * 8 * 6
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_what_is_kept_is_exactly_as_counted_and_the_peak_nearly(setting: Setting):
+    found = memory.measure(setting)
+    assert found.kept == memory.kept_bytes(setting)
+    assert 0.89 * memory.peak_bytes(setting) < found.peak <= 1.001 * memory.peak_bytes(setting)
+
+
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if not s.checkpointing], ids=str)
+def test_autograds_hooks_see_the_same_tensors_kept(setting: Setting):
+    """Every storage once, weights left out."""
+    layers = memory.stack(setting)
+    weights = {w.untyped_storage().data_ptr() for layer in layers for w in layer.parameters()}
+    kept: dict[int, torch.Tensor] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        pointer = tensor.untyped_storage().data_ptr()
+        if pointer not in weights:
+            kept[pointer] = tensor
+        return tensor
+
+    x = data(setting).to(layers[0].q_proj.weight.dtype)[: setting.at_once]
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        memory.loss(layers, x, setting)
+    found = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+    assert memory.kept_bytes(setting) == pytest.approx(found, abs=64)  # fused attention's seed
+
+
+def test_one_of_the_four_copies_is_kept_and_two_come_at_the_peak():
+    one = memory.matrix_bytes(PLAIN.n_sequences, PLAIN.t) * PLAIN.n_heads
+    streams = 5 * memory.stream_bytes(PLAIN)
+    assert memory.layer_bytes(PLAIN) - streams == one
+    assert memory.peak_bytes(PLAIN) - memory.kept_bytes(PLAIN) == 2 * one
+
+
+def test_what_each_saving_saves():
+    plain = Setting(16, 1_000, 8, 6)
+    peaks = {name: memory.peak_bytes(setting) for name, setting in memory.one_by_one(plain).items()}
+    assert peaks["half precision"] == peaks["plain"] / 2
+    assert peaks["accumulation, 4 pieces"] == peaks["plain"] / 4
+    assert memory.kept_bytes(replace(plain, checkpointing=True)) == 6 * memory.stream_bytes(plain)
+    fused = [memory.peak_bytes(replace(plain, fused=True, t=t)) for t in (1_000, 2_000)]
+    assert fused[1] == 2 * fused[0]  # linear in t: no matrix [t, t] at all
+
+
+def gradients(setting: Setting, run=memory.loss) -> list[torch.Tensor]:
+    layers = memory.stack(setting)
+    for piece in data(setting).split(setting.at_once):
+        run(layers, piece, setting).backward()
+    return [weight.grad for layer in layers for weight in layer.parameters()]
+
+
+def with_pytorchs_checkpoint(layers, x, setting: Setting) -> torch.Tensor:
+    x = x.clone()
+    for layer in layers:
+        x = checkpoint(memory.attend, layer, x, setting.fused, use_reentrant=False)
+    return x.sum()
+
+
+@pytest.mark.parametrize(
+    "saving",
+    [{"n_pieces": 4}, {"checkpointing": True}, {"fused": True}, {"fused": True, "checkpointing": True}],
+)
+def test_savings_change_no_gradient(saving: dict):
+    for found, plain in zip(gradients(replace(PLAIN, **saving)), gradients(PLAIN), strict=True):
+        assert plain.abs().max() > 0.01
+        torch.testing.assert_close(found, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_recomputing_is_pytorchs_checkpointing(fused: bool):
+    setting = replace(PLAIN, checkpointing=True, fused=fused)
+    for mine, theirs in zip(gradients(setting), gradients(setting, with_pytorchs_checkpoint), strict=True):
+        torch.testing.assert_close(mine, theirs)
+    layers, x = memory.stack(setting), data(setting)
+    theirs = held([lambda: with_pytorchs_checkpoint(layers, x, setting)])
+    mine = memory.measure(setting)
+    assert mine.kept == theirs.kept
+    # PyTorch stops before the layer's output, which no gradient needs.
+    assert 0 <= mine.peak - theirs.peak <= memory.stream_bytes(setting)
+
+
+def test_unequal_pieces_are_refused():
+    with pytest.raises(ValueError, match="16 sequences cannot be cut into 3 equal pieces; try 2 pieces"):
+        memory.kept_bytes(replace(PLAIN, n_sequences=16, n_pieces=3))
+
+
+def test_the_meter_counts_storages_once_and_forgets_what_is_gone():
+    with Meter() as meter:
+        a = torch.zeros(10)
+        b = a.view(2, 5).T  # a view costs nothing
+        assert meter.now == 40
+        c = a + 1
+        assert (meter.now, meter.peak) == (80, 80)
+        a.add_(1)  # in place
+        assert meter.now == 80
+        del c
+        assert (meter.now, meter.peak) == (40, 80)
+        del a
+        assert meter.now == 40  # the view still holds it
+        del b
+        assert meter.now == 0
+
 
 AT = LONG.index(1_000)
 
 
-def test_the_lessons_numbers():
+def test_the_lessons_numbers_memory():
     board = memory.lesson(Inputs()).board
     found = facts(board)
     assert found["one head's matrices, 16 sequences"][AT] == 16 * 1_000 * 1_000 * 4 / 1e6 == 64
@@ -50,7 +176,7 @@ def test_a_switch_does_what_its_bar_says(name: str):
 
 def test_the_measured_table_is_measured():
     found = rows(memory.lesson(Inputs(half=True)).board)
-    plain = training_step.measure(lesson.SMALL)
+    plain = memory.measure(lesson.SMALL)
     assert found["plain"][1] == f"{plain.kept / 1e3:,.0f}"
     assert found["plain"][4] == f"{plain.peak / 1e3:,.0f}"
     assert found["your switches"] == found["half precision"]

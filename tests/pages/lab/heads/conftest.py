@@ -1,10 +1,11 @@
-"""The engine, called by hand, for what the heads page shows."""
+"""The engine, called by hand, for what the heads page shows, and two layers to look into."""
 
 import pytest
 import torch
 
 from models import ModelConfig, Trace, UntrainedModel, load_model
-from pages.lab.heads.inputs import Inputs
+from models.zoo.engine_model import Translator
+from pages.lab.heads.inputs import SENTENCE, Inputs, Reading, of_translator, of_untrained
 from viz_core.boards import Board, Panel
 
 
@@ -26,3 +27,27 @@ def translated() -> Trace:
 
 def close(found, expected: torch.Tensor) -> None:
     torch.testing.assert_close(torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5)
+
+
+def untrained(*, n_heads: int = 4, d_model: int = 16, seed: int = 0, **fields) -> UntrainedModel:
+    sizes = {"n_layers": 1, "n_heads": n_heads, "d_model": d_model, "vocab_size": 33, "max_len": 35}
+    return UntrainedModel(ModelConfig(kind="encoder-only", **sizes, **fields), seed=seed)
+
+
+@pytest.fixture(scope="session")
+def translator() -> Translator:
+    return load_model("translator")
+
+
+@pytest.fixture(scope="session", params=["untrained", "wide", "post-norm", "trained 0", "trained 1"])
+def reading(request: pytest.FixtureRequest, translator: Translator) -> Reading:
+    """Layers of every kind that the page shows."""
+    match request.param.split():
+        case ["untrained"]:
+            return of_untrained(untrained(), SENTENCE)
+        case ["wide"]:
+            return of_untrained(untrained(n_heads=3, d_head=16, bias=False), SENTENCE)
+        case ["post-norm"]:
+            return of_untrained(untrained(norm="post"), SENTENCE)
+        case [_, layer]:
+            return of_translator(translator, SENTENCE, int(layer))

@@ -1,13 +1,91 @@
-"""What each head adds, against the engine's own output projection."""
+"""What the heads write adds up to the output; shares are what they say."""
 
+import math
 import re
 
+import pytest
 import torch
 
 from models import load_model
 from pages.lab.heads import contributions
-from pages.lab.heads.inputs import Inputs
+from pages.lab.heads import contributions as lesson
+from pages.lab.heads.cut import blocks
+from pages.lab.heads.inputs import Inputs, Reading
 from tests.pages.lab.heads.conftest import close, engine, panel
+
+
+def written_by(reading: Reading) -> torch.Tensor:
+    return lesson.contributions(reading.z, blocks(reading.attention).w_o)
+
+
+def test_the_output_is_the_sum_over_heads_and_the_bias(reading: Reading):
+    out = lesson.add_up(written_by(reading), reading.attention.out_proj.bias)
+    torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
+
+
+def test_a_sum_has_no_order(reading: Reading):
+    written, bias = written_by(reading), reading.attention.out_proj.bias
+    torch.testing.assert_close(
+        lesson.add_up(written.flip(0), bias), lesson.add_up(written, bias), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_contribution_is_what_the_layer_writes_when_the_other_heads_are_silent(reading: Reading):
+    """Through the engine's own output projection, all other heads' z zero, less the bias."""
+    silent = torch.zeros_like(reading.z)
+    silent[2] = reading.z[2]
+    with torch.no_grad():
+        out = reading.attention.out_proj(silent.transpose(0, 1).flatten(1))
+        if reading.attention.out_proj.bias is not None:
+            out = out - reading.attention.out_proj.bias
+    torch.testing.assert_close(written_by(reading)[2], out, rtol=1e-4, atol=1e-5)
+
+
+def test_a_contribution_adds_up_kobayashis_keys(reading: Reading):
+    """Sum over keys of weight * f(key), f(x) = (x W_V + b_V) W_O, in float64 loops over keys."""
+    layer, head, d_head = reading.attention, 1, reading.config.head_size
+    mine = slice(head * d_head, (head + 1) * d_head)
+    x, pattern = reading.x.double(), reading.pattern[head].double()
+    value = x @ layer.v_proj.weight.detach().double()[mine].T
+    if layer.v_proj.bias is not None:
+        value = value + layer.v_proj.bias.detach().double()[mine]
+    transformed = value @ layer.out_proj.weight.detach().double()[:, mine].T  # f(x), [key, d_model]
+    expected = sum(pattern[3, key] * transformed[key] for key in range(len(reading.tokens)))
+    torch.testing.assert_close(written_by(reading)[head, 3].double(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_shares_add_to_one(reading: Reading):
+    written = written_by(reading)
+    ones = torch.ones(len(reading.tokens))
+    torch.testing.assert_close(lesson.length_share(written).sum(0), ones)
+    torch.testing.assert_close(lesson.signed_share(written).sum(0), ones)
+    assert (lesson.length_share(written) >= 0).all()
+    agreement = lesson.agreement(written)
+    assert ((agreement > 0) & (agreement <= 1)).all()
+
+
+def test_shares_by_hand():
+    """Heads write (3, 0) and (0, 4): lengths 3 and 4, sum (3, 4) of length 5."""
+    written = torch.tensor([[[3.0, 0.0]], [[0.0, 4.0]]])
+    assert lesson.norms(written).flatten().tolist() == [3, 4]
+    assert lesson.length_share(written).flatten().tolist() == pytest.approx([3 / 7, 4 / 7])
+    assert lesson.signed_share(written).flatten().tolist() == pytest.approx([9 / 25, 16 / 25])
+    assert lesson.agreement(written).item() == pytest.approx(5 / 7)
+
+
+def test_a_head_that_pulls_back_has_a_negative_share():
+    written = torch.tensor([[[3.0, 0.0]], [[-1.0, 0.0]]])
+    assert lesson.signed_share(written).flatten().tolist() == pytest.approx([1.5, -0.5])
+    assert lesson.length_share(written).flatten().tolist() == pytest.approx([0.75, 0.25])
+    assert lesson.agreement(written).item() == pytest.approx(0.5)
+
+
+def test_where_nothing_is_written_every_share_is_zero():
+    silent = torch.zeros(2, 1, 3)
+    for measure in (lesson.length_share, lesson.signed_share, lesson.agreement):
+        assert not math.isnan(measure(silent).sum().item())
+        assert (measure(silent) == 0).all()
+
 
 VECTORS = "c at this token: what each head writes, their sum, and the output"
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from models.lessons.heads.cost import random_layer
+from pages.lab.attention_cost import random_layer
 from pages.lab.heads import cost
 from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
 from viz_core.boards import Board

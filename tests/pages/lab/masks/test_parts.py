@@ -8,12 +8,12 @@ import pytest
 
 from models.fields import read_link
 from pages.lab.lesson import Lesson
-from pages.lab.masks import cost, equation, graph, padding, reach, too_late
+from pages.lab.masks import cost, graph, late, mask, padding, reach
 from pages.lab.masks.inputs import TALK, Inputs
 from pages.shared.board.pack import pack
 from viz_core.boards import Matrix
 
-MODULES = (equation, reach, cost, too_late, padding, graph)
+MODULES = (mask, reach, cost, late, padding, graph)
 PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}
 LIGHT = 400_000
 
@@ -51,10 +51,10 @@ def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "answers"),
     [
-        ("equation", ["1.00", "17", "do not change"]),
+        ("mask", ["1.00", "17", "do not change"]),
         ("reach", ["13", "its segment: 3", "3 words further"]),
         ("cost", ["5", "8 times"]),
-        ("too_late", ["less", "yes, until a hidden score leaves nothing to divide"]),
+        ("late", ["less", "yes, until a hidden score leaves nothing to divide"]),
         (
             "padding",
             ["stay the same", "more, but less than six times as much", "has the same row for every query"],
@@ -68,7 +68,7 @@ def test_the_answers_are(name: str, answers: list[str]) -> None:
 
 
 def test_the_opening_example_is_the_talks() -> None:
-    lesson = made(equation)
+    lesson = made(mask)
     np.testing.assert_allclose(matrix(lesson, "scores"), TALK)
     weights = np.exp(np.array(TALK)) * np.tri(4)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -83,14 +83,14 @@ def test_the_opening_example_is_the_talks() -> None:
 
 
 def test_a_row_that_sees_nothing_is_shown_both_ways() -> None:
-    lesson = made(equation, mask="1000;0000;1110;1111")
+    lesson = made(mask, mask="1000;0000;1110;1111")
     assert np.isnan(matrix(lesson, "by the formula")[1]).all()
     assert not matrix(lesson, "weights")[1].any()
     assert notice(lesson).startswith("“I” may look at nothing")
 
 
 def test_nothing_hidden_is_said() -> None:
-    assert notice(made(equation, mask="none", n=3)).startswith("All **9** pairs are kept")
+    assert notice(made(mask, mask="none", n=3)).startswith("All **9** pairs are kept")
 
 
 def test_memory_carries_words_over_segments_and_nothing_else_does() -> None:
@@ -139,18 +139,18 @@ def test_headline_and_question_name_the_same_best_stride() -> None:
 
 
 def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
-    lesson = made(too_late)
+    lesson = made(late)
     powers = np.exp(np.array(TALK[1], dtype=np.float32))
     left = powers[:2].sum() / powers.sum()
     assert f"“I” is left with **{left:.3g}** of its 1" in notice(lesson, 0.1)
     assert "0 / 0 is **NaN**" in notice(lesson, 120)
-    before = matrix(lesson, too_late.FIRST)
+    before = matrix(lesson, late.FIRST)
     np.testing.assert_allclose(before, np.broadcast_to(before[0], before.shape), rtol=1e-6)
 
 
 def test_a_query_that_sees_all_has_no_hidden_score() -> None:
     with pytest.raises(ValueError, match="query 3 sees every key; choose another query"):
-        made(too_late, query=3)
+        made(late, query=3)
 
 
 def test_hidden_padding_changes_nothing() -> None:
@@ -187,7 +187,7 @@ def test_a_link_holds_a_mask_by_name_or_painted(raw: str, accepted: bool) -> Non
 
 def test_bad_arguments_are_sentences() -> None:
     for module, inputs, sentence in (
-        (equation, {"mask": "window", "argument": "x"}, "argument 'x' of mask 'window' is not a width"),
+        (mask, {"mask": "window", "argument": "x"}, "argument 'x' of mask 'window' is not a width"),
         (reach, {"flow": "memory", "flow_argument": "3"}, "argument '3' of mask 'memory' is not the lengths"),
         (graph, {"graph": "0-9"}, "edge 0-9 names a node that is not there; the nodes are 0 to 5"),
         (graph, {"graph": "a b"}, "argument 'a b' of mask 'edges' is not pairs of nodes"),

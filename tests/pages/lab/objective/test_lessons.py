@@ -10,10 +10,9 @@ import torch
 from torch.nn import functional as F
 
 from models import load_model
-from models.lessons.objective import toy
-from models.lessons.objective.training import Setup, train
-from pages.lab.objective import gradient, letters, loss, targets, warmup
+from pages.lab.objective import gradient, letters, loss, targets, toy, warmup
 from pages.lab.objective.inputs import WORDS, Inputs
+from pages.lab.objective.toy import Setup, train
 from pages.shared.board.pack import pack
 from viz_core.boards import Bars, Curves, Facts, Matrix
 

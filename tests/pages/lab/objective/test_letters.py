@@ -1,4 +1,4 @@
-"""Perplexity and bits on any model that continues texts: transformers' own loss, pieces counted by hand."""
+"""Bits per letter against PyTorch's loss on the same model."""
 
 import math
 from pathlib import Path
@@ -7,15 +7,63 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from torch.nn import functional as F
 
 from models import load_model
 from pages.lab.objective import letters
 from pages.lab.objective.inputs import Inputs
+from pages.lab.objective.letters import running_mean, surprise
 from tests.models.zoo.hub import families
 from tests.pages.lab.objective.test_lessons import facts, numbers, panel
 from viz_core.boards import Bars, Curves
 
-TEXT = "the animal did not cross the café"
+TEXT = "To be, or not to be, that is the question"
+
+
+@pytest.fixture(scope="module")
+def lm():
+    return load_model("shakespeare")
+
+
+def test_surprise_is_the_models_loss(lm):
+    read = surprise(lm, lm.read(TEXT))
+    vocabulary = lm.outputs
+    ids = torch.tensor([[vocabulary.index(letter) for letter in TEXT]])
+    with torch.no_grad():
+        expected = F.cross_entropy(lm.model(ids)[0, :-1], ids[0, 1:], reduction="none")
+    torch.testing.assert_close(read.nats, expected.double(), atol=1e-5, rtol=1e-5)
+    assert "".join(read.tokens) == TEXT[1:]
+    assert read.n_choices == len(vocabulary) == 66
+    mean = expected.double().mean().item()
+    assert read.bits_per_token == pytest.approx(mean / math.log(2), rel=1e-5)
+    assert read.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
+    assert read.bits_per_word == pytest.approx(read.bits_per_token * 40 / 10)
+
+
+def test_the_card_says_bits_and_nats_of_the_same_loss(lm):
+    metrics = lm.card["metrics"]
+    assert metrics["bits per character"] == pytest.approx(metrics["loss"] / math.log(2))
+
+
+def test_running_mean():
+    assert running_mean(torch.tensor([1.0, 3.0, 5.0])).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ü" * 3, "the model has never seen 'ü'; leave it out"),
+        ("a", "the text has no letter after its first token; write a few words"),
+        ("   ", "the text has no letter after its first token; write a few words"),
+        ("a" * 65, "the text has 65 tokens, but this model reads at most 64; remove 1"),
+    ],
+)
+def test_texts_that_have_no_answer_are_refused(lm, text, told):
+    with pytest.raises(ValueError, match=told):
+        surprise(lm, lm.read(text))
+
+
+TEXTLetters = "the animal did not cross the café"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +74,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def asked(name: str, text: str = TEXT) -> Inputs:
+def asked(name: str, text: str = TEXTLetters) -> Inputs:
     return Inputs(reader="other", other=name, other_text=text)
 
 
@@ -35,12 +83,12 @@ def test_bits_of_another_model_are_transformers_loss(saved: Path, family: str):
     folder = saved / family
     lesson = letters.lesson(asked(f"hf:{folder}"))
     tokenizer = hf.AutoTokenizer.from_pretrained(folder)
-    ids = tokenizer(TEXT, return_tensors="pt").input_ids
+    ids = tokenizer(TEXTLetters, return_tensors="pt").input_ids
     net = hf.AutoModelForCausalLM.from_pretrained(folder)
     with torch.no_grad():
         nats = net(ids, labels=ids).loss.item()
     n, first = ids.shape[1] - 1, tokenizer.decode(ids[0, :1])
-    left = TEXT.removeprefix(first)
+    left = TEXTLetters.removeprefix(first)
     assert first == "the" and left.startswith(" animal")
     shown, total = facts(lesson), n * nats / math.log(2)
     assert shown["cross-entropy"] == pytest.approx(nats, rel=1e-4)
@@ -78,10 +126,18 @@ def test_what_is_chosen_first_can_be_read():
 @pytest.mark.parametrize(
     ("family", "text", "refusal"),
     [
-        ("bert", TEXT, "does not say at each token which one follows, so a text has no bits there; choose a"),
-        ("bart", TEXT, "does not say at each token which one follows, so a text has no bits there; choose a"),
+        (
+            "bert",
+            TEXTLetters,
+            "does not say at each token which one follows, so a text has no bits there; choose a",
+        ),
+        (
+            "bart",
+            TEXTLetters,
+            "does not say at each token which one follows, so a text has no bits there; choose a",
+        ),
         ("llama", "the", "the text has no letter after its first token; write a few words"),
-        ("llama", TEXT, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
+        ("llama", TEXTLetters, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
     ],
 )
 def test_what_has_no_bits_is_one_sentence(

@@ -9,8 +9,7 @@ import torch
 from models import Trace
 from models.zoo.suite import SCHEMES, load_scheme, untrained
 from pages.lab.positions import length, order, schemes
-from pages.lab.positions.inputs import Inputs
-from pages.lab.positions.suite import NAMES
+from pages.lab.positions.inputs import NAMES, Inputs
 from tests.pages.lab.positions.panels import fact, panel
 
 

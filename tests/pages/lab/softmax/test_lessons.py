@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from models import load_model
-from pages.lab.softmax import dot_products, formats, spread, temperature
+from pages.lab.softmax import dots, formats, head, spread
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.board.pack import pack
 from pages.shared.wording import distinct
 from viz_core.boards import Bars, Curves, Facts, Matrix
 
-PARTS = (spread, dot_products, temperature, formats)
+PARTS = (spread, dots, head, formats)
 
 
 @pytest.fixture(scope="module", params=PARTS, ids=lambda part: part.__name__.split(".")[-1])
@@ -77,7 +77,7 @@ def test_the_shapes_are_those_of_the_board(lessons):
     shapes = {shape.name: shape.sizes for shape in lessons[spread].shapes}
     assert shapes["x"] == shapes["p"] == (81, 16)
     assert lessons[spread].sizes == r"n = 16,\; \ln n = 2.773"
-    shapes = {shape.name: shape.sizes for shape in lessons[dot_products].shapes}
+    shapes = {shape.name: shape.sizes for shape in lessons[dots].shapes}
     assert shapes["p"] == (36, 32, 64)
 
 
@@ -98,13 +98,13 @@ def test_spread_shows_histogram_and_softmax_of_the_same_draws(lessons):
 
 
 def spread_draws():
-    from models.lessons.softmax.spread import draw
+    from pages.lab.softmax.spread import draw
 
     return draw(16, seed=0).numpy()
 
 
 def test_the_two_curves_of_the_gradient_part_ways_without_the_scale(lessons):
-    gradient = panel(lessons[dot_products], Curves, "gradient that gets through")
+    gradient = panel(lessons[dots], Curves, "gradient that gets through")
     without, divided = gradient.lines
     assert without.y[0] == pytest.approx(divided.y[0])  # d_k = 1: the scale is 1
     assert without.y[-1] < divided.y[-1] / 100
@@ -115,16 +115,16 @@ def test_the_two_curves_of_the_gradient_part_ways_without_the_scale(lessons):
 
 
 def test_mean_and_variance_keep_to_the_theory_that_is_shown(lessons):
-    (facts,) = panels(lessons[dot_products], Facts)
+    (facts,) = panels(lessons[dots], Facts)
     mean, mean_band, variance, variance_band = (fact.values for fact in facts.facts)
-    d_k = lessons[dot_products].board.scrub.values
+    d_k = lessons[dots].board.scrub.values
     assert (abs(mean) <= mean_band).mean() > 0.8
     assert (abs(variance - d_k) <= variance_band).mean() > 0.8
     assert mean_band == pytest.approx(1.96 * np.sqrt(d_k / 512), rel=1e-3)
 
 
 def test_the_real_head_shows_what_the_translator_computes(lessons):
-    lesson, lm = lessons[temperature], load_model("translator")
+    lesson, lm = lessons[head], load_model("translator")
     trace = lm.trace(Inputs().text)
     it, at = trace.tokens["encoder"].index("it"), frame(lesson, 1)
     weights = panel(lesson, Bars, "weights of “it” in head 3")
@@ -141,8 +141,8 @@ def test_the_real_head_shows_what_the_translator_computes(lessons):
 
 def test_leaving_out_the_scale_changes_what_is_looked_at_and_what_is_written():
     """On the page's first sentence the weight went from 1.00 to 1.00, as if the scale did not matter."""
-    (experiment,) = (each for each in temperature.TRIES if "√d_k" in each.label)
-    board = temperature.lesson(replace(Inputs(), **experiment.set)).board
+    (experiment,) = (each for each in head.TRIES if "√d_k" in each.label)
+    board = head.lesson(replace(Inputs(), **experiment.set)).board
     values = board.scrub.values.tolist()
     at, usual = values.index(0.25), values.index(1.0)
     assert board.scrub.words[at] == "0.25 (without 1/√d_k)"
@@ -158,7 +158,7 @@ def panel_of(board, title):
 
 
 def test_in_the_decoder_the_row_is_that_of_the_word_before():
-    lesson = temperature.lesson(replace(Inputs(), stack="decoder.cross", layer=0, head=1, step=0))
+    lesson = head.lesson(replace(Inputs(), stack="decoder.cross", layer=0, head=1, step=0))
     bars = panel(lesson, Bars, "weights of “<bos>” in head 1")
     assert bars.values.shape == (41, 14)
     assert panel(lesson, Bars, "next word after “… <bos>”").labels
@@ -175,7 +175,7 @@ def test_in_the_decoder_the_row_is_that_of_the_word_before():
 )
 def test_impossible_sentences_and_positions_are_refused(changed, text):
     with pytest.raises(ValueError, match=text):
-        temperature.lesson(replace(Inputs(), **changed))
+        head.lesson(replace(Inputs(), **changed))
 
 
 def test_the_table_of_formats_marks_what_is_wrong(lessons):

@@ -5,7 +5,7 @@ import torch
 
 from models import Trace, load_model
 from models.zoo.engine_model import Translator
-from pages.lab.translation.inputs import SENTENCE
+from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Reading, translation_of
 from viz_core.boards import Board, Panel
 
 
@@ -31,3 +31,18 @@ def traced(translator: Translator) -> Trace:
 
 def close(found, expected: torch.Tensor) -> None:
     torch.testing.assert_close(torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture(scope="session")
+def tired(translator: Translator) -> Reading:
+    return translation_of(translator, SENTENCE, "en-fr", 14)
+
+
+@pytest.fixture(scope="session")
+def incomplete(translator: Translator) -> Reading:
+    """A noun is missing, so the model is in doubt."""
+    return translation_of(translator, INCOMPLETE, "fr-en", 14)
+
+
+def ids_of(read: Reading) -> list[int]:
+    return [read.vocabulary.index(word) for word in read.written]

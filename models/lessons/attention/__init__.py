@@ -1,1 +1,0 @@
-"""Attention, step by step: its evolution, the worked example of the talks, order, and the dot product."""

@@ -1,1 +1,0 @@
-"""What training optimises: targets and distributions, cross-entropy, its gradient, and the learning rate."""

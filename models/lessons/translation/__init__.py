@@ -1,1 +1,0 @@
-"""The translator at work: stacks, three attentions, search, sampling, teacher forcing."""

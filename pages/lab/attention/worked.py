@@ -1,0 +1,229 @@
+"""The worked example of the talks: 112 and 96, divided by 8, are 14 and 12; softmax makes 0.88 and 0.12."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pages.lab.attention.inputs import Inputs
+from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
+from viz_core.labels import short
+
+# Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
+# q2 · k2 = 80.
+_Q1 = (
+    "3 -3 -2 -2 -3 3 3 2 0 -3 0 1 3 0 -2 -2 3 1 -3 -3 0 -3 3 0 -1 0 2 -3 -3 2 1 2 "
+    "2 -3 0 1 0 1 2 -1 2 -1 -1 3 3 -3 -1 -1 -2 3 0 0 -2 3 -3 3 1 -3 -2 1 0 -1 -1 -3"
+)
+_Q2 = (
+    "3 1 2 2 3 -1 3 0 0 1 1 3 0 3 0 -3 1 3 0 -3 -3 -1 -3 3 3 -2 2 2 -2 3 -2 -2 "
+    "1 0 1 -2 3 -2 -2 -3 -1 3 1 1 0 3 0 -2 -1 1 1 -2 0 2 2 -2 2 -1 -3 0 -3 3 -3 -1"
+)
+_K1 = (
+    "3 3 -3 -2 -2 2 3 2 2 0 3 3 3 3 -2 1 1 3 0 0 3 -3 0 2 -1 -2 0 -3 1 -2 0 1 "
+    "2 -3 -2 -3 1 -1 1 0 2 1 2 2 -3 -2 0 0 2 3 3 -3 -3 3 0 -1 1 0 -3 1 0 3 -3 -1"
+)
+_K2 = (
+    "1 -3 0 -2 -3 0 1 0 3 -1 3 1 3 3 0 -3 2 -1 1 -2 -3 -3 -3 1 2 -1 2 -2 -3 2 -3 -2 "
+    "-2 -1 3 0 0 0 -2 -3 -1 0 -2 3 3 0 1 2 -3 2 -2 0 2 1 -2 1 2 2 0 -2 -1 0 3 -1"
+)
+QUERIES = tuple(tuple(float(number) for number in text.split()) for text in (_Q1, _Q2))
+KEYS = tuple(tuple(float(number) for number in text.split()) for text in (_K1, _K2))
+
+
+def keys_with(
+    Q: Float[Tensor, "query d_k"], K: Float[Tensor, "key d_k"], dots: Float[Tensor, "query key"]
+) -> Float[Tensor, "key d_k"]:
+    """The keys nearest to `K` whose dot products with the queries are `dots`; needs independent queries."""
+    missing = dots - Q @ K.mT  # [query, key]
+    return K + missing.mT @ torch.linalg.pinv(Q).mT  # [key, d_k]
+
+
+def products(q: Float[Tensor, "d_k"], K: Float[Tensor, "key d_k"]) -> Float[Tensor, "key d_k"]:
+    """What each channel adds to the dot products of one query."""
+    return q * K
+
+
+def attend(
+    Q: Float[Tensor, "query d_k"],
+    K: Float[Tensor, "key d_k"],
+    V: Float[Tensor, "key d_v"],
+    divisors: Float[Tensor, "frame"],
+) -> dict[str, Tensor]:
+    """softmax(Q K^T / divisor) V, step by step; equation 1 of Vaswani et al. 2017 divides by sqrt(d_k).
+
+    dots [query, key]; scores and pattern [frame, query, key] and z [frame, query, d_v], one for each divisor.
+    """
+    dots = Q @ K.mT  # [query, key]
+    scores = dots / divisors[:, None, None]  # [frame, query, key]
+    pattern = scores.softmax(dim=-1)  # [frame, query, key]
+    z = pattern @ V  # [frame, query, d_v]
+    return {"dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+DIVISORS = np.linspace(1, 32, 63)
+TRIES = (
+    Try("Do not divide", {"divisor": 1.0}),
+    Try("Double both products", {"dots": ((224.0, 192.0),), "divisor": 8.0}),
+    Try("Make them equal", {"dots": ((96.0, 96.0),), "divisor": 8.0}),
+)
+_KEYS = ("k1", "k2")
+_QUERIES = ("q1", "q2")
+_VALUES = ("v1", "v2")
+OUT = "channel of v"
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    given = (QUERIES, KEYS, inputs.V)
+    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in given)
+    wished = Q @ K.mT
+    wished[0] = torch.tensor(inputs.dots[0])
+    K = keys_with(Q, K, wished)
+    computed = attend(Q, K, V, torch.tensor(DIVISORS))
+    tensors = {"Q": Q, "K": K, "V": V} | computed
+    by_channel = products(Q[0], K)
+    return Lesson(
+        see="One query meets two keys in 64 channels. Multiply channel by channel and add up: **q1 · k1** "
+        "and **q1 · k2**. Divide by √64 = 8, take the softmax, and mix v1 and v2 with these weights.",
+        board=Board(
+            rows=[_vectors(Q, K, by_channel), _one_query(tensors), *_equation(tensors)],
+            notice=_notices(inputs, computed),
+            scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
+        ),
+        formula=r"z_1 = \sum_j \operatorname{softmax}\!\left(\frac{\q{q_1} \cdot \k{k_j}}{\sqrt{d_k}}\right) "
+        r"\v{v_j} \qquad Z = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
+        sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ queries},\; 2 \text{ keys}",
+        shapes=[
+            Shape(r"\q{Q}", "query channel", tuple(Q.shape)),
+            Shape(r"\k{K}", "key channel", tuple(K.shape)),
+            Shape(r"\v{V}", "key channel", tuple(V.shape)),
+            Shape(r"\text{dots}", "query key", (2, 2)),
+            Shape(r"\text{scores}", "query key", (2, 2)),
+            Shape(r"\text{pattern}", "query key", (2, 2)),
+            Shape("Z", "query channel", (2, 4)),
+        ],
+        code=[attend, products, keys_with],
+    )
+
+
+def _words() -> list[str]:
+    return [f"{divisor:g}" + (" = √64" if divisor == 8 else "") for divisor in DIVISORS]
+
+
+def _vectors(Q: Tensor, K: Tensor, by_channel: Tensor) -> list[Panel]:
+    vectors = np.stack([Q[0].numpy(), *K.numpy()])
+    return [
+        Matrix(title="one query, two keys", values=vectors, rows=("q1", *_KEYS), column_axis="channel"),
+        Matrix(
+            title="channel by channel",
+            values=by_channel.numpy(),
+            rows=("q1 k1", "q1 k2"),
+            column_axis="channel",
+        ),
+    ]
+
+
+def _one_query(tensors: dict[str, Tensor]) -> list[Panel]:
+    scores, weights, z = (tensors[name][:, :1].numpy() for name in ("scores", "pattern", "z"))
+    dots, V = tensors["dots"][:1].numpy(), tensors["V"].numpy()
+    keys: dict[str, Any] = {"rows": ("q1",), "columns": _KEYS, "column_axis": "key"}
+    return [
+        Matrix(title="dot products", values=dots, edit="dots", digits=0, **keys),
+        Matrix(title="divided: scores", values=scores, digits=1, **keys),
+        Matrix(title="softmax: weights", values=weights, scale="weights", **keys),
+        Sign(text="×"),
+        Matrix(
+            title="values",
+            values=V,
+            role="value",
+            edit="V",
+            rows=_VALUES,
+            row_axis="key",
+            digits=0,
+            column_axis=OUT,
+        ),
+        Sign(text="="),
+        Matrix(title="z1", values=z, rows=("z1",), column_axis=OUT),
+    ]
+
+
+def _equation(tensors: dict[str, Tensor]) -> list[list[Panel]]:
+    """Q K^T, and softmax(Q K^T / divisor) V = Z; K is drawn as it is stored, a key in each row."""
+    Q, K, V, dots, pattern, Z = (tensors[name].numpy() for name in ("Q", "K", "V", "dots", "pattern", "z"))
+    cells: dict[str, Any] = {"rows": _QUERIES, "row_axis": "query", "columns": _KEYS, "column_axis": "key"}
+    by_channel: list[Panel] = [
+        Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
+        Sign(text="×"),
+        Matrix(
+            title="K (upright: Kᵀ)", values=K, role="key", rows=_KEYS, row_axis="key", column_axis="channel"
+        ),
+        Sign(text="="),
+        Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
+    ]
+    sums: list[Panel] = [
+        Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
+        Sign(text="×"),
+        Matrix(title="V", values=V, role="value", rows=_VALUES, row_axis="key", column_axis=OUT),
+        Sign(text="="),
+        Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query", column_axis=OUT),
+    ]
+    return [by_channel, sums]
+
+
+def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
+    first, second = inputs.dots[0]
+    scores, weights = computed["scores"][:, 0].tolist(), computed["pattern"][:, 0].tolist()
+    return [
+        f"{short(first)} and {short(second)}, divided by {divisor:g}, are {short(a)} and {short(b)}; "
+        f"softmax turns them into the weights **{p:.2f}** and **{q:.2f}**."
+        for divisor, (a, b), (p, q) in zip(DIVISORS, scores, weights, strict=True)
+    ]
+
+
+def questions() -> tuple[Question, ...]:
+    def weight(first: int, second: int, d_k: int = 64) -> float:
+        dots = torch.tensor([first, second], dtype=torch.float64)
+        return (dots / d_k**0.5).softmax(dim=-1)[0].item()
+
+    usual, doubled, raised, undivided = (
+        weight(112, 96),
+        weight(224, 192),
+        weight(212, 196),
+        weight(112, 96, 1),
+    )
+    return (
+        Question(
+            f"k1 has weight {usual:.2f}. Both dot products double, to 224 and 192. Its weight …",
+            ("stays the same", "grows", "falls"),
+            1 if doubled > usual else 2,
+            f"The gap between the scores doubles, from 2 to 4: the weight is {doubled:.2f}.",
+        ),
+        Question(
+            "Both dot products grow by 100, to 212 and 196. The weight of k1 …",
+            ("stays the same", "grows", "falls"),
+            0 if abs(raised - usual) < 1e-9 else 1,
+            f"Softmax sees only the gap, 16 ÷ 8 = 2 as before: {raised:.2f}.",
+        ),
+        Question(
+            "112 and 96 are not divided at all. What is left for k2?",
+            ("0.12 as before", "about a hundredth", "less than a millionth"),
+            2 if 1 - undivided < 1e-6 else 1,
+            f"A gap of 16 leaves {short(1 - undivided)}: k2 has next to no weight, and next to no gradient.",
+        ),
+    )
+
+
+PART = Part(
+    "worked", "Worked example",
+    (
+        Note(
+            "Type other **dot products** or **values** into the cells: the keys change just enough to give "
+            "them. Drag **divide by** to divide by another number.",
+            small=False,
+        ),
+    ),
+    lesson, TRIES, questions, scrub="divisor", also=("dots", "V"),
+)  # fmt: skip

@@ -1,0 +1,194 @@
+"""What goes wrong when the mask comes after the softmax."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.engine import masks
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.masks import mask
+from pages.lab.masks.inputs import TALK, WORDS, Inputs, allowed_of, names, of_mask
+from pages.lab.masks.mask import masked_softmax
+from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
+from viz_core.labels import short
+
+
+class TooLate(NamedTuple):
+    """What a mask does after the softmax; `before` is the pattern of a mask where it belongs."""
+
+    softmax: Float[Tensor, "*frame query key"]
+    """The softmax of all scores, the hidden ones too."""
+    cut: Float[Tensor, "*frame query key"]
+    """Its weights, hidden ones set to 0."""
+    sums: Float[Tensor, "*frame query"]
+    """What is left of 1 in each row."""
+    renormalised: Float[Tensor, "*frame query key"]
+    """The cut rows divided by their sums."""
+    before: Float[Tensor, "*frame query key"]
+
+
+def mask_after(scores: Float[Tensor, "*frame query key"], allowed: Bool[Tensor, "query key"]) -> TooLate:
+    """The pattern that a mask makes after the softmax, as it is and renormalised, and the right one.
+
+    Renormalised, the rows are those of a mask before the softmax: exp(s_i) / sum of all, over the visible
+    sum / sum of all. That holds on paper; in floating point a hidden score that is much larger than the
+    visible ones leaves them 0, and 0 / 0 is NaN.
+    """
+    softmax = scores.softmax(dim=-1)
+    cut = softmax * allowed
+    sums = cut.sum(dim=-1)
+    return TooLate(softmax, cut, sums, cut / sums[..., None], masked_softmax(scores, allowed).pattern)
+
+
+def change_hidden(
+    scores: Float[Tensor, "query key"],
+    allowed: Bool[Tensor, "query key"],
+    query: int,
+    key: int,
+    values: Float[Tensor, " frame"],
+) -> TooLate:
+    """`mask_after` for one hidden score at each of `values`, [frame, query, key].
+
+    Raises ValueError where that query may attend to that key.
+    """
+    if bool(allowed[query, key]):
+        raise ValueError(f"key {key} is not hidden from query {query}; choose one that the mask hides")
+    changed = scores.repeat(len(values), 1, 1)  # [frame, query, key]
+    changed[:, query, key] = values
+    return mask_after(changed, allowed)
+
+
+def last_hidden(allowed: Bool[Tensor, "query key"], query: int) -> int:
+    """The last key that is hidden from a query. Raises ValueError if it sees them all."""
+    hidden = (~allowed[query]).nonzero()
+    if len(hidden) == 0:
+        raise ValueError(f"query {query} sees every key; choose another query, or a mask that hides some")
+    return int(hidden[-1])
+
+
+HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
+TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
+TRIES = (
+    Try("hidden score 4", {**TALKS, "hidden": 4.0}),
+    Try("hidden score 120", {**TALKS, "hidden": 120.0}),
+    Try("hidden score 30", {**TALKS, "hidden": 30.0}),
+)
+LATE, FIRST = "mask after softmax", "mask before softmax"
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    n, query = inputs.n, min(inputs.query, inputs.n - 1)
+    scores = mask.scores_of(n, inputs.scores).float()  # as in a model: float32 is where it breaks
+    allowed = allowed_of(inputs.mask, inputs.argument, n)
+    key = last_hidden(allowed, query)
+    late = change_hidden(scores, allowed, query, key, torch.from_numpy(HIDDEN))
+    pair = f"“{WORDS[query]}” → “{WORDS[key]}”"
+    return Lesson(
+        see="This is the wrong order: softmax over **all** scores, then weight 0 for what is hidden. Drag a "
+        f"score that the mask hides, {pair}: nothing should change, but the weights do.",
+        board=Board(
+            rows=_rows(n, query, late),
+            notice=_notices(query, late),
+            scrub=Scrub(
+                field="hidden",
+                label=f"hidden score {pair}",
+                values=HIDDEN,
+                words=[f"{value:.1f}" for value in HIDDEN],
+            ),
+        ),
+        formula=r"\text{mask after: } \frac{e^{s_{ij}}}{\sum_{\text{all } m} e^{s_{im}}} \qquad "
+        r"\text{mask before: } \frac{e^{s_{ij}}}{\sum_{\text{seen } m} e^{s_{im}}} \qquad "
+        r"(\q{i} \text{ sees } \k{j};\; 0 \text{ where not})",
+        sizes=rf"n = {n}; {len(HIDDEN)} \text{{ hidden scores, in float32}}",
+        shapes=[
+            *(
+                Shape(rf"\text{{{name}}}", "frame query key", tuple(late.cut.shape))
+                for name in ("softmax of all", LATE, FIRST)
+            ),
+            Shape(r"\text{cut} \div \text{row sum}", "frame query key", tuple(late.cut.shape)),
+            Shape(r"\text{row sum}", "frame query", tuple(late.sums.shape)),
+        ],
+        code=[change_hidden, mask_after, mask.masked_softmax],
+    )
+
+
+def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
+    axes = names(n)
+    bare = {**axes, "rows": ()}  # the words of the rows are beside the first matrix
+    frames = {name: tensor.numpy() for name, tensor in late._asdict().items()}
+    one_column: dict[str, Any] = {"columns": ("Σ",), "row_axis": "query", "scale": "plain"}
+    kept = {LATE: late.sums[:, query], FIRST: late.before[:, query].sum(dim=-1)}
+    return [
+        [
+            Matrix(values=frames["softmax"], title="softmax of all", scale="weights", **axes),
+            Sign(text="cut →"),
+            Matrix(values=frames["cut"], title=LATE, scale="weights", **bare),
+            Matrix(values=frames["sums"][..., None], title="row sum", **one_column),
+        ],
+        [
+            Matrix(values=frames["before"], title=FIRST, scale="weights", **axes),
+            Sign(text="=?"),
+            Matrix(values=frames["renormalised"], title="cut ÷ row sum", scale="weights", **bare),
+        ],
+        [
+            Curves(
+                x=HIDDEN,
+                at=HIDDEN,
+                x_label="hidden score",
+                log_x=True,
+                y_label=f"row sum of “{WORDS[query]}”",
+                y_range=(0, 1.05),
+                lines=[
+                    Line(y=sums.numpy(), name=name, colour="accent" if name == FIRST else 2)
+                    for name, sums in kept.items()
+                ],
+            )
+        ],
+    ]
+
+
+def _notices(query: int, late: TooLate) -> list[str]:
+    kept, broken = late.sums[:, query].tolist(), late.renormalised[:, query].isnan().any(dim=-1).tolist()
+    right = late.before[:, query].sum(dim=-1).tolist()
+    notices = []
+    for score, left, breaks, whole in zip(HIDDEN, kept, broken, right, strict=True):
+        end = "Dividing by the sum cannot help: 0 / 0 is **NaN**." if breaks else "The rest is lost."
+        notices.append(
+            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(left)}** of its 1. "
+            f"{end} With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
+        )
+    return notices
+
+
+def questions() -> tuple[Question, ...]:
+    scores, causal = mask.scores_of(4).float(), masks.causal(4, 4)[0, 0]
+    late = change_hidden(scores, causal, 1, 3, torch.tensor([0.1, 4.0, 120.0]))
+    small, large, _ = late.sums[:, 1].tolist()
+    apart = (late.renormalised[0, :2] - late.before[0, :2]).abs().max().item()
+    breaks = bool(late.renormalised[2, 1].isnan().all())
+    return (
+        Question(
+            f"Masked after the softmax, “{WORDS[1]}” is left with {small:.2f} of its 1. The hidden score "
+            "grows from 0.1 to 4. Now it is left with …",
+            ("less", "as much", "more"),
+            0 if large < small else 2 if large > small else 1,
+            f"**{large:.2f}**: a hidden word takes its share of the softmax before it is cut away.",
+        ),
+        Question(
+            "Can dividing each cut row by its sum repair the weights?",
+            ("yes, always", "no, never", "yes, until a hidden score leaves nothing to divide"),
+            2 if apart < 1e-6 and breaks else 0,
+            f"With small scores they are off by at most {short(apart)}. With a hidden score of 120 the "
+            "visible weights are 0 in float32, and 0 / 0 is NaN.",
+            told=True,
+        ),
+    )
+
+
+PART = Part(
+    "late", "After softmax", (of_mask("mask", "argument"), "n", "query"),
+    lesson, TRIES, questions, scrub="hidden", also=("scores",),
+)  # fmt: skip

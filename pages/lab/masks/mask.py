@@ -1,0 +1,208 @@
+"""Scores + mask = masked scores, then softmax: the talks' opening example, and any other."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.engine import masks
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.masks import cost
+from pages.lab.masks.inputs import (
+    PAINT,
+    WORDS,
+    Inputs,
+    allowed_of,
+    mask_matrix,
+    names,
+    of_mask,
+    on_explore,
+    painted,
+)
+from viz_core.boards import Board, Matrix, Sign
+
+TALK = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
+"""The scores of the talks' example."""
+
+
+class Masked(NamedTuple):
+    """The four matrices of the equation, and what is made of its result where a row has nothing to see."""
+
+    added: Float[Tensor, "*frame query key"]
+    masked: Float[Tensor, "*frame query key"]
+    softmax: Float[Tensor, "*frame query key"]
+    """0 / 0 = NaN in the rows that see nothing."""
+    pattern: Float[Tensor, "*frame query key"]
+    """The same with zeros there, as the engine has it."""
+
+
+class Telling(NamedTuple):
+    """One row in which the mask can be seen at work."""
+
+    query: int
+    key: int
+    visible: int
+    """How many keys the query sees."""
+    without: float
+    """The weight of this key if nothing were hidden; `weight` is what it has now."""
+    weight: float
+
+
+def scores_of(n: int, given: Sequence[Sequence[float]] = TALK) -> Float[Tensor, "n n"]:
+    """The given table as n x n scores: cut, or continued as the talks' table might be."""
+    scores = torch.full((n, n), 0.1, dtype=torch.float64).fill_diagonal_(0.6)
+    known = torch.tensor(given, dtype=torch.float64)[:n, :n]
+    scores[: known.shape[0], : known.shape[1]] = known
+    return scores
+
+
+def masked_softmax(scores: Float[Tensor, "*frame query key"], allowed: Bool[Tensor, "query key"]) -> Masked:
+    """softmax(scores + mask): the mask is 0 where a query may attend and -inf elsewhere.
+
+    Vaswani et al. 2017, 3.2.3. exp(-inf) = 0: what is masked gets no weight, and the others share 1.
+    """
+    added = torch.zeros_like(scores).masked_fill(~allowed, -torch.inf)  # [query, key]
+    masked = scores + added
+    softmax = masked.softmax(dim=-1)
+    sees_something = allowed.any(dim=-1, keepdim=True)  # [query, 1]
+    return Masked(added, masked, softmax, softmax.where(sees_something, 0.0))
+
+
+def telling(scores: Float[Tensor, "query key"], allowed: Bool[Tensor, "query key"]) -> Telling | None:
+    """The query that has most hidden from it and still a choice, and the key that it prefers; or None."""
+    visible = allowed.sum(dim=-1)
+    hides = (visible > 0) & (visible < allowed.shape[1])
+    if not bool(hides.any()):
+        return None
+    wanted = hides & (visible > 1) if bool((hides & (visible > 1)).any()) else hides
+    query = int(visible.masked_fill(~wanted, allowed.shape[1]).argmin())
+    pattern = masked_softmax(scores, allowed).pattern
+    key = int(pattern[query].argmax())
+    without = scores[query].softmax(dim=-1)[key].item()
+    return Telling(query, key, int(visible[query]), without, pattern[query, key].item())
+
+
+TRIES = (
+    Try("three packed documents", {"mask": "packed", "argument": "2.3.2", "n": 7}),
+    Try("a sliding window", {"mask": "window", "argument": "2", "n": 7}),
+    Try("a row that sees nothing", {"mask": "1000;0000;1110;1111", "argument": "", "n": 4}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    n = inputs.n
+    scores = scores_of(n, inputs.scores)
+    allowed = allowed_of(inputs.mask, inputs.argument, n)
+    masked = masked_softmax(scores, allowed)
+    told = telling(scores, allowed)
+    return Lesson(
+        see="A score says how well a key (column) answers a query (row). The mask adds **0** where a query "
+        "may look and **−∞** where it may not; softmax turns −∞ into weight 0. Type other scores; click or "
+        "drag over cells of the mask to paint your own.",
+        board=Board(
+            rows=_rows(scores.numpy(), allowed.numpy(), masked),
+            notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
+        ),
+        formula=r"A = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}} + M\right) \qquad "
+        r"M_{ij} = \begin{cases} 0 & \q{i} \text{ may look at } \k{j} \\ -\infty & \text{else} \end{cases}",
+        sizes=rf"n = {n},\; {cost.kept(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
+        shapes=[
+            Shape(name, "query key", (n, n)) for name in (r"\text{scores}", "M", r"\text{masked scores}", "A")
+        ],
+        code=[masked_softmax, *_sources(inputs.mask)],
+    )
+
+
+def _rows(scores: np.ndarray, allowed: np.ndarray, masked: Masked) -> list[list[Any]]:
+    axes = names(len(scores))
+    bare = {**axes, "rows": ()}  # the words of the rows are beside the first matrix
+    first = [
+        Matrix(values=scores, title="scores", edit="scores", **axes),
+        Sign(text="+"),
+        mask_matrix(allowed, edit="mask", **bare),
+        Sign(text="="),
+        Matrix(values=masked.masked.numpy(), title="masked scores", **bare),
+    ]
+    weights = Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **axes)
+    if allowed.any(axis=-1).all():
+        return [first, [Sign(text="softmax →"), weights]]
+    formula = Matrix(values=masked.softmax.numpy(), title="by the formula", scale="weights", **bare)
+    return [first, [Sign(text="softmax →"), weights, Sign(text="instead of"), formula]]
+
+
+def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
+    if not all(sees):
+        blind = WORDS[sees.index(False)]
+        return (
+            f"“{blind}” may look at nothing: every exponential is exp(−∞) = 0, and 0 / 0 is **NaN**. The "
+            "engine gives such a row weights of **0** instead, so that the model goes on."
+        )
+    if told is None:
+        return f"All **{kept}** pairs are kept: every word looks at every word, and the mask adds nothing."
+    query, key = WORDS[told.query], WORDS[told.key]
+    left = f"**{kept} of {n * n}** pairs are left."
+    if told.visible == 1:
+        return (
+            f"{left} “{query}” may look at “{key}” alone and gives it all its weight, "
+            f"**{told.weight:.2f}**; without the mask {told.without:.2f}."
+        )
+    return (
+        f"{left} “{query}” shares its weight of 1 among {told.visible} words: “{key}” gets "
+        f"**{told.weight:.2f}**, without the mask {told.without:.2f}."
+    )
+
+
+def _sources(mask: str) -> list[Callable[..., Any]]:
+    """The functions that made the mask."""
+    made_by = {
+        "causal": masks.causal, "padding": masks.padding, "window": masks.sliding_window,
+        "strided": masks.strided, "fixed": masks.fixed, "prefix": masks.prefix, "packed": masks.packed,
+        "memory": masks.memory, "edges": masks.edges,
+    }  # fmt: skip
+    if painted(mask):
+        return [masks.painted]
+    return [made_by[kind] for kind in mask.split("+") if kind in made_by]
+
+
+def questions() -> tuple[Question, ...]:
+    n, causal = 4, masks.causal(4, 4)[0, 0]
+    scores = scores_of(n)
+    raised = scores.clone()
+    raised[1, 3] += 10  # of a key that the query may not see
+    pattern, moved = (masked_softmax(table, causal).pattern for table in (scores, raised))
+    own, alone = scores[0].softmax(dim=-1)[0].item(), pattern[0, 0].item()
+    counts = ("17", "28", "49")
+    documents = cost.kept(masks.named("packed", "2.3.2", 7)[0, 0])
+    start, reader, last = WORDS[0], WORDS[1], WORDS[3]
+    return (
+        Question(
+            f"Without a mask “{start}” gives itself {own:.2f}. Under the causal mask it sees only itself "
+            "and gets …",
+            (f"{own:.2f}", f"{scores[0, 0].item():.2f}, its score", "1.00"),
+            2 if alone == 1 else 0,
+            f"The weights of a row sum to 1, so the only key left gets **{alone:.2f}**, whatever its score.",
+        ),
+        Question(
+            "Seven words are packed documents of 2, 3 and 2 words. Of 49 pairs the mask keeps …",
+            counts,
+            counts.index(str(documents)),
+            f"2 × 2 + 3 × 3 + 2 × 2 = **{documents}**: blocks along the diagonal.",
+        ),
+        Question(
+            f"Under the causal mask, the score of “{reader}” for “{last}” grows by 10. Its weights …",
+            ("move towards it", "do not change"),
+            int(bool((moved == pattern).all())),
+            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and no other weight "
+            "moves.",
+        ),
+    )
+
+
+PART = Part(
+    "mask", "Mask",
+    (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), PAINT),
+    lesson, TRIES, questions, also=("scores",),
+)  # fmt: skip

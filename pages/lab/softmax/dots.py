@@ -1,0 +1,258 @@
+"""Why attention divides by sqrt(d_k): dot products of random vectors grow with d_k, and softmax saturates.
+
+Vaswani et al. 2017, 3.2.1 and footnote 4: if the components of q and k are independent with mean 0 and
+variance 1, then q . k = sum of q_i k_i has mean 0 and variance d_k.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
+from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+from viz_core.labels import short
+
+MAX_D_K = 1_024
+D_KS = sorted({round(2 ** (i / 4)) for i in range(41)})
+"""Four an octave, from 1 to 1,024, every power of two among them."""
+N_PAIRS = 512
+N_QUERIES = 32
+MAX_KEYS = 128
+QUANTILE = 1.959964
+"""95% of the standard normal distribution lie within plus or minus this number."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Random queries and keys, each component standard normal."""
+
+    q: Float[Tensor, "pair channel"]
+    k: Float[Tensor, "pair channel"]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Mean and variance of independent dot products for each d_k, and what theory leaves to chance.
+
+    The theory says 0 and d_k; 95% of all samples are within `mean_band`, `variance_band` of it. Each band
+    holds for one d_k: a larger d_k sees the same channels and more, so neighbours miss their bands together.
+    """
+
+    dots: Float[Tensor, "d_k pair"]
+    mean: Float[Tensor, " d_k"]
+    variance: Float[Tensor, " d_k"]
+    mean_band: Float[Tensor, " d_k"]
+    variance_band: Float[Tensor, " d_k"]
+
+
+def draw(*, seed: int) -> Vectors:
+    """512 queries and keys of 1,024 channels; the first d_k channels serve as vectors of size d_k."""
+    generator = torch.Generator().manual_seed(seed)
+    return Vectors(*torch.randn(2, N_PAIRS, MAX_D_K, generator=generator))
+
+
+def sample(vectors: Vectors, d_ks: list[int] = D_KS) -> Sampled:
+    """q . k of each pair for each d_k, with their mean and variance."""
+    sums = (vectors.q * vectors.k).cumsum(dim=-1)  # [pair, channel]
+    dots = sums[:, [d_k - 1 for d_k in d_ks]].T.double()  # [d_k, pair]
+    sizes = torch.tensor(d_ks, dtype=torch.float64)
+    return Sampled(dots, dots.mean(dim=-1), dots.var(dim=-1), *bands(sizes, n=dots.shape[-1]))
+
+
+def bands(d_k: Float[Tensor, " d_k"], *, n: int) -> tuple[Float[Tensor, " d_k"], Float[Tensor, " d_k"]]:
+    """Half the width of the 95% bands of mean and variance of n independent q . k, by the normal limit.
+
+    Var(mean) = d_k / n. Var(variance) = 2 d_k^2 / (n - 1) + kappa_4 / n (Mood, Graybill & Boes 1974, VI.2,
+    theorem 2). The fourth cumulant of q . k is kappa_4 = 6 d_k: each product q_i k_i has fourth moment
+    3 * 3 and variance 1, so 9 - 3 = 6, and cumulants of independent terms add.
+    """
+    mean = (d_k / n).sqrt()
+    variance = (2 * d_k**2 / (n - 1) + 6 * d_k / n).sqrt()
+    return QUANTILE * mean, QUANTILE * variance
+
+
+def attend(vectors: Vectors, n_keys: int, *, power: float, d_ks: list[int] = D_KS) -> Softmax:
+    """Attention of 32 queries to n_keys keys, softmax(q . k / d_k ** power), [d_k, query, key].
+
+    Power 0 is no scale, 1 / 2 the paper's (equation 1). Raises ValueError unless 2 <= n_keys <= 128.
+    """
+    if not 2 <= n_keys <= MAX_KEYS:
+        raise ValueError(f"n_keys={n_keys} is outside 2 <= n_keys <= {MAX_KEYS}; try n_keys=64")
+    q, k = vectors.q[:N_QUERIES], vectors.k[:n_keys]
+    dots = torch.stack([q[:, :d_k] @ k[:, :d_k].T for d_k in d_ks])  # [d_k, query, key]
+    return softmax(dots / torch.tensor(d_ks)[:, None, None] ** power)
+
+
+def quartiles(numbers: Float[Tensor, "d_k query"]) -> Float[Tensor, "3 d_k"]:
+    """The numbers that a quarter, half and three quarters of the queries stay below."""
+    return numbers.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=-1)
+
+
+TRIES = (
+    Try("d_k = 4", {"d_k": 4}),
+    Try("d_k = 16, as in the translator", {"d_k": 16}),
+    Try("d_k = 1,024", {"d_k": 1_024}),
+)
+EDGES = np.arange(-98, 99, 4)
+BINS = ["< −98", *(str(at).replace("-", "−") for at in range(-96, 97, 4)), "> 98"]
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    vectors = draw(seed=inputs.seed)
+    sampled = sample(vectors)
+    plain = attend(vectors, inputs.n_keys, power=0.0)
+    scaled = attend(vectors, inputs.n_keys, power=0.5)
+    d_ks = np.array(D_KS)
+    return Lesson(
+        see="Queries and keys are random vectors of $d_k$ channels, and softmax turns their dot products "
+        r"into weights: red without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 "
+        "queries.",
+        board=Board(
+            rows=[
+                [
+                    _weights(plain, "without the scale", AS_IT_IS),
+                    _weights(scaled, "divided by √d_k", SCALED),
+                    _gradients(plain, scaled, d_ks),
+                ],
+                [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
+                [_moments(sampled)],
+            ],
+            notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(D_KS)],
+            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, D_KS))),
+        ),
+        formula=r"\mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\new{\sqrt{d_k}}}\right) \qquad "
+        r"\q{q} \cdot \k{k} = \sum_{i=1}^{d_k} \q{q_i}\k{k_i}: \text{ mean } 0, \text{ variance } d_k",
+        sizes=rf"{inputs.n_keys} \text{{ keys}},\; \ln {inputs.n_keys} = {math.log(inputs.n_keys):.3f}",
+        shapes=(
+            Shape(r"\q{q}", "pair, channel", tuple(vectors.q.shape)),
+            Shape(r"\k{k}", "pair, channel", tuple(vectors.k.shape)),
+            Shape(r"\q{q} \cdot \k{k}", "d_k, pair", tuple(sampled.dots.shape)),
+            Shape("p", "d_k, query, key", tuple(plain.weights.shape)),
+        ),
+        code=(
+            draw, sample, bands, attend,
+            softmax, gradient_norm,
+        ),
+    )  # fmt: skip
+
+
+def _weights(made: Softmax, name: str, colour: Colour) -> Panel:
+    shares = made.weights[:, 0].numpy()  # of the first query, [d_k, key]
+    return Bars(
+        values=shares, labels=[str(at + 1) for at in range(shares.shape[-1])], title=f"one query, {name}",
+        x_label="key", y_label="weight", colour=colour, reach=1, axis="key",
+    )  # fmt: skip
+
+
+def _gradients(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
+    return Curves(
+        x=d_ks, lines=_both(plain.gradient, scaled.gradient), title="gradient that gets through",
+        x_label="d_k", y_label="norm of the Jacobian", log_x=True, log_y=True, y_range=(1e-6, 1), at=d_ks,
+    )  # fmt: skip
+
+
+def _entropies(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
+    return Curves(
+        x=d_ks, lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights", x_label="d_k",
+        y_label="nats", log_x=True, y_range=(0, 1.05 * math.log(plain.weights.shape[-1])), at=d_ks,
+    )  # fmt: skip
+
+
+def _both(plain: Tensor, scaled: Tensor) -> list[Line]:
+    return [_middle(plain, "without the scale", AS_IT_IS), _middle(scaled, "divided by √d_k", SCALED)]
+
+
+def _middle(numbers: Tensor, name: str, colour: Colour) -> Line:
+    low, median, high = quartiles(numbers).numpy()
+    return Line(y=median, low=low, high=high, name=name, colour=colour)
+
+
+def _dots(sampled: Sampled) -> Panel:
+    shares = histogram(sampled.dots, torch.from_numpy(EDGES).double()).numpy()
+    return Bars(
+        values=shares, labels=BINS, title="512 dot products q · k", x_label="q · k", y_label="share",
+        colour=AS_IT_IS,
+    )  # fmt: skip
+
+
+def _variances(sampled: Sampled, d_ks: np.ndarray) -> Panel:
+    band = sampled.variance_band.numpy()
+    return Curves(
+        x=d_ks,
+        lines=[
+            Line(y=d_ks, name="theory: d_k, and where 95% of samples fall", colour="muted", dashed=True,
+                 low=d_ks - band, high=d_ks + band),
+            Line(y=sampled.variance.numpy(), name="measured", colour=AS_IT_IS),
+        ],
+        title="variance of q · k", x_label="d_k", y_label="variance", log_x=True, log_y=True, at=d_ks,
+    )  # fmt: skip
+
+
+def _moments(sampled: Sampled) -> Panel:
+    return Facts(
+        title="In theory the mean is 0 and the variance d_k; 95 of 100 samples lie within these bands",
+        facts=[
+            Fact(label="mean of 512 q · k", values=sampled.mean.numpy(), colour=AS_IT_IS),
+            Fact(label="its band: 0 ±", values=sampled.mean_band.numpy()),
+            Fact(label="their variance", values=sampled.variance.numpy(), digits=1, colour=AS_IT_IS),
+            Fact(label="its band: d_k ±", values=sampled.variance_band.numpy(), digits=1),
+        ],
+    )
+
+
+def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
+    one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
+    through, kept = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
+    return (
+        f"With **{_channels(d_k)}** and no scale, queries put on average **{one:.0%}** of their weight on "
+        f"one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
+        f"**{other:.0%}** and **{short(kept)}**."
+    )
+
+
+def _channels(d_k: int) -> str:
+    return f"{d_k:,} channel{'s' * (d_k != 1)}"
+
+
+def questions() -> tuple[Question, ...]:
+    vectors = draw(seed=0)
+    d_ks = [16, 64, 1_024]
+    variance = sample(vectors, d_ks).variance
+    wider = (variance[1] / variance[0]).sqrt().item()
+    plain, scaled, divided = (attend(vectors, 64, power=power, d_ks=d_ks) for power in (0.0, 0.5, 1.0))
+    lost, kept = plain.gradient[-1].median().item(), scaled.gradient[-1].median().item()
+    entropy = divided.entropy[-1].mean().item()
+    ratios = np.array([1, 1 / 3, 1 / 1_000])
+    return (
+        Question(
+            "d_k goes from 16 to 64. How many times as far do the dot products spread?",
+            ("Twice", "4 times", "48 times"),
+            int(np.argmin(abs(np.array([2, 4, 48]) - wider))),
+            f"Their variance went from {variance[0]:.1f} to {variance[1]:.1f}, so their standard deviation "
+            f"is {wider:.2f} times as large: it is √d_k, and that is what attention divides by.",
+        ),
+        Question(
+            "With 1,024 channels, how much of the gradient that gets through with the scale is left "
+            "without it?",
+            ("All of it", "About a third", "Less than a hundredth"),
+            int(np.argmin(abs(np.log(ratios * kept / lost)))),
+            f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, a "
+            "small change of a score changes nothing, so nothing is learned.",
+        ),
+        Question(
+            "What if they are divided by d_k = 1,024 itself, not by its root?",
+            ("One key takes all", "All 64 keys look alike", "The same as by the root"),
+            1 if entropy > 0.99 * math.log(64) else 2,
+            f"The scores' standard deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "
+            f"ln 64 = {math.log(64):.3f}: attention cannot choose. Divided by the root it is "
+            f"{scaled.entropy[-1].mean():.2f}.",
+        ),
+    )
+
+
+PART = Part("dots", "Dot products", ("n_keys", "seed"), lesson, TRIES, questions, scrub="d_k")

@@ -1,0 +1,536 @@
+"""A trained head, colder and hotter: its scores divided by T, and what the translator then writes."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from models.data.tasks import Reading
+from models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
+from models.engine.attention import MultiHeadAttention
+from models.engine.decoding import greedy
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.zoo.engine_model import Translator
+from models.zoo.model import Model
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER, Read
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.softmax.inputs import (
+    HEAD_CONTROLS,
+    PRONOUN,
+    STACKS,
+    TEXT,
+    TWO_FEMININE,
+    Inputs,
+    Softmax,
+    softmax,
+    trace_of,
+)
+from pages.shared import cache, on_offer
+from pages.shared.wording import distinct, plain
+from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
+from viz_core.labels import visible
+
+TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
+"""They run from 1 / 50 to 50; 1, the trained model, is in the middle, and 1 / 4 is among them."""
+UNSCALED = 13
+"""The place of 1 / 4: the translator's heads have 16 channels, so this takes 1 / sqrt(d_k) away again."""
+TEMPERATURES[UNSCALED] = 1 / 4
+MAX_WORDS = 24
+N_SHOWN = 6
+MODULES = {
+    "encoder.self": ("encoder", "self_attention"),
+    "decoder.self": ("decoder", "self_attention"),
+    "decoder.cross": ("decoder", "cross_attention"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An attention of the translator, and the heads whose scores are divided."""
+
+    stack: str
+    layer: int
+    heads: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """The next word after `before`, and the whole translation, at each temperature."""
+
+    before: list[str]
+    words: list[str]
+    """The likeliest ones at any temperature."""
+    probabilities: Float[Tensor, "temperature word"]
+    translations: list[str]
+
+
+def row_of(
+    trace: Trace,
+    place: Place,
+    *,
+    head: int,
+    query: int,
+    temperatures: Float[Tensor, " temperature"] = TEMPERATURES,
+) -> Softmax:
+    """softmax(scores / T) of one query in one of the place's heads, [temperature, key].
+
+    What these heads read does not depend on their own temperature: the scores of the trace are right for all.
+    Raises ValueError for a query that is not there.
+    """
+    stack, kind = place.stack.split(".")
+    scores = trace[f"{stack}.{place.layer}.{kind}.scores"][head]  # [query, key]
+    _check_index("query", query, len(scores))
+    return softmax(scores[query].double() / temperatures[:, None])
+
+
+@torch.no_grad()
+def output(
+    lm: Translator,
+    trace: Trace,
+    place: Place,
+    step: int,
+    temperatures: Float[Tensor, " temperature"] = TEMPERATURES,
+) -> Output:
+    """What the translator writes with these heads at each temperature.
+
+    The next word is the one after the first `step` words of the trace's own translation, so that the
+    temperatures differ in nothing else. Raises ValueError for texts of more than 24 words, and for a place
+    or step that is not there.
+    """
+    n_words = len(trace.tokens["encoder"]) - 2  # without <2fr> and <eos>
+    if n_words > MAX_WORDS:
+        raise ValueError(
+            f"the text has {n_words} words; as it runs at {len(temperatures)} temperatures here, it may have "
+            f"{MAX_WORDS}; remove {n_words - MAX_WORDS}"
+        )
+    source, target = _ids(lm, trace.tokens["encoder"]), _ids(lm, trace.tokens["decoder"])
+    _check_index("step", step, target.shape[1])
+    logits = _logits(heated(lm.model, place, temperatures), source, target, n_rows=len(temperatures))
+    probabilities = logits[:, step].softmax(dim=-1)  # [temperature, vocab]
+    shown = probabilities.amax(dim=0).topk(N_SHOWN).indices
+    return Output(
+        trace.tokens["decoder"][1 : step + 1],
+        [lm.task.words.vocabulary[int(word)] for word in shown],
+        probabilities[:, shown],
+        _translations(lm, place, source, [*target[0, 1:].tolist(), EOS], logits.argmax(dim=-1), temperatures),
+    )
+
+
+def pronoun(tokens: list[str]) -> int:
+    """The position of the first third-person pronoun; the first word's, 1, if there is none."""
+    return next((at for at, token in enumerate(tokens) if token in PRONOUNS), 1)
+
+
+def heated(model: Transformer, place: Place, temperatures: Float[Tensor, " row"]) -> Transformer:
+    """A copy of the model that divides, in row i of a batch, the scores of these heads by temperatures[i].
+
+    It divides the queries: q . k is linear in q, so (q / T) . k is the same. A copy, since other threads may
+    be using the model. Raises ValueError for a place that is not there.
+    """
+    if place.stack not in MODULES:
+        raise ValueError(f"stack={place.stack!r} is unknown; choose one of {', '.join(MODULES)}")
+    _check_index("layer", place.layer, model.config.n_layers)
+    for head in place.heads:
+        _check_index("head", head, model.config.n_heads)
+    model = deepcopy(model)
+    stack, kind = MODULES[place.stack]
+    attention: MultiHeadAttention = getattr(getattr(model, stack).layers[place.layer], kind)
+    divisor = torch.ones(len(temperatures), 1, attention.n_heads, 1)  # [row, query, head, d_head]
+    divisor[:, 0, list(place.heads), 0] = temperatures[:, None]
+
+    def divide(module: nn.Module, inputs: tuple[Tensor, ...], q: Tensor) -> Tensor:
+        return (q.unflatten(-1, (attention.n_heads, -1)) / divisor).flatten(2)  # [row, query, head * d_head]
+
+    attention.q_proj.register_forward_hook(divide)
+    return model
+
+
+def _ids(lm: Translator, tokens: list[str]) -> Int[Tensor, "1 token"]:
+    return torch.tensor([[lm.task.words.id(token) for token in tokens]])
+
+
+def _logits(
+    model: Transformer, source: Int[Tensor, "1 source"], target: Int[Tensor, "1 target"], *, n_rows: int
+) -> Float[Tensor, "row target vocab"]:
+    source = source.expand(n_rows, -1)
+    return model.decode(target.expand(n_rows, -1), model.encode(source), source)
+
+
+def _translations(
+    lm: Translator,
+    place: Place,
+    source: Int[Tensor, "1 source"],
+    own: list[int],
+    likeliest: Int[Tensor, "temperature target"],
+    temperatures: Float[Tensor, " temperature"],
+) -> list[str]:
+    """The greedy translation at each temperature, of at most twice the source's tokens.
+
+    Where the trained model's own words stay the likeliest at every step, it is the same; others are written.
+    """
+    stays = (likeliest == torch.tensor(own)).all(dim=-1)
+    changed = temperatures[~stays]
+    model, begin = heated(lm.model, place, changed), torch.full((len(changed), 1), BOS)
+    sources, room = source.expand(len(changed), -1), 2 * source.shape[1]
+    rows = greedy(model, begin, source=sources, eos_id=EOS, max_new_tokens=room) if len(changed) else begin
+    written = iter(rows.tolist())
+    language = "fr" if source[0, 0] == TO_FRENCH else "en"
+    return [_text(lm, own if kept else next(written), language) for kept in stays.tolist()]
+
+
+def _text(lm: Translator, ids: list[int], language: str) -> str:
+    """Words as text, with an ellipsis where the sentence has not ended."""
+    return lm.task.words.decode(ids, language=language) + " …" * (EOS not in ids)
+
+
+def _check_index(name: str, value: int, count: int) -> None:
+    if not 0 <= value < count:
+        raise ValueError(f"{name}={value} is not there; give one from 0 to {count - 1}")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the model answers at one position, at each temperature: its likeliest outputs at any of them."""
+
+    words: list[str]
+    probabilities: Float[Tensor, "temperature word"]
+
+
+def row_of_another(
+    trace: Trace, address: str, *, head: int, query: int, temperatures: Tensor = TEMPERATURES
+) -> Softmax:
+    """softmax(scores / T) of one query in one head, [temperature, key]."""
+    scores = trace[f"{address}.scores"][head, query].double()  # [key]
+    return softmax(scores / temperatures[:, None])
+
+
+def answers(
+    model: Model,
+    reading: Reading,
+    address: str,
+    *,
+    heads: list[int],
+    at: int,
+    temperatures: Tensor = TEMPERATURES,
+) -> Answers:
+    """The probabilities of the outputs at a position while the scores of these heads are divided by T.
+
+    The model reads the text once for each temperature, the scores of one attention edited on the way.
+    Raises ValueError for a model whose outputs have no names, and where its scores cannot be edited.
+    """
+    names = model.names(reading)
+    if not names:
+        raise ValueError(
+            f"{model.name!r} answers with numbers that have no names, so no answer can be watched; choose a "
+            "model that chooses between words or classes"
+        )
+    rows = torch.stack(
+        [_answer(model, reading, f"{address}.scores", heads, t, at) for t in temperatures.tolist()]
+    )
+    likely = rows[:, : len(names)].softmax(dim=-1)
+    shown = likely.amax(dim=0).topk(min(N_SHOWN, len(names))).indices
+    return Answers([names[int(word)] for word in shown], likely[:, shown])
+
+
+def _answer(
+    model: Model, reading: Reading, scores: str, heads: list[int], temperature: float, at: int
+) -> Float[Tensor, " output"]:
+    """The logits at a position, with the scores of these heads at a temperature."""
+
+    def heated(address: str, value: Tensor) -> Tensor:
+        if address != scores or temperature == 1:
+            return value
+        changed = value.clone()
+        changed[heads] /= temperature
+        return changed
+
+    trace = model.trace(reading, reduce=only_logits, edit=heated)
+    logits: Tensor = trace["logits"]
+    return logits[min(at, len(logits) - 1)].double()
+
+
+def only_logits(address: str, value: Tensor) -> Tensor | None:
+    """The `reduce` of a trace that keeps nothing else."""
+    return value if address == "logits" else None
+
+
+MOST_TOKENS = 64
+N_LINES = 3
+
+
+def lesson_of_another(inputs: Inputs) -> Lesson:
+    read = any_model.read(inputs, most=MOST_TOKENS, passes=len(TEMPERATURES))
+    _check_softmax(inputs, read)
+    query, address = any_model.position(inputs, read), read.at(inputs.other_layer)
+    heads = [inputs.other_head] if inputs.scope == "head" else list(range(read.attention.n_heads))
+    scores = f"{address}.scores"
+    trace = read.model.trace(read.reading, reduce=lambda a, value: value if a == scores else None)
+    row = row_of_another(trace, address, head=inputs.other_head, query=query)
+    answered = answers(read.model, read.reading, address, heads=heads, at=_asked(read, query))
+    temperatures, d_k = TEMPERATURES.numpy(), read.attention.d_head
+    keys = distinct([visible(key) for key in read.keys])
+    return Lesson(
+        see=_see(inputs, read, heads),
+        board=Board(
+            rows=[
+                [_weights(row, keys, visible(read.queries[query]), inputs.other_head)],
+                [_entropy(row, inputs.other_head), _answers(answered), _likeliest(answered)],
+            ],
+            notice=[_notice(row, answered, keys, at) for at in range(len(temperatures))],
+            scrub=Scrub(
+                field="temperature", label="temperature T", values=temperatures,
+                words=[f"{t:.3g}{' (as trained)' if t == 1 else ''}" for t in temperatures.tolist()],
+            ),
+        ),
+        formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\mathrm{scores} \cdot \new{\frac{1}{T}}\right)",
+        sizes=rf"d_k = {d_k}",
+        shapes=(
+            Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
+            Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
+            Shape(r"P(\text{answer})", "temperature, output", (len(temperatures), _n_outputs(read))),
+        ),
+        code=(row_of_another, softmax, answers),
+    )  # fmt: skip
+
+
+def _check_softmax(inputs: Inputs, read: Read) -> None:
+    if read.attention.normalizer != "softmax":
+        raise ValueError(
+            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
+            "temperature is a softmax's; choose a model with the softmax."
+        )
+
+
+def _asked(read: Read, query: int) -> int:
+    """The row of the logits that is watched: the query's own, or the last where these are other tokens'."""
+    last = list(read.reading.tokens)[-1]
+    return query if read.side == last else len(read.reading.tokens[last]) - 1
+
+
+def _n_outputs(read: Read) -> int:
+    return len(read.model.names(read.reading))
+
+
+def _see(inputs: Inputs, read: Read, heads: Sequence[int]) -> str:
+    which = f"head {inputs.other_head}" if len(heads) == 1 else "all heads"
+    title = plain(on_offer.title(inputs.other))
+    where = "" if read.model.pooled else " there, or at the last token that it writes"
+    return (
+        f"The scores of {which} of layer {inputs.other_layer} of **{title}** are divided by a temperature "
+        f"$T$. The bars are what head {inputs.other_head} then looks at from one token, and what the model "
+        f"then answers{where}."
+    )
+
+
+def _weights(row: Softmax, keys: list[str], word: str, head: int) -> Panel:
+    return Bars(
+        values=row.weights.numpy(), labels=keys, title=f"weights of “{word}” in head {head}",
+        x_label="key", y_label="weight", colour=head, reach=1, axis="key",
+    )  # fmt: skip
+
+
+def _entropy(row: Softmax, head: int) -> Panel:
+    return Curves(
+        x=TEMPERATURES.numpy(), lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
+        title="entropy of these weights", x_label="temperature T", y_label="nats", log_x=True,
+        at=TEMPERATURES.numpy(),
+    )  # fmt: skip
+
+
+def _answers(answered: Answers) -> Panel:
+    return Bars(
+        values=answered.probabilities.numpy(), labels=distinct([visible(word) for word in answered.words]),
+        title="what the model answers", y_label="probability", reach=1,
+    )  # fmt: skip
+
+
+def _likeliest(answered: Answers) -> Panel:
+    names = distinct([visible(word) for word in answered.words[:N_LINES]])
+    lines = [
+        Line(y=answered.probabilities[:, at].numpy(), name=name, colour=at + 4)
+        for at, name in enumerate(names)
+    ]
+    return Curves(
+        x=TEMPERATURES.numpy(), lines=lines, title="probability of the likeliest", x_label="temperature T",
+        y_label="probability", log_x=True, y_range=(0, 1), at=TEMPERATURES.numpy(),
+    )  # fmt: skip
+
+
+def _notice(row: Softmax, answered: Answers, keys: list[str], at: int) -> str:
+    best = int(answered.probabilities[at].argmax())
+    return (
+        f"The largest weight, **{row.largest[at]:.2f}**, is on “{keys[int(row.weights[at].argmax())]}”; the "
+        f"likeliest answer is “{visible(answered.words[best])}” (**{answered.probabilities[at, best]:.2f}**)."
+    )
+
+
+STORY = {
+    "reader": "translator",
+    "stack": "encoder.self",
+    "layer": 1,
+    "head": 3,
+    "scope": "layer",
+    "text": TEXT,
+}
+WITHOUT_SCALE = STORY | {"layer": 0, "text": TWO_FEMININE, "temperature": 0.25}
+TRIES = (
+    Try("heat one head to 50", STORY | {"temperature": 50.0, "scope": "head"}),
+    Try("heat all four to 50", STORY | {"temperature": 50.0}),
+    Try("leave out 1/√d_k: T = 1/4", WITHOUT_SCALE),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    if inputs.reader == ANOTHER:
+        return lesson_of_another(inputs)
+    lm, trace = cache.translator(), trace_of(inputs.text)
+    heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
+    place = Place(inputs.stack, inputs.layer, heads)
+    query, step = _positions(inputs, trace)
+    written = output(lm, trace, place, step)
+    row = row_of(trace, place, head=inputs.head, query=query)
+    temperatures = TEMPERATURES.numpy()
+    keys = trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"]
+    return Lesson(
+        see=_see_temperature(inputs, place),
+        board=Board(
+            rows=[
+                [_weights_temperature(row, inputs, trace, query, keys)],
+                [
+                    _entropy_temperature(row, temperatures, inputs.head),
+                    _next_word(written),
+                    _words(written, temperatures),
+                ],
+            ],
+            notice=[_notice_temperature(row, written, keys, at) for at in range(len(temperatures))],
+            scrub=Scrub(
+                field="temperature", label="temperature T", values=temperatures,
+                words=[f"{t:.3g}{_meaning(t, lm.config.head_size)}" for t in temperatures.tolist()],
+            ),
+        ),
+        formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\sqrt{d_k}} \cdot "
+        r"\new{\frac{1}{T}}\right)",
+        sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
+        shapes=(
+            Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
+            Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
+            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(temperatures), len(lm.task.words))),
+        ),
+        code=(row_of, softmax, heated, output),
+    )  # fmt: skip
+
+
+def _meaning(temperature: float, d_k: int) -> str:
+    known = {1.0: " (as trained)", d_k**-0.5: " (without 1/√d_k)"}
+    return known.get(temperature, "")
+
+
+def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
+    """The row of the pattern, and how many words stand before the one to watch.
+
+    The decoder's row that predicts a word is that of the word before it.
+    """
+    step = pronoun(trace.tokens["decoder"]) - 1 if inputs.step == PRONOUN else inputs.step
+    query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
+    return (query if inputs.stack == "encoder.self" else step), step
+
+
+def _see_temperature(inputs: Inputs, place: Place) -> str:
+    heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
+    return (
+        f"The scores of {heads} of the trained translator's {STACKS[inputs.stack].lower()}, layer "
+        f"{inputs.layer}, are divided by a temperature $T$. The bars are what head {inputs.head} then looks "
+        "at, and how probable that makes the next word."
+    )
+
+
+def _weights_temperature(row: Softmax, inputs: Inputs, trace: Trace, query: int, keys: list[str]) -> Panel:
+    word = trace.tokens[inputs.stack.split(".")[0]][query]
+    return Bars(
+        values=row.weights.numpy(), labels=distinct(keys), title=f"weights of “{word}” in head {inputs.head}",
+        x_label="key", y_label="weight", colour=inputs.head, reach=1, axis="key",
+    )  # fmt: skip
+
+
+def _entropy_temperature(row: Softmax, temperatures: np.ndarray, head: int) -> Panel:
+    return Curves(
+        x=temperatures, lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
+        title="entropy of these weights", x_label="temperature T", y_label="nats", log_x=True,
+        at=temperatures,
+    )  # fmt: skip
+
+
+def _next_word(written: Output) -> Panel:
+    before = " ".join(written.before[-3:]) or "<bos>"
+    return Bars(
+        values=written.probabilities.numpy(), labels=written.words, title=f"next word after “… {before}”",
+        y_label="probability", reach=1,
+    )  # fmt: skip
+
+
+def _words(written: Output, temperatures: np.ndarray) -> Panel:
+    lines = [
+        Line(y=written.probabilities[:, at].numpy(), name=word, colour=at + 4)
+        for at, word in enumerate(written.words[:N_LINES])
+    ]
+    return Curves(
+        x=temperatures, lines=lines, title="probability of the likeliest", x_label="temperature T",
+        y_label="probability", log_x=True, y_range=(0, 1), at=temperatures,
+    )  # fmt: skip
+
+
+def _notice_temperature(row: Softmax, written: Output, keys: list[str], at: int) -> str:
+    key = distinct(keys)[int(row.weights[at].argmax())]
+    best = int(written.probabilities[at].argmax())
+    return (
+        f"The largest weight, **{row.largest[at]:.2f}**, is on “{key}”; the likeliest next word is "
+        f"“{written.words[best]}” (**{written.probabilities[at, best]:.2f}**). The translator writes: "
+        f"**{written.translations[at]}**"
+    )
+
+
+def questions() -> tuple[Question, ...]:
+    lm, trace = cache.translator(), trace_of(TEXT)
+    step = pronoun(trace.tokens["decoder"]) - 1
+    it = pronoun(trace.tokens["encoder"])
+    one, layer, cross = (
+        output(lm, trace, Place(stack, 1, heads), step)
+        for stack, heads in (
+            ("encoder.self", (3,)), ("encoder.self", (0, 1, 2, 3)), ("decoder.cross", (0, 1, 2, 3)),
+        )
+    )  # fmt: skip
+    row = row_of(trace, Place("encoder.self", 1, (3,)), head=3, query=it)
+    coldest = trace.tokens["encoder"][int(row.weights[0].argmax())]
+    p_one, p_layer = (made.probabilities[-1, made.words.index("elle")].item() for made in (one, layer))
+    return (
+        Question(
+            "Head 3 of layer 1 is heated to T = 50: from “it”, it looks at all words alike. What is written?",
+            ("Still “elle”", "Now “il”", "No pronoun"),
+            0 if p_one > 0.5 else 1,
+            f"P(elle) is {p_one:.3f}: the other three heads still look at the street. All four heated, it is "
+            f"{p_layer:.2f}, and the translator writes “{layer.translations[-1]}”.",
+        ),
+        Question(
+            "T goes towards 0. Where does the weight go?",
+            ("To all keys alike", "To the key with the largest score", "To the first key"),
+            1 if row.largest[0] > 0.99 else 0,
+            f"At T = 1/50 “{coldest}” has {row.largest[0]:.3f}: dividing by a small T pulls scores apart. At "
+            f"T = 50 the largest of {len(row.weights[0])} weights is {row.largest[-1]:.2f}.",
+        ),
+        Question(
+            "The decoder's cross-attention (layer 1) is heated to 50. What happens?",
+            ("It writes the same sentence", "It writes another French sentence", "It writes nothing"),
+            1 if cross.translations[-1] != cross.translations[len(cross.translations) // 2] else 0,
+            f"It writes “{cross.translations[-1]}”: it has learned French, but cannot see where it is in the "
+            "English sentence.",
+        ),
+    )
+
+
+PART = Part("head", "A real head", HEAD_CONTROLS, lesson, TRIES, questions, scrub="temperature")

@@ -1,0 +1,340 @@
+"""The three attentions of an encoder-decoder (Vaswani et al. 2017, 3.2.3): one computation, other inputs."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.zoo.model import Attention, Model
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, SENTENCE_CONTROLS, Inputs, reading_of
+from pages.shared import cache, on_offer
+from pages.shared.wording import distinct, plain
+from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
+
+
+class Use(NamedTuple):
+    """One of the three: whose tokens ask, whose are looked at, and whether later ones are hidden."""
+
+    name: str
+    address: str
+    queries: str
+    keys: str
+    is_causal: bool
+
+
+USES = (
+    Use("encoder self-attention", "encoder.{layer}.self", "source", "source", False),
+    Use("decoder self-attention, masked", "decoder.{layer}.self", "target", "target", True),
+    Use("cross-attention", "decoder.{layer}.cross", "target", "memory", False),
+)
+
+
+class Vectors(NamedTuple):
+    """A layer's queries, keys and values in one of the three attentions."""
+
+    q: Float[Tensor, "head query d_head"]
+    k: Float[Tensor, "head key d_head"]
+    v: Float[Tensor, "head key d_head"]
+
+
+def vectors(trace: Trace, use: Use, layer: int) -> Vectors:
+    """What the model computed for them."""
+    at = use.address.format(layer=layer)
+    return Vectors(trace[f"{at}.q"], trace[f"{at}.k"], trace[f"{at}.v"])
+
+
+def pattern(given: Vectors, use: Use) -> tuple[Float[Tensor, "head query key"], Bool[Tensor, "query key"]]:
+    """softmax(q k^T / sqrt(d_head)) (equation 1), and where a query may look: causally, or everywhere."""
+    n_query, n_key, d_head = given.q.shape[1], given.k.shape[1], given.q.shape[2]
+    scores = given.q @ given.k.mT / math.sqrt(d_head)  # [head, query, key]
+    may = torch.ones(n_query, n_key, dtype=torch.bool)
+    if use.is_causal:
+        may = may.tril()
+    return scores.masked_fill(~may, -math.inf).softmax(dim=-1), may
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One of the three in all layers of a model: its patterns, and what its heads have in common.
+
+    may: where a query looks in some head of some layer.
+    """
+
+    attention: Attention
+    patterns: Float[Tensor, "layer head query key"]
+    may: Bool[Tensor, "query key"]
+
+    def of(self, layer: int, head: int) -> Float[Tensor, "query key"]:
+        """The pattern of a head of the layer of this number."""
+        return self.patterns[self.attention.layers.index(layer), head]
+
+
+def stack_of(use: Use) -> str:
+    """The family of attentions that it is one of, such as "encoder.self"."""
+    return use.address.replace(".{layer}", "")
+
+
+def computed(trace: Trace, use: Use, attention: Attention) -> Looked:
+    """Its patterns in every layer of a trace, from queries and keys alone."""
+    made = [pattern(vectors(trace, use, layer), use) for layer in attention.layers]
+    return Looked(attention, torch.stack([weights for weights, _ in made]), made[0][1])
+
+
+def of_model(model: Model, reading: Reading) -> list[Looked]:
+    """All three as an encoder-decoder computes them itself, with whatever it adds to its scores.
+
+    Raises ValueError for a model that has not all three.
+    """
+    there = model.stacks(tuple(reading.tokens))
+    if missing := [stack_of(use) for use in USES if stack_of(use) not in there]:
+        raise ValueError(
+            f"{model.name!r} has no {' and no '.join(missing)}; choose an encoder-decoder, such as the "
+            "translator or a T5"
+        )
+    trace = model.trace(reading, reduce=lambda address, x: x if address.endswith(".pattern") else None)
+    looked = []
+    for use in USES:
+        attention = model.attention(stack_of(use))
+        layers = [trace[f"{use.address.format(layer=at)}.pattern"] for at in attention.layers]
+        patterns = torch.stack(layers)
+        looked.append(Looked(attention, patterns, (patterns > 0).any(dim=0).any(dim=0)))
+    return looked
+
+
+MOST_TOKENS = 72
+MOST_NUMBERS = 1_500_000
+SEE = (
+    "{who}One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is "
+    "hidden. The encoder looks at the whole source. The decoder looks at what it has written, **never "
+    "ahead** (grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
+)
+OWN = {"reader": "translator"}
+TRIES = (
+    Try("layer 0, head 0", {"head": 0}),
+    Try("a shorter sentence", {"text": "the big dog saw a red car", "direction": "en-fr", **OWN}),
+    Try(
+        "a sentence from French",
+        {"text": "le grand chien a vu une voiture rouge", "direction": "fr-en", **OWN},
+    ),
+)
+QKV = (
+    r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
+    r"\v{V}=X_{\text{is seen}}\,\v{W_V}\end{gathered}"
+)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The words of both sides, and the three attentions between them, as in USES."""
+
+    source: list[str]
+    target: list[str]
+    uses: list[Looked]
+
+    @property
+    def heads(self) -> list[tuple[int, int]]:
+        """Every layer and head that one of the three has."""
+        kinds = [use.attention for use in self.uses]
+        layers = sorted({layer for kind in kinds for layer in kind.layers})
+        return [(layer, head) for layer in layers for head in range(max(kind.n_heads for kind in kinds))]
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    other = inputs.reader == ANOTHER
+    read = _of_another(inputs) if other else _of_the_translator(inputs.text, inputs.direction)
+    n, t = len(read.source), len(read.target)
+    encoder, decoder, cross = (use.attention for use in read.uses)
+    return Lesson(
+        see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
+        board=Board(
+            rows=[[_sources(read)], _patterns(read)],
+            notice=_notices(read),
+            scrub=Scrub(
+                field="head", label="head", values=np.arange(len(read.heads)),
+                words=[f"layer {layer}, head {head}" for layer, head in read.heads],
+            ),
+        ),
+        formula=_formula(read) if other else (
+            r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"
+            r"{\sqrt{d_{head}}}\right)\\" + QKV
+        ),
+        sizes=rf"n={n}\ \text{{source}},\; t={t}\ \text{{target}},\; d_{{head}}={cross.d_head}",
+        shapes=(
+            Shape(r"\mathrm{pattern}\text{, encoder}", "head, source, source", (encoder.n_heads, n, n)),
+            Shape(r"\mathrm{pattern}\text{, decoder}", "head, target, target", (decoder.n_heads, t, t)),
+            Shape(r"\mathrm{pattern}\text{, cross}", "head, target, source", (cross.n_heads, t, n)),
+            Shape(r"\q{q}\text{, cross}", "head, target, d_head", (cross.n_heads, t, cross.d_head)),
+            Shape(r"\k{k},\v{v}\text{, cross}", "head, source, d_head", (cross.n_key_heads, n, cross.d_head)),
+        ),
+        code=(of_model,) if other
+        else (vectors, pattern, computed),
+    )  # fmt: skip
+
+
+def _of_the_translator(text: str, direction: str) -> Read:
+    """A sentence and its translation; ValueError, with a sentence, where there is none."""
+    read = reading_of(text, direction)
+    lm = cache.translator()
+    uses = [computed(read.trace, use, lm.attention(stack_of(use))) for use in USES]
+    return Read(read.source, read.read, uses)
+
+
+def _of_another(inputs: Inputs) -> Read:
+    """What another encoder-decoder reads and writes; ValueError, with a sentence, where none can be shown."""
+    read = any_model.read(inputs, most=MOST_TOKENS)
+    found = Read(
+        read.reading.tokens.get("encoder", []), read.reading.tokens.get("decoder", []),
+        of_model(read.model, read.reading),
+    )  # fmt: skip
+    n, t, n_heads = len(found.source), len(found.target), len(found.heads)
+    if n_heads > MOST_HEADS or n_heads * (n * n + t * t + t * n) > MOST_NUMBERS:
+        raise ValueError(
+            f"{n_heads:,} heads with {n} and {t} tokens have {n_heads * (n * n + t * t + t * n):,} weights; "
+            f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text, or "
+            "choose a smaller model."
+        )
+    return found
+
+
+def _formula(read: Read) -> str:
+    """With what this model multiplies its scores by, and whatever its positions add to them."""
+    kinds = [use.attention for use in read.uses]
+    scales = sorted({scale for kind in kinds for scale in kind.scales})
+    scale = r"\text{ or }".join(f"{each:.4g}" for each in scales)
+    bias = r"+\text{bias of positions (self-attention)}" if any(kind.has_bias for kind in kinds) else ""
+    inside = rf"{scale}\cdot\q{{Q}}\,\k{{K}}^{{\top}}"
+    cap = next((kind.cap for kind in kinds if kind.cap), None)
+    inside = inside if cap is None else rf"{cap:g}\tanh({inside}/{cap:g})"
+    return rf"\begin{{gathered}}\mathrm{{pattern}}=\mathrm{{softmax}}\!\left({inside}{bias}\right)\\" + QKV
+
+
+def _patterns(read: Read) -> list[Matrix]:
+    """A frame for every layer and head; grey where a model lacks it, too."""
+    names = {"source": distinct(read.source), "target": distinct(read.target)}
+    names["memory"] = names["source"]
+    panels = []
+    for use, looked in zip(USES, read.uses, strict=True):
+        values = np.full((len(read.heads), *looked.may.shape), -np.inf, dtype=np.float32)
+        for at, (layer, head) in enumerate(read.heads):
+            if _has(looked, layer, head):
+                values[at] = np.where(looked.may.numpy(), looked.of(layer, head).numpy(), -np.inf)
+        panels.append(
+            Matrix(
+                title=use.name, values=values, scale="weights", picture=True, rows=names[use.queries],
+                row_axis="query", columns=names[use.keys], column_axis="key", named=True,
+            )
+        )  # fmt: skip
+    return panels
+
+
+def _has(looked: Looked, layer: int, head: int) -> bool:
+    return layer in looked.attention.layers and head < looked.attention.n_heads
+
+
+def _sources(read: Read) -> Diagram:
+    """The vectors from which the queries, keys and values of each use are made."""
+    lengths = {"source": len(read.source), "target": len(read.target), "memory": len(read.source)}
+    roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
+    nodes, edges = [], []
+    for at, (use, looked) in enumerate(zip(USES, read.uses, strict=True)):
+        for place, (letter, role) in enumerate(roles):
+            asks = role == "query"
+            stream, kind = use.queries if asks else use.keys, looked.attention
+            h, d_head = kind.n_heads if asks else kind.n_key_heads, kind.d_head
+            above, below, column = f"{at}{letter} from", f"{at}{letter}", 3.4 * at + place
+            size, whole = f"[{h}, {lengths[stream]}, {d_head}]", f"[{lengths[stream]}, {h * d_head}]"
+            nodes.append(Node(id=above, label=stream, note=whole, column=column, row=0))
+            nodes.append(Node(id=below, label=letter, note=size, column=column, row=1, colour=role))
+            edges.append((above, below))
+    return Diagram(
+        title="where Q, K and V come from: encoder · decoder · cross-attention",
+        nodes=nodes, edges=edges, row_height=62,
+    )  # fmt: skip
+
+
+def _notices(read: Read) -> list[str]:
+    encoder, decoder, cross = read.uses
+    return [
+        f"Layer {layer}, head {head}: {_self_attention(encoder, decoder, layer, head)}. "
+        + _cross_attention(read, cross, layer, head)
+        for layer, head in read.heads
+    ]
+
+
+def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> str:
+    """How much looks ahead in both, or which of them has no such head."""
+    ahead = [
+        _ahead(looked.of(layer, head).numpy()) if _has(looked, layer, head) else None
+        for looked in (encoder, decoder)
+    ]
+    if ahead[0] is None:
+        return (
+            f"the encoder has no such head; in the decoder **{ahead[1]:.0f}** of the weight goes to later "
+            "words"
+        )
+    said = f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder"
+    decoder_too = f"**{ahead[1]:.0f}** in the decoder" if ahead[1] is not None else "the decoder has none"
+    return f"{said}, {decoder_too}"
+
+
+def _cross_attention(read: Read, cross: Looked, layer: int, head: int) -> str:
+    if not _has(cross, layer, head):
+        return "Nor has cross-attention."
+    weights = cross.of(layer, head)
+    query, key = divmod(int(weights.argmax()), len(read.source))
+    source, target = distinct(read.source), distinct(read.target)
+    return (
+        f"Cross-attention is sharpest from “{target[query]}” to “{source[key]}”: "
+        f"**{weights[query, key]:.2f}**."
+    )
+
+
+def _ahead(pattern: np.ndarray) -> float:
+    """The mean weight that a query gives to keys after it."""
+    return float(np.triu(pattern, 1).sum(axis=1).mean())
+
+
+def questions() -> tuple[Question, ...]:
+    read = _of_the_translator(SENTENCE, "en-fr")
+    patterns = [use.patterns.flatten(0, 1).numpy() for use in read.uses]
+    n, t = len(read.source), len(read.target)
+    shapes = (f"{n} × {n}", f"{n} × {t}", f"{t} × {n}")
+    rows, columns = patterns[2].shape[1:]
+    first = patterns[1][:, 0, 0]
+    return (
+        Question(
+            f"The source has {n} tokens, the decoder reads {t}. What is the shape of cross-attention's "
+            "pattern?",
+            shapes,
+            shapes.index(f"{rows} × {columns}"),
+            "Queries are rows, one for each token that the decoder reads; keys are columns, one for each "
+            "vector of the memory.",
+        ),
+        Question(
+            "In masked self-attention, how much weight does “<bos>” put on itself, in every head?",
+            (f"1/{t}", "1", "it depends on the head"),
+            1 if bool((first == 1).all()) else 2,
+            f"{first.min():.0f} in all {len(first)} heads: it may look at nothing else, and weights add up "
+            "to 1.",
+        ),
+        Question(
+            "Where do the values of cross-attention come from?",
+            ("the memory", "the decoder's own words", "the next word"),
+            0 if columns == n else 1,
+            f"Keys and values are made from the {n} vectors of the memory; only the queries are the "
+            "decoder's.",
+        ),
+    )
+
+
+CONTROLS = ("reader", When("reader", ANOTHER, (any_model.MODEL,), SENTENCE_CONTROLS))
+PART = Part("three", "Three attentions", CONTROLS, lesson, TRIES, questions, scrub="head")

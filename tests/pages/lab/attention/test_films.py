@@ -1,0 +1,39 @@
+"""Films for viewers: dot products by hand, one best film for each, and the softmax that is attention."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pages.lab.attention import films, inputs
+
+FILMS = torch.tensor(list(inputs.FILMS.values()), dtype=torch.float64)
+VIEWERS = torch.tensor(list(inputs.VIEWERS.values()), dtype=torch.float64)
+
+
+def test_dot_products_by_hand():
+    dots = films.recommend(VIEWERS, FILMS)["dots"]
+    # Ana (2, -1, 0): Space Chase (2, -1, 1) gives 4 + 1 + 0; what both dislike counts for it.
+    assert dots[0].tolist() == [5, -4, -1, 2]
+    assert dots.tolist() == [
+        [sum(a * b for a, b in zip(v, f, strict=True)) for f in FILMS.tolist()] for v in VIEWERS.tolist()
+    ]
+
+
+def test_each_viewer_has_a_film_of_their_own():
+    best = films.best(films.recommend(VIEWERS, FILMS)["dots"])
+    assert best.tolist() == torch.eye(4, dtype=torch.bool).tolist()
+
+
+def test_equal_films_are_all_recommended():
+    dots = torch.tensor([[3.0, 1.0, 3.0], [0.0, 0.0, 0.0]])
+    assert films.best(dots).tolist() == [[True, False, True], [True, True, True]]
+
+
+def test_it_is_attention_without_scale():
+    result = films.recommend(VIEWERS, FILMS)
+    expected = F.scaled_dot_product_attention(VIEWERS[None], FILMS[None], FILMS[None], scale=1.0)[0]
+    torch.testing.assert_close(result["z"], expected)
+    exponentials = [math.exp(x) for x in (5, -4, -1, 2)]
+    assert result["pattern"][0].tolist() == pytest.approx([e / sum(exponentials) for e in exponentials])

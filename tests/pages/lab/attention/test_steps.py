@@ -1,0 +1,319 @@
+"""Each step against code that shares nothing with it: plain loops, PyTorch's own attention, the engine."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models import ModelConfig
+from models.engine.attention import MultiHeadAttention
+from pages.lab.attention import films, inputs, steps
+from pages.lab.attention.steps import STEPS, Step
+
+MATRICES = ("W_Q", "W_K", "W_V", "W_O")
+
+
+def random(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.fixture(name="X")
+def tokens() -> Tensor:
+    return random(5, 4, seed=0)
+
+
+@pytest.fixture(name="Q")
+def queries() -> Tensor:
+    return random(3, 4, seed=1)
+
+
+@pytest.fixture(name="W")
+def matrices() -> dict[str, Tensor]:
+    return {name: random(4, 4, seed=seed) for seed, name in enumerate(MATRICES, start=2)}
+
+
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
+
+
+def softmax(scores: list[float]) -> list[float]:
+    exponentials = [math.exp(score) for score in scores]
+    return [e / sum(exponentials) for e in exponentials]
+
+
+def weighted_sum(weights: list[float], rows: list[list[float]]) -> list[float]:
+    return [sum(w * row[c] for w, row in zip(weights, rows, strict=True)) for c in range(len(rows[0]))]
+
+
+def test_parameter_free_equals_a_plain_loop(X: Tensor):
+    rows = X.tolist()
+    scores = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in rows] for x in rows]
+    pattern = [softmax(row) for row in scores]
+    result = steps.parameter_free(X)
+    close(result["scores"], torch.tensor(scores, dtype=torch.float64))
+    close(result["pattern"], torch.tensor(pattern, dtype=torch.float64))
+    close(result["z"], torch.tensor([weighted_sum(p, rows) for p in pattern], dtype=torch.float64))
+
+
+def test_additive_equals_a_plain_loop_over_the_papers_formula(X: Tensor, Q: Tensor):
+    W_a, U_a, v_a = random(3, 4, seed=6), random(3, 4, seed=7), random(3, seed=8)
+    scores = []
+    for x in X.tolist():
+        hidden = [
+            math.tanh(sum(w * q for w, q in zip(W_row, Q[0].tolist(), strict=True))
+                      + sum(u * c for u, c in zip(U_row, x, strict=True)))
+            for W_row, U_row in zip(W_a.tolist(), U_a.tolist(), strict=True)
+        ]  # fmt: skip
+        scores.append(sum(v * h for v, h in zip(v_a.tolist(), hidden, strict=True)))
+    result = steps.additive(Q[0], X, W_a, U_a, v_a)
+    close(result["scores"], torch.tensor(scores, dtype=torch.float64))
+    close(result["z"], torch.tensor(weighted_sum(softmax(scores), X.tolist()), dtype=torch.float64))
+
+
+@pytest.mark.parametrize(("step", "scale"), [(steps.dot_product, 1.0), (steps.scaled_dot_product, 0.5)])
+def test_one_query_equals_pytorchs_attention(step, scale: float, X: Tensor, Q: Tensor):
+    expected = F.scaled_dot_product_attention(Q[None, :1], X[None], X[None], scale=scale)[0, 0]
+    close(step(Q[0], X)["z"], expected)
+
+
+def test_many_queries_equal_pytorchs_attention_and_each_query_alone(X: Tensor, Q: Tensor):
+    z = steps.many_queries(Q, X)["z"]
+    close(z, F.scaled_dot_product_attention(Q[None], X[None], X[None])[0])
+    close(z, torch.stack([steps.scaled_dot_product(q, X)["z"] for q in Q]))
+
+
+def test_cross_attention_equals_pytorchs_attention(X: Tensor, Q: Tensor, W: dict[str, Tensor]):
+    z = steps.cross_attention(Q, X, W["W_K"], W["W_V"])["z"]
+    close(z, F.scaled_dot_product_attention(Q[None], (X @ W["W_K"])[None], (X @ W["W_V"])[None])[0])
+
+
+def engine_attention(W: dict[str, Tensor], n_heads: int) -> MultiHeadAttention:
+    """The engine's layer with our matrices, which multiply from the right where nn.Linear's do so turned."""
+    config = ModelConfig(
+        kind="encoder-only", n_layers=1, n_heads=n_heads, d_model=4, vocab_size=1, max_len=9, bias=False
+    )
+    layer = MultiHeadAttention(config).double()
+    projections = (layer.q_proj, layer.k_proj, layer.v_proj, layer.out_proj)
+    with torch.no_grad():
+        for projection, name in zip(projections, MATRICES, strict=True):
+            projection.weight.copy_(W[name].T)
+    return layer
+
+
+def torch_attention(W: dict[str, Tensor], n_heads: int) -> nn.MultiheadAttention:
+    theirs = nn.MultiheadAttention(4, n_heads, bias=False, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([W[name].T for name in MATRICES[:3]]))
+        theirs.out_proj.weight.copy_(W["W_O"].T)
+    return theirs
+
+
+def test_self_attention_is_the_engines_and_pytorchs_with_one_head(X: Tensor, W: dict[str, Tensor]):
+    W = W | {"W_O": torch.eye(4, dtype=torch.float64)}
+    result = steps.self_attention(X, W["W_Q"], W["W_K"], W["W_V"])
+    close(result["z"], engine_attention(W, 1)(X[None], X[None])[0])
+    out, weights = torch_attention(W, 1)(X[None], X[None], X[None])
+    close(result["z"], out[0])
+    close(result["pattern"], weights[0])
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4])
+def test_multi_head_is_the_engines_and_pytorchs(n_heads: int, X: Tensor, W: dict[str, Tensor]):
+    result = steps.multi_head(X, **W, n_heads=n_heads)
+    close(result["out"], engine_attention(W, n_heads)(X[None], X[None])[0])
+    out, weights = torch_attention(W, n_heads)(X[None], X[None], X[None], average_attn_weights=False)
+    close(result["out"], out[0])
+    close(result["pattern"], weights[0])
+
+
+def test_multi_head_with_one_head_is_self_attention_before_the_output_matrix(X: Tensor, W: dict[str, Tensor]):
+    result = steps.multi_head(X, **W, n_heads=1)
+    close(result["concat"], steps.self_attention(X, W["W_Q"], W["W_K"], W["W_V"])["z"])
+
+
+def test_split_gives_each_head_its_own_channels():
+    x = torch.arange(12.0).view(3, 4)  # [token, channel]
+    heads = steps.split(x, 2)
+    assert heads[0].tolist() == [[0, 1], [4, 5], [8, 9]]
+    assert heads[1].tolist() == [[2, 3], [6, 7], [10, 11]]
+
+
+SIZES = {"token": 4, "key": 4, "channel": 4, "hidden": 3, "head": 2, "d_head": 2}
+ORDER = ["free", "v0", "v1", "v2", "v3", "v4", "v5", "v6"]
+ANIMAL, STREET, IT, TIRED = range(4)
+
+
+def given(seed: int | None = None) -> dict[str, torch.Tensor]:
+    X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (inputs.TOKENS, inputs.QUERIES))
+    return inputs.given_tensors(X, Q, seed)
+
+
+def computed(key: str, n_heads: int = 2) -> dict[str, torch.Tensor]:
+    return steps.compute(STEPS[ORDER.index(key)], given(), n_heads=n_heads)
+
+
+def marked(key: str) -> set[str]:
+    nodes, _ = steps.boxes(ORDER.index(key))
+    return {node.name for node in nodes if node.changed}
+
+
+def test_the_steps_come_in_the_order_of_their_history():
+    assert [step.key for step in STEPS] == ORDER
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
+def test_names_axes_and_shapes_are_those_of_the_computation(step: Step):
+    tensors = steps.compute(step, given(), n_heads=2)
+    assert list(tensors) == list(step.axes)
+    # Three queries from outside; in self-attention each of the four tokens asks.
+    sizes = SIZES | {"query": 3 if "Q" in step.takes else 4}
+    for name, tensor in tensors.items():
+        assert tensor.shape == tuple(sizes[axis] for axis in step.axes[name].split())
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
+def test_each_line_reads_only_what_is_there_before_it(step: Step):
+    known = set(step.takes)
+    for line in step.lines:
+        assert set(line.reads) <= known
+        known.add(line.name)
+    read = {name for line in step.lines for name in line.reads}
+    assert known - read == {"out" if step.key == "v6" else "z"}, "everything but the result is used"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
+def test_each_lines_inputs_are_all_that_its_tensor_depends_on(step: Step):
+    """Change one given tensor: just the lines that read it, directly or through others, change."""
+    tensors = steps.compute(step, given(3), n_heads=2)
+    for name in step.takes:
+        reached = {name}
+        for line in step.lines:
+            if reached & set(line.reads):
+                reached.add(line.name)
+        noise = torch.randn(tensors[name].shape, generator=torch.Generator().manual_seed(0)).double()
+        other = steps.compute(step, given(3) | {name: tensors[name] + noise}, n_heads=2)
+        assert {n for n in tensors if not torch.allclose(tensors[n], other[n])} == reached
+
+
+def test_the_diagram_marks_what_the_step_before_did_not_do():
+    assert marked("free") == set()
+    assert marked("v0") == {"q", "W_a", "U_a", "v_a", "hidden", "scores"}
+    assert marked("v1") == {"scores"}
+    assert marked("v2") == {"scores"}
+    assert marked("v3") == {"Q", "dots"}
+    assert marked("v4") == {"W_K", "W_V", "K", "V", "dots", "z"}
+    assert marked("v5") == {"W_Q", "Q"}
+    assert marked("v6") == {"W_O", "Q_heads", "K_heads", "V_heads", "scores", "concat", "out"}
+
+
+def test_the_diagrams_edges_are_what_the_lines_read():
+    nodes, edges = steps.boxes(ORDER.index("v2"))
+    assert edges == [
+        ("q", "dots"), ("X", "dots"), ("dots", "scores"), ("scores", "pattern"), ("pattern", "z"), ("X", "z"),
+    ]  # fmt: skip
+    assert [node.name for node in nodes] == ["q", "X", "dots", "scores", "pattern", "z"]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
+def test_formulas_mark_a_change_in_every_step_but_the_first(step: Step):
+    assert ("\\new{" in step.formula) == (step.key != "free")
+
+
+def test_heads_that_do_not_divide_the_channels_are_refused():
+    with pytest.raises(ValueError) as error:
+        computed("v6", n_heads=3)
+    assert str(error.value) == ("4 channels cannot be cut into n_heads=3 equal parts; try 1, 2 or 4")
+
+
+def test_without_parameters_each_word_looks_at_itself_most():
+    pattern = computed("free")["pattern"]
+    assert pattern.argmax(dim=-1).tolist() == [0, 1, 2, 3]
+    assert pattern[IT, IT].item() == pytest.approx(0.739, abs=5e-4)
+
+
+def test_matrices_by_hand_let_each_query_find_its_word_in_every_step_with_queries_from_outside():
+    for key in ("v0", "v1", "v2"):
+        assert computed(key)["pattern"].argmax() == ANIMAL
+    for key in ("v3", "v4"):
+        assert computed(key)["pattern"].argmax(dim=-1).tolist() == [ANIMAL, STREET, TIRED]
+
+
+def test_scaling_makes_the_weights_more_even():
+    assert computed("v2")["pattern"].max() < computed("v1")["pattern"].max()
+
+
+def test_keys_of_their_own_take_weight_from_the_pronoun():
+    before, after = computed("v3")["pattern"], computed("v4")["pattern"]
+    assert before[0, IT].item() == pytest.approx(0.329, abs=5e-4)
+    assert after[0, IT].item() == pytest.approx(0.102, abs=5e-4)
+    assert after[0, ANIMAL].item() == pytest.approx(0.757, abs=5e-4)
+
+
+def test_projected_queries_let_it_look_at_animal_and_heads_part_its_two_reasons():
+    single = computed("v5")["pattern"][IT]
+    assert single.argmax() == ANIMAL
+    assert (single[ANIMAL].item(), single[TIRED].item()) == pytest.approx((0.575, 0.349), abs=5e-4)
+    first, second = computed("v6")["pattern"][:, IT]
+    assert first[ANIMAL].item() == pytest.approx(0.844, abs=5e-4)
+    assert second[TIRED].item() == pytest.approx(0.831, abs=5e-4)
+
+
+def test_long_queries_and_keys_without_scaling_give_one_weight_and_hardly_a_gradient():
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(1024, generator=generator, dtype=torch.float64)
+    X = torch.randn(4, 1024, generator=generator, dtype=torch.float64)
+    gradients = []
+    for scale in (1.0, 1024**-0.5):
+        scores = (X @ q * scale).requires_grad_()
+        jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores)
+        gradients.append(jacobian.norm().item())
+        largest = scores.softmax(dim=-1).max().item()
+        assert (largest > 0.99) == (scale == 1.0)
+    assert gradients[0] < gradients[1] / 100
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4])
+def test_more_heads_have_no_more_parameters(n_heads: int):
+    assert steps.n_parameters(4, n_heads) == 4 * 4 * 4
+    assert steps.n_parameters(512, n_heads) == 4 * 512 * 512
+
+
+def test_counting_parameters_leaves_global_randomness_alone():
+    before = torch.get_rng_state()
+    steps.n_parameters(4, 2)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 4, 7])
+def test_tokens_that_are_alike_share_the_weight_evenly_whatever_the_projections(n_tokens: int):
+    for seed in range(3):
+        pattern = steps.same_embedding_everywhere(n_tokens, seed)
+        torch.testing.assert_close(pattern, torch.full_like(pattern, 1 / n_tokens))
+
+
+def test_a_longer_embedding_draws_more_weight_from_who_is_like_it_and_from_itself():
+    X = inputs.embeddings(list(inputs.TOKENS), list(inputs.TOKENS.values()))
+    before, after = steps.longer_token(X, 0, 1), steps.longer_token(X, 0, 2)
+    assert before[2, 0].item() == pytest.approx(0.100, abs=5e-4)
+    assert after[2, 0].item() == pytest.approx(0.191, abs=5e-4)
+    assert after[0, 0] > before[0, 0]
+
+
+def test_weights_follow_the_difference_of_the_dot_products():
+    def weight(*dots: float) -> float:
+        return (torch.tensor(dots, dtype=torch.float64) / 64**0.5).softmax(dim=-1)[0].item()
+
+    assert weight(112, 96) == pytest.approx(0.8808, abs=1e-4)
+    assert weight(224, 192) == pytest.approx(0.9820, abs=1e-4)  # both doubled
+    assert weight(212, 196) == pytest.approx(weight(112, 96))  # both 100 larger
+    assert weight(96, 96) == 0.5
+
+
+def test_stronger_tastes_choose_the_same_films_more_firmly():
+    viewers = torch.tensor(list(inputs.VIEWERS.values()))
+    titles = torch.tensor(list(inputs.FILMS.values()))
+    before, after = films.recommend(viewers, titles), films.recommend(3 * viewers, titles)
+    assert torch.equal(films.best(before["dots"]), films.best(after["dots"]))
+    assert (after["pattern"].amax(dim=-1) > before["pattern"].amax(dim=-1)).all()

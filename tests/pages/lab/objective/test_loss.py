@@ -1,0 +1,76 @@
+"""Entropy, cross-entropy and KL against PyTorch, scipy, scikit-learn and a plain loop."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import entropy as by_scipy
+from sklearn.metrics import log_loss
+
+from pages.lab.objective.loss import bits, normalised, targets, terms, with_sum
+
+
+def distributions(*shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return (2 * torch.randn(*shape, generator=generator, dtype=torch.float64)).softmax(dim=-1)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, 0.4])
+def test_the_loss_is_pytorchs_with_label_smoothing(eps):
+    logits = distributions(20, 6).log() + 3
+    words = torch.arange(20) % 6
+    p = targets(words, 6, eps)
+    expected = torch.nn.CrossEntropyLoss(label_smoothing=eps, reduction="none")(logits, words)
+    torch.testing.assert_close(terms(p, logits.softmax(dim=-1)).cross.sum(dim=-1), expected)
+    np.testing.assert_allclose(p.sum(dim=-1), 1)
+
+
+def test_sums_are_those_of_scipy_and_pytorch():
+    p, q = distributions(2, 9, 6)
+    made = terms(p, q)
+    np.testing.assert_allclose(made.entropy.sum(dim=-1), by_scipy(p, axis=-1))
+    np.testing.assert_allclose(made.divergence.sum(dim=-1), by_scipy(p, q, axis=-1))
+    expected = torch.nn.KLDivLoss(reduction="none")(q.log(), p)
+    torch.testing.assert_close(made.divergence, expected)
+
+
+def test_one_hot_cross_entropy_is_scikit_learns_log_loss():
+    q, words = distributions(30, 6), torch.arange(30) % 6
+    loss = terms(targets(words, 6), q).cross.sum(dim=-1).mean().item()
+    assert loss == pytest.approx(log_loss(words.numpy(), q.numpy(), labels=range(6)))
+
+
+def test_every_term_is_the_formulas_and_adds_up():
+    p, q = distributions(2, 6)
+    made = terms(p, q)
+    for at, (a, b) in enumerate(zip(p.tolist(), q.tolist(), strict=True)):
+        assert made.entropy[at].item() == pytest.approx(-a * math.log(a))
+        assert made.divergence[at].item() == pytest.approx(a * math.log(a / b))
+        assert made.cross[at].item() == pytest.approx(-a * math.log(b))
+    torch.testing.assert_close(made.entropy + made.divergence, made.cross)
+    assert with_sum(made.cross)[-1] == made.cross.sum()
+
+
+def test_zeros():
+    p = torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
+    q = torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64)
+    made = terms(p, q)
+    assert made.entropy.tolist() == [0, 0, 0]
+    assert made.cross.tolist() == pytest.approx([0, math.log(2), 0])
+    assert terms(q, p).cross[0] == math.inf
+    assert terms(q, p).divergence[0] == math.inf
+
+
+def test_a_bit_is_a_fair_coin():
+    assert bits(torch.tensor(2.0, dtype=torch.float64).log()).item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [([0.5, -0.1], "p has -0.1, but no probability is below 0"), ([0.0, 0.0], "p is 0 for every word")],
+)
+def test_parts_that_make_no_distribution_are_refused(parts, told):
+    with pytest.raises(ValueError, match=told):
+        normalised(torch.tensor(parts, dtype=torch.float64))
+    assert normalised(torch.tensor([1.0, 3.0])).tolist() == [0.25, 0.75]

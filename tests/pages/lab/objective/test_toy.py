@@ -1,0 +1,157 @@
+"""The toy's positions, each computed as if it were alone."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from pages.lab.objective import toy
+from pages.lab.objective.loss import targets, terms
+from pages.lab.objective.toy import (
+    Adam,
+    Setup,
+    flat,
+    of_the_right_word,
+    records,
+    train,
+    untrained_loss,
+    written,
+)
+from pages.lab.objective.warmup import trial
+
+
+def test_each_position_sees_its_own_sentence_and_the_words_before_it():
+    model, together = toy.toy_model(seed=3), toy.toy_logits(toy.toy_model(seed=3))
+    alone = []
+    for source, target in toy.PAIRS:
+        ids = torch.tensor([[toy.SOURCE_WORDS.index(word) for word in source]])
+        read = [toy.START, *(toy.WORDS.index(word) for word in target)]
+        alone += [model(ids, torch.tensor([read[:n]]))[0, -1, :6] for n in range(1, len(read))]
+    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=1e-4)
+
+
+def test_targets_and_what_is_read_are_the_sentences():
+    words = [word for _, target in toy.PAIRS for word in target]
+    assert [toy.WORDS[id_] for id_ in toy.TARGETS] == words
+    read = toy.READ[toy.ASKED].tolist()
+    assert ["<start>" if id_ == toy.START else toy.WORDS[id_] for id_ in read] == [
+        name.split()[-1] for name in toy.positions()
+    ]
+    assert len(set(toy.positions())) == 7
+
+
+def test_size():
+    assert sum(weight.numel() for weight in toy.toy_model(seed=0).parameters()) == 5_936
+    assert len(toy.toy_model(seed=0, n_layers=2, norm="post").encoder.layers) == 2
+
+
+def by_pytorch(setup: Setup) -> list[float]:
+    model = toy.toy_model(seed=setup.seed, n_layers=setup.n_layers, norm=setup.norm)
+    optimizer = torch.optim.Adam(model.parameters(), lr=setup.learning_rate, betas=(0.9, 0.98), eps=1e-9)
+    ramp = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / setup.warmup) if setup.warmup else 1
+    )
+    criterion = torch.nn.CrossEntropyLoss(label_smoothing=setup.smoothing)
+    losses = []
+    for _ in range(setup.steps + 1):
+        loss = criterion(toy.toy_logits(model), toy.TARGETS)
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        ramp.step()
+    return losses
+
+
+@pytest.mark.parametrize("setup", [Setup(steps=12), Setup(steps=12, smoothing=0.2, seed=4, warmup=5)])
+def test_losses_are_those_of_pytorchs_adam(setup):
+    assert train(setup).loss.tolist() == pytest.approx(by_pytorch(setup), abs=2e-4)
+
+
+def test_adam_takes_pytorchs_steps():
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.nn.Parameter(torch.zeros(50))
+    theirs = torch.optim.Adam([weight], lr=0.1, betas=(0.9, 0.98), eps=1e-9)
+    mine, ours = torch.zeros(50), Adam(torch.zeros(50))
+    for _ in range(20):
+        weight.grad = torch.randn(50, generator=generator)
+        mine -= 0.1 * ours.direction(weight.grad)
+        theirs.step()
+    torch.testing.assert_close(mine, weight.detach(), atol=1e-5, rtol=1e-5)
+
+
+def test_flat_weights_are_the_models_own():
+    model, twin = toy.toy_model(seed=1), toy.toy_model(seed=1)
+    weights, gradients = flat(model)
+    for each in (model, twin):
+        toy.toy_logits(each).square().sum().backward()
+    expected = torch.cat([weight.grad.flatten() for weight in twin.parameters()])
+    torch.testing.assert_close(gradients, expected)
+    weights.zero_()
+    assert not any(weight.any() for weight in model.parameters())
+
+
+def test_the_run_is_the_same_each_time_and_reads_as_the_sentences():
+    run, again = train(Setup()), train(Setup())
+    assert torch.equal(run.probabilities, again.probabilities)
+    assert run.steps == list(range(21))
+    assert run.probabilities.shape == (21, 7, 6)
+    assert run.loss[-1] < 0.05
+    assert written(run)[-1] == [["I", "am", "a", "student", "<eos>"], ["thanks", "<eos>"]]
+    assert written(run)[0] != written(run)[-1]
+    right = of_the_right_word(run)
+    assert run.loss.tolist() == pytest.approx((-right.log()).mean(dim=-1).tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_rate_of_0_3_is_too_large(seed: int):
+    """Its first steps go too far. Where it ends depends on the last bits, and so on the processor."""
+    usual, wild = (train(Setup(learning_rate=rate, seed=seed)).loss for rate in (0.01, 0.3))
+    assert wild[1:].max() > usual[1:].max() + 1
+    assert wild[-1] > 3 * usual[-1]
+
+
+def test_smoothing_has_a_floor():
+    run = train(Setup(smoothing=0.1))
+    wanted = targets(toy.TARGETS, 6, 0.1)
+    floor = terms(wanted, wanted).cross.sum(dim=-1).mean()
+    assert run.loss.min() >= floor - 1e-6
+    assert run.loss[-1] == pytest.approx(floor.item(), abs=0.05)
+
+
+def test_untrained_models_are_worse_than_a_guess_in_the_mean():
+    losses = [untrained_loss(seed) for seed in range(8)]
+    assert sum(losses) / 8 > 1.8
+    assert losses[0] == pytest.approx(train(Setup(steps=1)).loss[0].item())
+
+
+def test_warm_up_decides_with_post_norm():
+    made = trial("post", seed=3)
+    assert made.with_warmup.loss[-1] < 0.05 < 0.3 < made.without.loss[-1]
+    assert made.with_warmup.loss[0] == made.without.loss[0]
+
+
+def test_warm_up_gains_nothing_with_pre_norm():
+    made = trial("pre", seed=0)
+    assert max(made.with_warmup.loss[-1], made.without.loss[-1]) < 0.02
+
+
+def test_long_runs_are_thinned_evenly():
+    for steps in (1, 10, 49, 50, 51, 120, 200):
+        found = records(steps)
+        assert (found[0], found[-1]) == (0, steps)
+        assert len(found) <= 52
+        assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"steps": 0}, "steps=0 is outside 1 <= steps <= 200; try 20"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 is outside 0 < rate <= 1; try 0.01"),
+        ({"smoothing": 1.0}, "smoothing=1.0 is outside 0 <= eps < 1; try 0.1"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(wrong, told):
+    with pytest.raises(ValueError, match=told):
+        replace(Setup(), **wrong)

@@ -1,0 +1,72 @@
+"""Who notices a shuffle: not the model without positions, unless a causal mask tells it the order."""
+
+import pytest
+import torch
+
+from pages.lab.positions.inputs import alike
+from pages.lab.positions.order import losses_in_order, movement, movements, outputs, reversed_order, shuffled
+
+SHUFFLE = shuffled(14, 0)
+
+
+@pytest.fixture
+def config(suite):
+    return suite["none"].model.config
+
+
+def test_orders_are_permutations():
+    assert sorted(SHUFFLE.tolist()) == list(range(14))
+    assert SHUFFLE.tolist() != list(range(14))
+    assert torch.equal(SHUFFLE, shuffled(14, 0))
+    assert not torch.equal(SHUFFLE, shuffled(14, 1))
+    assert reversed_order(4).tolist() == [3, 2, 1, 0]
+
+
+def test_movement_compares_each_word_with_itself(config):
+    model = alike(config, 0)["sinusoidal"]
+    ids = torch.arange(20, 34)
+    before, after = outputs(model, ids), outputs(model, ids[SHUFFLE])
+    found = movement(model, ids, SHUFFLE)
+    for new, old in enumerate(SHUFFLE.tolist()):
+        distance = (
+            sum((a - b) ** 2 for a, b in zip(after[new].tolist(), before[old].tolist(), strict=True)) ** 0.5
+        )
+        length = sum(b**2 for b in before[old].tolist()) ** 0.5
+        assert found[new].item() == pytest.approx(distance / length, rel=1e-4)
+
+
+def test_outputs_are_what_the_logits_are_read_from(config):
+    model = alike(config, 0)["rotary"]
+    ids = torch.arange(20, 34)
+    with torch.no_grad():
+        torch.testing.assert_close(model.unembed(outputs(model, ids)), model(ids[None])[0])
+
+
+def test_without_mask_only_the_model_without_positions_does_not_notice_a_shuffle(config):
+    found = movements(alike(config, 0, causal=False), torch.arange(20, 34), SHUFFLE)
+    assert found.pop("none") < 1e-5
+    assert all(moved > 0.01 for moved in found.values())
+
+
+def test_alibi_without_mask_does_not_notice_that_a_sentence_is_read_backwards(config):
+    found = movements(alike(config, 0, causal=False), torch.arange(20, 34), reversed_order(14))
+    assert found.pop("none") < 1e-5
+    assert found.pop("alibi") < 1e-5
+    assert all(moved > 0.01 for moved in found.values())
+
+
+def test_a_causal_mask_tells_the_order_to_every_model(config):
+    found = movements(alike(config, 0, causal=True), torch.arange(20, 34), SHUFFLE)
+    assert all(moved > 0.1 for moved in found.values())
+
+
+def test_losses_are_those_of_the_two_sentences(suite, ids):
+    order = shuffled(len(ids) - 1, 2)
+    found = losses_in_order(suite, ids, order)
+    mixed = [ids[0].item(), *(ids[1 + old].item() for old in order.tolist())]
+    for row, lm in enumerate(suite.values()):
+        for column, text in enumerate((ids, torch.tensor(mixed))):
+            with torch.no_grad():
+                log_probs = lm.model(text[None, :-1])[0].log_softmax(dim=-1)
+            picked = [-log_probs[i, text[i + 1]].item() for i in range(len(text) - 1)]
+            assert found[row, column].item() == pytest.approx(sum(picked) / len(picked))

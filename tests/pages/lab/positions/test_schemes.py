@@ -1,0 +1,54 @@
+"""The same weights under every scheme, and how far that moves attention."""
+
+import math
+
+import torch
+
+from models.engine.trace import Trace
+from models.zoo.suite import SCHEMES
+from pages.lab.positions.inputs import alike, difference, patterns_of
+
+
+def test_only_positions_differ(suite):
+    models = alike(suite["none"].model.config, 3)
+    assert tuple(models) == SCHEMES
+    plain = models["none"].state_dict()
+    for scheme, model in models.items():
+        weights = model.state_dict()
+        assert all(torch.equal(value, weights[name]) for name, value in plain.items())
+        assert all(name in plain or ".positions." in name for name in weights)
+        assert model.config.positions == scheme
+    other = alike(suite["none"].model.config, 4)["none"].state_dict()
+    assert not torch.equal(other["embedding.weight"], plain["embedding.weight"])
+
+
+def test_patterns_are_those_of_each_model(suite, ids):
+    models = {scheme: lm.model for scheme, lm in suite.items()}
+    found = patterns_of(models, ids, 1)
+    assert found.shape == (7, 2, len(ids), len(ids))
+    for at, model in enumerate(models.values()):
+        trace = Trace()
+        with torch.no_grad():
+            model(ids[None], trace=trace)
+        assert torch.equal(found[at], trace["decoder.1.self.pattern"])
+
+
+def test_in_the_first_layer_none_gives_equal_words_equal_weights(suite, ids):
+    """Without positions, the two "the" of the sentence cannot be told apart."""
+    first, second = (i for i, id_ in enumerate(ids) if suite["none"].outputs[id_] == "the")
+    found = patterns_of({scheme: lm.model for scheme, lm in suite.items()}, ids, 0)
+    apart = (found[:, :, second:, first] - found[:, :, second:, second]).abs().amax(dim=(1, 2))
+    assert apart[0] < 1e-12
+    assert (apart[1:] > 1e-3).all()
+
+
+def test_difference_is_half_the_sum_of_absolute_differences():
+    pattern = torch.softmax(torch.randn(3, 2, 4, 4, generator=torch.Generator().manual_seed(0)), dim=-1)
+    found = difference(pattern)
+    for scheme in range(3):
+        for head in range(2):
+            rows = [
+                0.5 * sum(abs(a - b) for a, b in zip(row, first, strict=True))
+                for row, first in zip(pattern[scheme, head].tolist(), pattern[0, head].tolist(), strict=True)
+            ]
+            assert math.isclose(found[scheme, head].item(), sum(rows) / 4, abs_tol=1e-6)

@@ -1,0 +1,244 @@
+"""A head's temperature: exactly its scores divided, and the claims about what the translator then writes."""
+
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from models import load_model
+from models.engine.trace import Trace
+from pages.lab.softmax import head
+from pages.lab.softmax.head import MODULES, TEMPERATURES, Place, heated, output, pronoun, row_of
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import TEXT
+
+WIDE = "the animal did not cross the street because it was too wide"
+LAYER = Place("encoder.self", 1, (0, 1, 2, 3))
+HEAD = Place("encoder.self", 1, (3,))
+TRAINED = 20
+STEP = 10  # after: l' animal n' a pas traversé la rue parce qu'
+
+
+@pytest.fixture(scope="module")
+def lm():
+    return load_model("translator")
+
+
+@pytest.fixture(scope="module")
+def trace(lm):
+    return lm.trace(WIDE)
+
+
+def ids(lm, tokens):
+    return torch.tensor([[lm.task.words.id(token) for token in tokens]])
+
+
+def test_one_is_in_the_middle():
+    assert TEMPERATURES[TRAINED] == 1
+    assert TEMPERATURES[[0, -1]].tolist() == pytest.approx([1 / 50, 50])
+
+
+@pytest.mark.parametrize("stack", MODULES)
+def test_a_heated_models_own_trace_has_the_rows_that_are_shown(lm, trace, stack):
+    place, query = Place(stack, 1, (2,)), 5
+    shown = row_of(trace, place, head=2, query=query)
+    name, kind = stack.split(".")
+    for frame in (0, 13, TRAINED, 40):
+        hot = Trace()
+        model = heated(lm.model, place, TEMPERATURES[frame : frame + 1])
+        with torch.no_grad():
+            model(ids(lm, trace.tokens["encoder"]), ids(lm, trace.tokens["decoder"]), trace=hot)
+        pattern = hot[f"{name}.1.{kind}.pattern"]
+        torch.testing.assert_close(shown.weights[frame].float(), pattern[2, query], rtol=1e-4, atol=1e-6)
+        for other in (0, 1, 3):
+            expected = trace[f"{name}.1.{kind}.pattern"][other]
+            torch.testing.assert_close(pattern[other], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_heated_model_is_one_whose_query_projection_is_divided(lm, trace):
+    """The same written another way: rows of W_Q and b_Q of the head, over T."""
+    temperature, d_head = 7.0, lm.config.d_head
+    divided = load_model("translator").model
+    projection = divided.encoder.layers[1].self_attention.q_proj
+    source, target = ids(lm, trace.tokens["encoder"]), ids(lm, trace.tokens["decoder"])
+    with torch.no_grad():
+        projection.weight[3 * d_head :] /= temperature
+        projection.bias[3 * d_head :] /= temperature
+        expected = divided(source, target)
+        logits = heated(lm.model, HEAD, torch.tensor([temperature]))(source, target)
+    torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_every_row_of_the_batch_has_its_own_temperature(lm, trace):
+    together = output(lm, trace, LAYER, STEP)
+    for frame in (0, 25, 40):
+        alone = output(lm, trace, LAYER, STEP, TEMPERATURES[frame : frame + 1])
+        found = dict(zip(alone.words, alone.probabilities[0].tolist(), strict=True))
+        for word, probability in zip(
+            together.words[:2], together.probabilities[frame, :2].tolist(), strict=True
+        ):
+            assert found[word] == pytest.approx(probability, abs=1e-4)
+        assert alone.translations == [together.translations[frame]]
+
+
+def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
+    result = output(lm, trace, LAYER, STEP)
+    assert result.before == trace.tokens["decoder"][1 : STEP + 1]
+    expected = trace["logits"][STEP].softmax(-1)
+    for word, probability in zip(result.words, result.probabilities[TRAINED].tolist(), strict=True):
+        assert probability == pytest.approx(expected[lm.task.words.id(word)].item(), abs=1e-5)
+    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
+
+
+@pytest.mark.parametrize("place", [LAYER, Place("decoder.cross", 1, (0, 1, 2, 3))])
+def test_translations_are_those_of_a_greedy_loop(lm, trace, place):
+    translations = output(lm, trace, place, STEP).translations
+    source = ids(lm, trace.tokens["encoder"])
+    for frame in (0, TRAINED, 30, 36, 40):
+        model, written = heated(lm.model, place, TEMPERATURES[frame : frame + 1]), [1]
+        while written[-1] != 2 and len(written) <= 28:
+            with torch.no_grad():
+                written.append(int(model(source, torch.tensor([written]))[0, -1].argmax()))
+        assert translations[frame] == lm.task.words.decode(written, language="fr")
+
+
+def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
+    assert trace.tokens["encoder"][pronoun(trace.tokens["encoder"])] == "it"
+    assert pronoun(trace.tokens["decoder"]) == STEP + 1
+    assert pronoun(["<2fr>", "a", "dog", "<eos>"]) == 1
+
+
+def test_the_copy_leaves_the_model_as_it_was(lm):
+    before = lm.task.translate(lm.model, WIDE)
+    heated(lm.model, LAYER, torch.tensor([50.0]))
+    assert lm.task.translate(lm.model, WIDE) == before
+
+
+def test_hot_layer_one_loses_the_antecedent(lm, trace):
+    result = output(lm, trace, LAYER, STEP)
+    assert result.words[:2] == ["elle", "il"]
+    elle, il = result.probabilities[:, 0], result.probabilities[:, 1]
+    assert elle[TRAINED] > 0.99
+    assert elle[-1] < 0.4 < 0.6 < il[-1]
+    assert "qu'elle était trop large" in result.translations[TRAINED]
+    assert "qu'il était trop large" in result.translations[-1]
+
+
+def test_one_hot_head_changes_nothing_since_the_others_do_its_work(lm, trace):
+    result = output(lm, trace, HEAD, STEP)
+    assert result.probabilities[:, 0].min() > 0.99
+    assert len(set(result.translations)) == 1
+
+
+def test_hot_cross_attention_writes_another_sentence(lm, trace):
+    result = output(lm, trace, Place("decoder.cross", 1, (0, 1, 2, 3)), STEP)
+    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
+    assert result.translations[-1].startswith("est-ce que")
+
+
+def test_cold_looks_at_one_key_and_hot_at_all_alike(trace):
+    it = trace.tokens["encoder"].index("it")
+    shown = row_of(trace, LAYER, head=3, query=it)
+    assert shown.entropy[0] < 1e-3
+    assert shown.largest[0] > 0.999
+    assert trace.tokens["encoder"][int(shown.weights[0].argmax())] == "street"
+    assert shown.entropy[-1].item() == pytest.approx(
+        torch.tensor(len(trace.tokens["encoder"])).log().item(), abs=0.02
+    )
+
+
+def test_masked_keys_get_nothing_at_any_temperature(trace):
+    shown = row_of(trace, Place("decoder.self", 0, (0,)), head=0, query=3)
+    assert (shown.weights[:, 4:] == 0).all()
+    assert shown.entropy.isfinite().all()
+
+
+def test_threads_do_not_feel_each_others_temperature(lm, trace):
+    expected = lm.task.translate(lm.model, WIDE)
+    seen = []
+    other = threading.Thread(target=lambda: seen.extend(output(lm, trace, LAYER, STEP).translations))
+    other.start()
+    while other.is_alive():
+        assert lm.task.translate(lm.model, WIDE) == expected
+    other.join()
+    assert len(seen) == len(TEMPERATURES)
+
+
+@pytest.mark.parametrize(
+    ("place", "step", "text"),
+    [
+        (
+            Place("encoder.cross", 0, (0,)),
+            0,
+            "stack='encoder.cross' is unknown; choose one of encoder.self, ",
+        ),
+        (Place("encoder.self", 2, (0,)), 0, "layer=2 is not there; give one from 0 to 1"),
+        (Place("encoder.self", 0, (4,)), 0, "head=4 is not there; give one from 0 to 3"),
+        (HEAD, 15, "step=15 is not there; give one from 0 to 14"),
+    ],
+)
+def test_what_is_not_there_is_refused(lm, trace, place, step, text):
+    with pytest.raises(ValueError, match=text):
+        output(lm, trace, place, step)
+
+
+def test_a_query_that_is_not_there_is_refused(trace):
+    with pytest.raises(ValueError, match="query=14 is not there; give one from 0 to 13"):
+        row_of(trace, HEAD, head=3, query=14)
+
+
+def test_a_long_text_is_refused(lm):
+    with pytest.raises(ValueError, match=r"the text has 30 words; .* it may have 24; remove 6"):
+        output(lm, lm.trace("the " * 30), HEAD, 0)
+
+
+SOME = torch.tensor([0.25, 1.0, 50.0])
+
+
+@pytest.mark.parametrize(("stack", "address"), [("encoder.self", "encoder.1.self"), ("decoder.cross",) * 2])
+def test_the_translator_answers_as_in_its_own_lesson(stack: str, address: str) -> None:
+    lm = load_model("translator")
+    address = "decoder.1.cross" if address == stack else address
+    reading = lm.read(TEXT)
+    trace = lm.trace(reading)
+    for heads in ((3,), (0, 1, 2, 3)):
+        place = head.Place(stack, 1, heads)
+        expected = head.output(lm, trace, place, 1, SOME)
+        found = head.answers(lm, reading, address, heads=list(heads), at=1, temperatures=SOME)
+        assert found.words == expected.words
+        torch.testing.assert_close(found.probabilities.float(), expected.probabilities, atol=1e-5, rtol=1e-4)
+    row = head.row_of_another(trace, address, head=2, query=3, temperatures=SOME)
+    assert torch.equal(row.weights, head.row_of(trace, place, head=2, query=3, temperatures=SOME).weights)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "bert", "t5"])
+def test_scores_of_a_model_of_transformers_are_divided_as_if_its_queries_were(
+    family: str, tmp_path: Path
+) -> None:
+    model = load_model(f"hf:{families.save(family, tmp_path)}")
+    reading = model.read(TEXT)
+    stack = model.stacks(tuple(reading.tokens))[0]
+    address = stack.replace(".", ".1.")
+    found = head.answers(model, reading, address, heads=[1, 2], at=2, temperatures=SOME)
+
+    def divided(name: str, value: Tensor) -> Tensor:
+        if name not in (f"{address}.q", f"{address}.bias"):
+            return value
+        value = value.clone()
+        value[1:3] /= 50
+        return value
+
+    logits = model.trace(reading, edit=divided)["logits"][2].double()
+    expected = logits.softmax(-1)
+    for word, probability in zip(found.words, found.probabilities[2].tolist(), strict=True):
+        assert probability == pytest.approx(expected[model.outputs.index(word)].item(), abs=1e-6)
+    plain = model.trace(reading)["logits"][2].double().softmax(-1)
+    assert plain.max().item() == pytest.approx(found.probabilities[1].max().item(), abs=1e-6)
+
+
+def test_a_model_whose_answers_have_no_names_is_refused() -> None:
+    model = load_model("digits-autoencoder")
+    with pytest.raises(ValueError, match="answers with numbers that have no names"):
+        head.answers(model, model.read("1"), "encoder.0.self", heads=[0], at=0)

@@ -1,0 +1,86 @@
+"""The spread of logits, against loops in float64, and the claims of the page's first part."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from pages.lab.softmax.spread import DEVIATIONS, change_by_shift, draw, spread
+
+AT = {round(deviation, 6): frame for frame, deviation in enumerate(DEVIATIONS.tolist())}
+
+
+def test_the_deviations_are_twenty_a_decade_and_include_the_round_ones():
+    assert {0.01, 0.1, 1.0, 10.0, 100.0} <= set(AT)
+    assert len(DEVIATIONS) == 81
+    ratios = DEVIATIONS[1:] / DEVIATIONS[:-1]
+    assert ratios.tolist() == pytest.approx([10 ** (1 / 20)] * 80)
+
+
+def test_each_frame_is_the_same_draws_times_its_deviation():
+    result = spread(16, seed=3)
+    draws = result.logits[AT[1.0]].tolist()
+    for frame in (0, 33, 80):
+        deviation = 10 ** (-2 + frame / 20)
+        logits = [deviation * x for x in draws]
+        assert result.logits[frame].tolist() == pytest.approx(logits)
+        assert result.original.weights[frame].tolist() == pytest.approx(plain_softmax(logits))
+        sample = np.std(logits, ddof=1)
+        assert result.unit_logits[frame].tolist() == pytest.approx([x / sample for x in logits])
+        assert result.unit.weights[frame].tolist() == pytest.approx(
+            plain_softmax([x / sample for x in logits])
+        )
+
+
+def plain_softmax(logits: list[float]) -> list[float]:
+    exps = [math.exp(x - max(logits)) for x in logits]
+    return [e / sum(exps) for e in exps]
+
+
+def test_seeds_and_sizes_draw_alike():
+    assert torch.equal(draw(16, seed=1), draw(256, seed=1)[:16])
+    assert not torch.equal(draw(16, seed=1), draw(16, seed=2))
+    many = torch.cat([draw(256, seed=seed) for seed in range(40)])
+    assert many.mean().item() == pytest.approx(0, abs=0.04)
+    assert many.std().item() == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize("n_logits", [4, 16, 64, 256])
+def test_small_spread_looks_at_all_alike_and_large_spread_at_one(n_logits):
+    for seed in range(5):
+        original = spread(n_logits, seed=seed).original
+        assert original.entropy[AT[0.01]].item() == pytest.approx(math.log(n_logits), abs=1e-3)
+        assert original.largest[AT[0.01]].item() == pytest.approx(1 / n_logits, rel=0.05)
+        assert original.entropy.diff().max() <= 1e-12  # more spread, never more entropy
+        assert original.largest.diff().min() >= -1e-12
+
+
+def test_a_large_spread_stops_the_gradient_and_the_unit_deviation_keeps_it():
+    stopped = 0
+    for seed in range(20):
+        result = spread(16, seed=seed)
+        last = result.original.gradient[AT[100.0]].item()
+        stopped += last < 1e-3
+        assert result.unit.gradient[AT[100.0]].item() > 0.1
+        # the steepest place is in between: nearly equal weights give less gradient than a choice of two
+        assert 0.2 < result.original.gradient.max() <= 0.5
+    assert stopped >= 18
+
+
+def test_at_unit_deviation_nothing_depends_on_the_spread():
+    unit = spread(32, seed=0).unit
+    for numbers in (unit.weights, unit.entropy, unit.largest, unit.gradient):
+        torch.testing.assert_close(numbers, numbers[:1].expand_as(numbers))
+
+
+def test_adding_a_number_to_all_logits_changes_no_weight():
+    assert change_by_shift(spread(16, seed=0).logits, 5) < 1e-13
+
+
+def test_a_size_out_of_bounds_is_refused():
+    for n_logits in (3, 257):
+        with pytest.raises(
+            ValueError, match=rf"n_logits={n_logits} is outside 4 <= n_logits <= 256; try n_logits=16"
+        ):
+            spread(n_logits, seed=0)
