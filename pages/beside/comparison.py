@@ -22,9 +22,9 @@ from models.engine.trace import Trace
 from models.limits import in_force
 from models.zoo.model import Model
 from models.zoo.offers import offer_of
-from pages.shared import affordable, cache
+from pages.shared import cache
 from pages.shared.training import runs
-from pages.shared.work import Job, Jobs
+from pages.shared.work import Job, Queue, check_price
 
 TOP = 12
 """The likeliest outputs of each side that are kept at a place."""
@@ -279,49 +279,14 @@ class ComparisonRequest:
     matched: bool = False
 
 
-@dataclass(kw_only=True)
-class ComparisonJob(Job):
-    """One comparison on its way."""
-
-    doing: str = "compares"
-    seen: Comparison | None = None
-
-
-def ask(asked: ComparisonRequest, page: str) -> ComparisonJob:
-    """The work on a page's wish, as `Wishes.ask` has it; what was compared already is there at once."""
-    work, kept = ComparisonJob(asked=asked), cache.results.get(asked)
-    if kept is not None:
-        work.share, work.seen = 1.0, kept
-        work.done.set()
-    return jobs.ask(work, page)
-
-
-def _work(work: ComparisonJob) -> None:
-
-    seen = seen_of(work.asked, work.tell)
-    cache.results.put(work.asked, seen, seen.n_bytes)
-    work.tell(1.0)
-    work.seen = seen
-
-
-jobs = Jobs("comparisons", _work, "a shorter text")
-forget = jobs.forget
-
-
 Tell = Callable[[float], None]
 ROOM = min(128, in_force().trace_mb) * MB
 """What the patterns of all frames may take."""
 
 
-def seen_of(asked: ComparisonRequest, tell: Tell) -> Comparison:
-    """The comparison that was asked for. Raises ValueError, with a sentence, where it cannot be made."""
-    make = DIFFERENCES.get(asked.differs, of_knob)
-    return make(asked, tell)
-
-
-def first_side(asked: ComparisonRequest) -> Side:
-    model = cache.model(asked.model, dict(asked.settings))
-    return Side(model, filled(asked.text, "first"), reading_settings(asked.model, asked.settings))
+def first_side(request: ComparisonRequest) -> Side:
+    model = cache.model(request.model, dict(request.settings))
+    return Side(model, filled(request.text, "first"), reading_settings(request.model, request.settings))
 
 
 def reading_settings(name: str, settings: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
@@ -345,20 +310,20 @@ def filled(text: str, which: str) -> str:
     return text
 
 
-def of_text(asked: ComparisonRequest, tell: Tell) -> Comparison:
+def of_text(request: ComparisonRequest, tell: Tell) -> Comparison:
     """The same model on another text."""
-    first = first_side(asked)
-    second = Side(first.model, filled(asked.other, "second"), first.settings)
+    first = first_side(request)
+    second = Side(first.model, filled(request.other, "second"), first.settings)
     return alone(first, second)
 
 
-def of_model(asked: ComparisonRequest, tell: Tell) -> Comparison:
+def of_model(request: ComparisonRequest, tell: Tell) -> Comparison:
     """Another model on the same text; heads may be matched by likeness."""
-    first = first_side(asked)
-    other = cache.model(asked.other)
-    second = Side(other, first.text, settings_of(asked.other, first.settings))
+    first = first_side(request)
+    other = cache.model(request.other)
+    second = Side(other, first.text, settings_of(request.other, first.settings))
     found = alone(first, second)
-    return matched(found, first, second, tell) if asked.matched else found
+    return matched(found, first, second, tell) if request.matched else found
 
 
 def matched(seen: Comparison, first: Side, second: Side, tell: Tell) -> Comparison:
@@ -414,14 +379,14 @@ def _matching(first: Side, second: Side, stack: str, told: Tell) -> Matching:
         return match_sides(first, second, stack, (first.text,), told=told)
 
 
-def of_step(asked: ComparisonRequest, tell: Tell) -> Comparison:
+def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:
     """The patterns of a run's watched text at its steps, beside those of one."""
-    return compared_steps(asked.model, asked.other, tell)
+    return compared_steps(request.model, request.other, tell)
 
 
-def of_head(asked: ComparisonRequest, tell: Tell) -> Comparison:
+def of_head(request: ComparisonRequest, tell: Tell) -> Comparison:
     """One pass, whose heads are compared with each other."""
-    first = first_side(asked)
+    first = first_side(request)
     return alone(first, first)
 
 
@@ -432,13 +397,13 @@ def alone(first: Side, second: Side) -> Comparison:
     return Comparison((frame_of(contrast(first, second)),))
 
 
-def of_knob(asked: ComparisonRequest, tell: Tell) -> Comparison:
+def of_knob(request: ComparisonRequest, tell: Tell) -> Comparison:
     """The same weights at every value of a knob."""
-    first, knob = first_side(asked), knobs()[asked.differs]
+    first, knob = first_side(request), knobs()[request.differs]
     why_not = knob.why_not(first)
     if why_not:
         raise ValueError(why_not)
-    own, chosen = knob.own(first.model), asked.other.strip() and knob.read(asked.other)
+    own, chosen = knob.own(first.model), request.other.strip() and knob.read(request.other)
     values = list(dict.fromkeys([*knob.values(first.model), *([chosen] if chosen else [])]))
     check_cost(first.reader, first.read(), passes=1 + len(values))
     frames: dict[str, Frame] = {}
@@ -451,14 +416,14 @@ def of_knob(asked: ComparisonRequest, tell: Tell) -> Comparison:
             if value == chosen:
                 raise
     if not frames:
-        raise ValueError(f"{knob.title}: {asked.model!r} can have no other value; choose another knob.")
+        raise ValueError(f"{knob.title}: {request.model!r} can have no other value; choose another knob.")
     chosen = chosen or next((value for value in frames if value != own), next(iter(frames)))
     return Comparison(tuple(frames.values()), tuple(frames), list(frames).index(chosen))
 
 
 def check_cost(model: Model, reading: Reading, *, passes: int) -> None:
     """Raises ValueError where the passes, or the patterns that they keep, are too many."""
-    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
+    check_price(model, reading, "or a smaller model", passes=passes, waits=True)
     cells = 0
     for stack in model.stacks(tuple(reading.tokens)):
         about, (side, kind) = model.attention(stack), stack.split(".")
@@ -475,3 +440,15 @@ DIFFERENCES: dict[str, Callable[[ComparisonRequest, Tell], Comparison]] = {
     "text": of_text, "model": of_model, "step": of_step, "head": of_head,
 }  # fmt: skip
 """What computes each kind of difference; all others are knobs."""
+
+
+def compute(job: Job) -> Comparison:
+    """The comparison that was asked for. Raises ValueError, with a sentence, where it cannot be made."""
+    request: ComparisonRequest = job.request
+    return DIFFERENCES.get(request.differs, of_knob)(request, job.tell)
+
+
+queue = Queue(
+    "comparisons", compute, doing="compares", smaller="take a shorter text or a smaller model",
+    results=cache.results, size=lambda comparison: comparison.n_bytes,
+)  # fmt: skip

@@ -11,28 +11,21 @@ from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.documents import reading, state
 from pages.documents.map.component import pattern_map
-from pages.documents.reading import (
-    DocumentJob,
-    DocumentRequest,
-    GoneError,
-    HeadPicture,
-    ask,
-    forget,
-    on_tiles,
-)
-from pages.shared import page_parts
+from pages.documents.reading import GoneError, HeadPicture, queue, tiles
+from pages.shared.board.pack import pack
 from pages.shared.browser import uploading
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import generation, show_problems
-from pages.shared.state import problems, refuse
+from pages.shared.state import refuse
 from pages.shared.wording import plain
-from pages.shared.work import STOPPED, progress, this_page
+from pages.shared.work import Job, WorkPage, this_page
 
 MOST_FILE = state.MOST_CHARACTERS
+PAGE = WorkPage("documents", queue, "Read it again")
 
 
 def on_act(act: Act) -> None:
-    """A wish from the map: another window, a row and a column, or all that it has lost."""
+    """What the map asks for: another window, a row and a column, or all that it has lost."""
     session = st.session_state
     if act["type"] == "window":
         session.map_window = {name: act[name] for name in ("q0", "q1", "k0", "k1")}
@@ -44,15 +37,15 @@ def on_act(act: Act) -> None:
         session.map_sent = None
 
 
-def controls(work: DocumentJob) -> None:
+def controls(job: Job | None) -> None:
     """The column beside the map."""
     shown = state.page()
     names = state.readers()
     names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=_title)
-    seen = work.seen
-    about = seen and seen.stacks[seen.place.stack]
-    if seen and len(seen.stacks) > 1:
+    picture: HeadPicture | None = job.result if job else None
+    about = picture and picture.stacks[picture.place.stack]
+    if picture and len(picture.stacks) > 1:
         shown.draw("stack")
     n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
     for name, count in (("layer", n_layers), ("head", n_heads)):
@@ -60,16 +53,18 @@ def controls(work: DocumentJob) -> None:
         shown.draw(name, **most)
     for name in ("measure", "range", "without"):
         shown.draw(name)
-    if seen and about:
-        tokens = " and ".join(f"{len(each):,} {_of(side, seen)}tokens" for side, each in seen.tokens.items())
+    if picture and about:
+        tokens = " and ".join(
+            f"{len(each):,} {_of(side, picture)}tokens" for side, each in picture.tokens.items()
+        )
         attend = f"attention in layers {named_numbers(about.layers)}"
         layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
         st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
 
 
-def _of(side: str, seen: HeadPicture) -> str:
+def _of(side: str, picture: HeadPicture) -> str:
     """The side that tokens are of, where there are two."""
-    return f"{side} " if len(seen.tokens) > 1 else ""
+    return f"{side} " if len(picture.tokens) > 1 else ""
 
 
 def _title(name: str) -> str:
@@ -113,77 +108,65 @@ def _take(raw: bytes) -> None:
 
 
 @st.fragment
-def microscope() -> None:
-    shown = state.page()
-    taken = st.session_state.pop("document_text", None)
-    if taken is not None:
-        shown.put({"text": taken})
-    shown.take()
-    asked = state.request(shown.kept)
-    try:
-        work = ask(asked, this_page())
-    except ValueError as error:
-        show_problems([str(error), *problems()])
-        return
+def page() -> None:
+    inputs = state.page()
+    from_file = st.session_state.pop("document_text", None)
+    if from_file is not None:
+        inputs.put({"text": from_file})
+    inputs.take()
     text()
     main, side = st.columns([3.6, 1], gap="medium")
-    parts = [(side, lambda: controls(work)), (main, lambda: figure(work, asked))]
-    page_parts.draw_parts(parts, again=work.done.is_set())
-    if "takeaway" in st.session_state:
-        from pages.documents import takeaway
-
-        takeaway.dialog(st.session_state.pop("takeaway"), work)
+    PAGE.draw(lambda: state.request(inputs.kept), main, figure, (side, controls))
 
 
-def figure(work: DocumentJob, asked: DocumentRequest) -> None:
-    """The map, or how far it is."""
-    if not work.done.wait(0.15):
-        progress(work)
+def figure(job: Job) -> None:
+    """The map, once there is one."""
+    if job.result is None:
         return
-    show_problems([work.problem or None, *problems()])
-    if work.problem == STOPPED:
-        st.button("Read it again", on_click=forget, args=(this_page(),))
-    if work.seen is None:
-        return
-    session = st.session_state
-    if session.get("map_asked") != asked:  # another head or text is seen as a whole first
-        session.map_asked, session.map_sent = asked, None
-        if session.get("map_document") != asked.document:
-            session.map_document = asked.document
+    request, session = job.request, st.session_state
+    if session.get("map_request") != request:  # another head or text is seen as a whole first
+        session.map_request, session.map_sent = request, None
+        if session.get("map_document") != request.document:
+            session.map_document = request.document
             session.pop("map_window", None)
             session.pop("map_look", None)
     try:
-        sent = message(work.seen)
+        bytes_ = message(job.result)
     except GoneError:
-        forget(this_page())
+        queue.forget(this_page())
         st.rerun(scope="fragment")
-    pattern_map.show(sent, key="pattern_map", on_act=on_act)
+    except ValueError as error:
+        show_problems([str(error)], of="window")
+        return
+    pattern_map.show(bytes_, key="pattern_map", on_act=on_act)
+    if "takeaway" in session:
+        from pages.documents import takeaway
+
+        takeaway.dialog(session.pop("takeaway"), job.result)
 
 
-def message(seen: HeadPicture) -> bytes:
+def message(picture: HeadPicture) -> bytes:
     """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
-    asked, session = seen.asked, st.session_state
-    area, looked = session.get("map_window"), session.get("map_look")
-    place = seen.place
-    stack = f"{state.STACKS[place.stack]}, " if len(seen.stacks) > 1 else ""
+    request, session = picture.request, st.session_state
+    area, look = session.get("map_window"), session.get("map_look")
+    place = picture.place
+    stack = f"{state.STACKS[place.stack]}, " if len(picture.stacks) > 1 else ""
     own: dict[str, Any] = {
-        "token": f"{hash(asked) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
+        "token": f"{hash(request) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
         "link": state.link(state.page().kept), "area": area,
-        "about": f"{_title(asked.model)}, {stack}layer {place.layer}, head {place.head}",
-        "measure": state.MEASURES[asked.measure], "without": asked.without,
+        "about": f"{_title(request.model)}, {stack}layer {place.layer}, head {place.head}",
+        "measure": state.MEASURES[request.measure], "without": request.without,
     }  # fmt: skip
-    if looked:
-        own["looked"] = on_tiles(lambda: reading.row_and_column(seen, *looked))
-    own["generation"] = generation((asked, area, looked, own["range"], session.get("map_sent")))
-    if session.get("map_sent") != asked:
-        session.map_sent = asked
-        return reading.whole_message(seen, **own)
-    from pages.shared.board.pack import pack
-
-    tile = on_tiles(lambda: reading.window(seen, area)) if area else None
+    if look:
+        own["looked"] = tiles.run(lambda _: reading.row_and_column(picture, *look))
+    own["generation"] = generation((request, area, look, own["range"], session.get("map_sent")))
+    if session.get("map_sent") != request:
+        session.map_sent = request
+        return reading.whole_message(picture, **own)
+    tile = tiles.run(lambda _: reading.window(picture, area)) if area else None
     return pack(tile=tile).message(**own)
 
 
 state.page().enter()
 pattern_map.load()
-microscope()
+page()

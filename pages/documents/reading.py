@@ -9,37 +9,25 @@ brightest pairs.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from models.byte_units import readable
-
-if TYPE_CHECKING:
-    from models.engine.long_text import LongHeads, Measure
-    from models.zoo.model import Attention
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
+import numpy as np
 from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
-from models.byte_units import MB
+from models.byte_units import MB, readable
 from models.limits import in_force
 from pages.shared import cache, server_load
-from pages.shared.work import Job, Jobs, start_worker
-
-if TYPE_CHECKING:
-    from models.data.tasks import Reading
-    from models.engine.long_text import LongHeads, Pair, Picture
-    from models.zoo.model import Attention, Model
-import numpy as np
-
 from pages.shared.board.pack import pack
+from pages.shared.work import Job, Queue, any_number
 from viz_core.labels import visible
 
 if TYPE_CHECKING:
-    from models.engine.long_text import Picture
+    from models.data.tasks import Reading
+    from models.engine.long_text import LongHeads, Measure, Pair, Picture
+    from models.zoo.model import Attention, Model
 
 
 @dataclass(frozen=True)
@@ -72,8 +60,8 @@ class Document:
     stacks: dict[str, Attention]
     heads: dict[str, LongHeads]
 
-    def place(self, asked: DocumentRequest) -> Place:
-        return place_in(self.stacks, asked)
+    def place(self, request: DocumentRequest) -> Place:
+        return place_in(self.stacks, request)
 
     @property
     def n_bytes(self) -> int:
@@ -101,11 +89,11 @@ class Place:
         return side, "encoder" if kind == "cross" else side
 
 
-def place_in(stacks: dict[str, Attention], asked: DocumentRequest) -> Place:
+def place_in(stacks: dict[str, Attention], request: DocumentRequest) -> Place:
     """Where a wish leads in a model of these stacks."""
-    stack = asked.stack if asked.stack in stacks else next(iter(stacks))
+    stack = request.stack if request.stack in stacks else next(iter(stacks))
     about = stacks[stack]
-    return Place(stack, about.nearest(asked.layer), min(asked.head, about.n_heads - 1))
+    return Place(stack, about.nearest(request.layer), min(request.head, about.n_heads - 1))
 
 
 def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Place, most: int) -> bool:
@@ -130,7 +118,7 @@ FIRST = 0.9
 """The share of the work that reading takes; the picture of a head takes the rest."""
 
 
-class GoneError(Exception):
+class GoneError(ValueError):
     """A document was read, and is not kept any more."""
 
 
@@ -141,7 +129,7 @@ class HeadPicture:
     n_lone: queries that see one key alone, and are among no brightest pairs.
     """
 
-    asked: DocumentRequest
+    request: DocumentRequest
     tokens: dict[str, list[str]]
     stretched: bool
     stacks: dict[str, Attention]
@@ -162,31 +150,13 @@ class HeadPicture:
     def heads(self) -> LongHeads:
         """The layer's queries and keys. Raises GoneError where other documents have taken their place."""
         with _lock:
-            document = _documents.get(self.asked.document)
+            document = _documents.get(self.request.document)
         found = None if document is None else document.heads.get(self.place.address)
         if found is None:
             raise GoneError
         return found
 
 
-@dataclass(kw_only=True)
-class DocumentJob(Job):
-    """One document on its way."""
-
-    doing: str = "waits for the documents before it"
-    seen: HeadPicture | None = None
-
-    def told(self, doing: str, begin: float, part: float) -> Callable[[float], None]:
-        """Hears how much of a part of the work is done. Raises StoppedError once nobody wants it."""
-
-        def tell(share: float) -> None:
-            self.doing = doing
-            self.tell(begin + part * share)
-
-        return tell
-
-
-_tiles = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tiles", initializer=start_worker)
 _documents: LRUCache[Any, Document] = LRUCache(KEPT_BYTES, getsizeof=lambda document: document.n_bytes)
 _lock = threading.Lock()
 
@@ -199,78 +169,66 @@ def _forget() -> None:
 server_load.cache_clearers.append(_forget)
 
 
-def ask(asked: DocumentRequest, page: str) -> DocumentJob:
-    """The work on a page's wish, as `Wishes.ask` has it."""
-    return jobs.ask(DocumentJob(asked=asked), page)
-
-
-def on_tiles(make: Callable[[], Any]) -> Any:
-    """What `make` returns, computed where parts of pictures are: nobody's sliders wait for it."""
-    return _tiles.submit(make).result()
-
-
-def _work(work: DocumentJob) -> None:
-    seen = _head_picture(work)
-    work.tell(1.0)
-    work.seen = seen
-
-
-jobs = Jobs("documents", _work, "a shorter one")
-forget = jobs.forget
-
-
-def _head_picture(work: DocumentJob) -> HeadPicture:
-    asked = work.asked
-    document = _read(work)
-    place = document.place(asked)
+def compute(job: Job) -> HeadPicture:
+    """The picture of a head. Raises ValueError, with a sentence, where the document cannot be read."""
+    request: DocumentRequest = job.request
+    document = _read(job)
+    place = document.place(request)
     heads, head = document.heads[place.address], place.head
-    tell = work.told("computes the picture of the head", FIRST, 1 - FIRST)
-    picture = heads.whole(head, measure=asked.measure, without=asked.without, told=tell)
+    tell = job.part("computes the picture of the head", FIRST, 1 - FIRST)
+    picture = heads.whole(head, measure=request.measure, without=request.without, told=tell)
     largest = picture
-    if asked.measure != "largest":
-        largest = heads.whole(head, without=asked.without, told=tell)
-    pairs = heads.brightest(head, largest, without=asked.without)
+    if request.measure != "largest":
+        largest = heads.whole(head, without=request.without, told=tell)
+    pairs = heads.brightest(head, largest, without=request.without)
     n_lone = int(heads.lone(head).sum())
     return HeadPicture(
-        asked, document.tokens, document.stretched, document.stacks, place, picture, pairs, n_lone
+        request, document.tokens, document.stretched, document.stacks, place, picture, pairs, n_lone
     )  # fmt: skip
 
 
-def _read(work: DocumentJob) -> Document:
-    """The document of a wish, from memory if the wanted layer of it is there."""
-    asked = work.asked
+def _read(job: Job) -> Document:
+    """The document of a request, from memory if the wanted layer of it is there."""
+    request: DocumentRequest = job.request
     with _lock:
-        known = _documents.get(asked.document)
-    if known is not None and known.place(asked).address in known.heads:
+        known = _documents.get(request.document)
+    if known is not None and known.place(request).address in known.heads:
         return known
-    work.doing = "opens the model and cuts the text into tokens"
-    model, reading, stretched = _cut(asked)
+    job.doing = "opens the model and cuts the text into tokens"
+    model, reading, stretched = _cut(request)
     most = max(map(len, reading.tokens.values()))
     if most > MOST_TOKENS:
         raise ValueError(f"The document has {most:,} tokens; at most {MOST_TOKENS:,} are read; shorten it.")
     stacks = {stack: model.attention(stack) for stack in model.stacks(tuple(reading.tokens))}
-    place = place_in(stacks, asked)
+    place = place_in(stacks, request)
     every = fits(stacks, reading.tokens, place, KEPT_BYTES // 2)
     heads = model.long(
         reading,
         wanted=lambda address: every or address == place.address,
-        told=work.told(f"reads {most:,} tokens", 0.0, FIRST),
+        told=job.part(f"reads {most:,} tokens", 0.0, FIRST),
     )
     document = Document(reading.tokens, stretched, stacks, heads)
     with _lock:
-        _documents[asked.document] = document
+        _documents[request.document] = document
     return document
 
 
-def _cut(asked: DocumentRequest) -> tuple[Model, Reading, bool]:
+def _cut(request: DocumentRequest) -> tuple[Model, Reading, bool]:
     """The model, the text as it reads it, and whether it had to be stretched for that."""
-    model = cache.model(asked.model, dict(asked.settings))
+    model = cache.model(request.model, dict(request.settings))
     try:
-        return model, model.read(asked.text), False
+        return model, model.read(request.text), False
     except ValueError:
         longer = model.stretched(MOST_TOKENS)
-        return longer, longer.read(asked.text), True
+        return longer, longer.read(request.text), True
 
+
+queue = Queue(
+    "documents", compute, doing="waits for the documents before it",
+    smaller="take a shorter one or a smaller model",
+)  # fmt: skip
+tiles = Queue("parts of pictures", smaller="take a smaller part", most=any_number)
+"""Where parts of pictures are computed, beside which nobody's sliders wait."""
 
 AROUND = 4
 """Tokens that are shown on each side of one that is spoken of."""
@@ -281,10 +239,10 @@ MOST_CELLS = 24_000_000
 """The pairs of a window: about a tenth of a second."""
 
 
-def whole_message(seen: HeadPicture, **own: Any) -> bytes:
+def whole_message(picture: HeadPicture, **own: Any) -> bytes:
     """The message with everything: the tokens, the picture of the whole, the brightest pairs."""
-    queries = [visible(token, max_length=LONGEST) for token in seen.queries]
-    keys = [visible(token, max_length=LONGEST) for token in seen.keys]
+    queries = [visible(token, max_length=LONGEST) for token in picture.queries]
+    keys = [visible(token, max_length=LONGEST) for token in picture.keys]
     pairs = [
         {
             "query": pair.query,
@@ -292,46 +250,48 @@ def whole_message(seen: HeadPicture, **own: Any) -> bytes:
             "weight": pair.weight,
             "words": [_around(queries, pair.query), _around(keys, pair.key)],
         }
-        for pair in seen.pairs
+        for pair in picture.pairs
     ]
-    own |= {"lone": seen.n_lone}
-    if seen.queries is not seen.keys:
+    own |= {"lone": picture.n_lone}
+    if picture.queries is not picture.keys:
         own["queries"] = queries
-    return pack(tokens=keys, whole=_cells(seen.picture), pairs=pairs).message(**own)
+    return pack(tokens=keys, whole=_cells(picture.picture), pairs=pairs).message(**own)
 
 
-def window(seen: HeadPicture, area: dict[str, int]) -> dict[str, Any] | None:
+def window(picture: HeadPicture, area: dict[str, int]) -> dict[str, Any] | None:
     """A part of the pattern, in as many cells as a screen has; None for a part so large that it would take
     longer than a person waits, and show little more than the picture of the whole.
     """
-    rows, keys = bounded_window(seen, area)
+    rows, keys = bounded_window(picture, area)
     if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
         return None
-    asked = seen.asked
-    found = seen.heads.window(seen.place.head, rows, keys, measure=asked.measure, without=asked.without)
+    request = picture.request
+    found = picture.heads.window(
+        picture.place.head, rows, keys, measure=request.measure, without=request.without
+    )
     return _cells(found)
 
 
-def row_and_column(seen: HeadPicture, query: int, key: int) -> dict[str, Any]:
+def row_and_column(picture: HeadPicture, query: int, key: int) -> dict[str, Any]:
     """Where one query looks most, and which queries look most at one key; with the whole row and column."""
-    query, key = min(max(query, 0), len(seen.queries) - 1), min(max(key, 0), len(seen.keys) - 1)
-    head = seen.place.head
-    row, column = seen.heads.row(head, query), seen.heads.column(head, key)
+    query, key = min(max(query, 0), len(picture.queries) - 1), min(max(key, 0), len(picture.keys) - 1)
+    head = picture.place.head
+    row, column = picture.heads.row(head, query), picture.heads.column(head, key)
     return {
         "query": query, "key": key, "weight": float(row[key]),
         "row": _top(row.numpy()), "column": _top(column.numpy()),
     }  # fmt: skip
 
 
-def bounded_window(seen: HeadPicture, area: dict[str, int]) -> tuple[slice, slice]:
+def bounded_window(picture: HeadPicture, area: dict[str, int]) -> tuple[slice, slice]:
     """The window that was asked for, within the document and with at least one cell."""
 
     def part(begin: int, end: int, n: int) -> slice:
         start = min(max(0, begin), n - 1)
         return slice(start, min(max(start + 1, end), n))
 
-    rows = part(area["q0"], area["q1"], len(seen.queries))
-    return rows, part(area["k0"], area["k1"], len(seen.keys))
+    rows = part(area["q0"], area["q1"], len(picture.queries))
+    return rows, part(area["k0"], area["k1"], len(picture.keys))
 
 
 def _cells(picture: Picture) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from pages.explore import controls
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of
 from pages.shared import cache, server_load, visitors, work_process
-from pages.shared.affordable import BILLION
 from pages.shared.page_parts import last, redraw
 from pages.shared.state import refuse
 from pages.shared.streamlit_internals import is_pressed
+from pages.shared.work import BILLION, this_asker
 
 SOON, LONG = 0.25, 2.0
 """After so many seconds the page says what is computed, and offers to stop it."""
@@ -51,15 +51,12 @@ def runner(
     """Function that calls another one, with its arguments, where the figure of these inputs is computed.
 
     It is made on the thread of the page, which knows the visitor, and may be called on any. The functions
-    that it calls are at a module's top level. is_wanted: see Workshop.run.
+    that it calls are at a module's top level. is_wanted: see Job.outcome.
     """
     if not is_dear(inputs, price):
         return _call
-    who = visitors.visitor()
-    return partial(
-        work_process.figure_queue.run, visitor=who.id, address=visitors.network(), is_first=who.all_rights,
-        is_wanted=is_wanted,
-    )  # fmt: skip
+    place = f"figure of {visitors.visitor().id}"
+    return partial(work_process.figures.call, place=place, asker=this_asker(), is_wanted=is_wanted)
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:

@@ -16,7 +16,8 @@ from models.interventions import compare
 from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
 from pages.explore.state import MOVED, Inputs
 from pages.explore.subject import Subject, operations_of, shown, subject_of
-from pages.shared import affordable, cache
+from pages.shared import cache
+from pages.shared.work import check_price
 
 COMPARED_BYTES = 512 * MB
 """What the patterns of both passes may take while they are compared."""
@@ -144,7 +145,7 @@ def made(inputs: Inputs, told: Told = lambda share: None) -> dict[str, Any]:
     """What is written to its end, without the edits and with them. Raises ValueError where it takes long."""
     subject = subject_of(inputs)
     model, reading, settings = subject.model, subject.reading, inputs.reading
-    affordable.check(model, reading, "or a smaller model", passes=2 * model.writing(reading).most)
+    check_price(model, reading, "or a smaller model", passes=2 * model.writing(reading).most)
 
     def both() -> dict[str, Any]:
         plain = model.answer(reading, told=told, **settings)

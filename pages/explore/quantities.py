@@ -20,8 +20,8 @@ from pages.explore.head_measures import shares
 from pages.explore.state import Inputs, settings_of
 from pages.explore.subject import Stack, Subject, operations_of, shown, subject_of
 from pages.shared import cache
-from pages.shared.affordable import BILLION, affordable
 from pages.shared.page_parts import last
+from pages.shared.work import BILLION, most_operations
 from viz_core.measures import (
     MEASURES,
     attention_flow,
@@ -185,7 +185,7 @@ def _mean(texts: list[list[np.ndarray]]) -> list[float]:
 
 def _check_price(model: Model, text: Repeated) -> None:
     lengths = [len(tokens) for tokens in text.reading.tokens.values()]
-    price, most = N_TEXTS * model.operations(lengths), affordable()
+    price, most = N_TEXTS * model.operations(lengths), most_operations()
     if price > most:
         raise ValueError(
             f"To read {N_TEXTS} random texts of {lengths[0]} tokens takes {price / BILLION:,.0f} billion "

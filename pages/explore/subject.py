@@ -25,7 +25,8 @@ from models.data.word_tokenizer import PRONOUNS, Unknown
 from models.interventions.edit import named_numbers
 from models.zoo.model import Attention, Model
 from pages.explore.state import settings_of
-from pages.shared import affordable, cache
+from pages.shared import cache
+from pages.shared.work import check_price
 from viz_core.labels import visible
 
 REFERENCES = 16
@@ -294,7 +295,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     _check_length(reading)
-    affordable.check(model, reading, _remedy(reading, inputs), passes=passes_of(inputs))
+    check_price(model, reading, _remedy(reading, inputs), passes=passes_of(inputs))
     return Subject(model, reading, inputs, model.names(reading))
 
 

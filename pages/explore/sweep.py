@@ -22,7 +22,7 @@ from pages.explore import quantities
 from pages.explore.state import COMMON, SWEEPS, TARGETS, THROUGH, Inputs, View
 from pages.explore.subject import Subject, config_of, operations_of, shown, subject_of, tokens_of
 from pages.shared import cache, takeaway_dialog
-from pages.shared.affordable import BILLION
+from pages.shared.work import BILLION
 from viz_core import top_tokens
 from viz_core.boards import Bars, Board, Matrix, board_figure
 

@@ -12,7 +12,7 @@ from typing import Any
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.findings import Finding, Outcome, findings
 from pages.shared import cache
-from pages.shared.work import Job, Jobs
+from pages.shared.work import Job, Queue
 
 
 @dataclass(frozen=True)
@@ -25,40 +25,24 @@ class FindingRequest:
     parameters: tuple[tuple[str, Any], ...]
 
 
-@dataclass(kw_only=True)
-class FindingJob(Job):
-    """One measurement on its way."""
-
-    doing: str = "measures"
-    outcome: Outcome | None = None
-
-
-def ask(asked: FindingRequest, page: str) -> FindingJob:
-    """The work on a page's wish, as `Wishes.ask` has it; one that was measured already is done at once."""
-    work, kept = FindingJob(asked=asked), cache.results.get(asked)
-    if kept is not None:
-        work.share, work.outcome = 1.0, kept
-        work.done.set()
-    return jobs.ask(work, page)
+def measure(job: Job) -> Outcome:
+    """The outcome of a finding. Raises ValueError, with a sentence, where it cannot be measured."""
+    request: FindingRequest = job.request
+    model = cache.model(request.model) if request.model else None
+    outcome: Outcome = findings()[request.finding].measured(model, job.tell, **dict(request.parameters))
+    return outcome
 
 
-def _work(work: FindingJob) -> None:
-    asked: FindingRequest = work.asked
-    model = cache.model(asked.model) if asked.model else None
-    outcome = findings()[asked.finding].measured(model, work.tell, **dict(asked.parameters))
-    cache.results.put(asked, outcome, len(pickle.dumps(outcome)))
-    work.tell(1.0)
-    work.outcome = outcome
+queue = Queue(
+    "findings", measure, doing="measures", smaller="take fewer texts or a smaller model",
+    results=cache.results, size=lambda outcome: len(pickle.dumps(outcome)),
+)  # fmt: skip
 
 
-jobs = Jobs("findings", _work, "fewer texts")
-forget = jobs.forget
-
-
-def lines_of(finding: Finding, asked: FindingRequest) -> str:
+def lines_of(finding: Finding, request: FindingRequest) -> str:
     """They run as they stand: the functions come after, with all the names that they use."""
-    loading, model = _loading(asked)
-    given = "".join(f", {name}={value!r}" for name, value in asked.parameters)
+    loading, model = _loading(request)
+    given = "".join(f", {name}={value!r}" for name, value in request.parameters)
     measuring = (
         f"{loading}from models.findings import findings\n\n"
         f"finding = findings()[{finding.name!r}]\n"
@@ -71,9 +55,9 @@ def lines_of(finding: Finding, asked: FindingRequest) -> str:
     return f"{measuring}\n# What makes the numbers, with the names that it uses:\n{names}\n\n{sources}"
 
 
-def _loading(asked: FindingRequest) -> tuple[str, str]:
+def _loading(request: FindingRequest) -> tuple[str, str]:
     """The lines that load the model, as those have it that trace it, and the name that it has in them."""
-    if not asked.model:
+    if not request.model:
         return "", "None"
-    loading, tracing = cache.model(asked.model).code("").rsplit("\ntrace = ", 1)
+    loading, tracing = cache.model(request.model).code("").rsplit("\ntrace = ", 1)
     return f"{loading}\n", tracing.split(".", 1)[0]

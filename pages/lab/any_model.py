@@ -13,8 +13,9 @@ from models.interventions.edit import named_numbers
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.lab.lesson import Columns, Own
-from pages.shared import affordable, cache, model_field, on_offer
+from pages.shared import cache, model_field, on_offer
 from pages.shared.state import State
+from pages.shared.work import check_price
 
 
 def check_length(n_words: int, most: int) -> None:
@@ -114,7 +115,7 @@ def text(inputs: Other, *, most: int, passes: int = 1) -> tuple[Model, Reading]:
             f"{on_offer.title(inputs.other)} reads this as {longest:,} tokens; {most} have room here; "
             "shorten the text."
         )
-    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
+    check_price(model, reading, "or a smaller model", passes=passes, waits=True)
     return model, reading
 
 

@@ -30,18 +30,18 @@ _work = Histogram(
 _waited = Histogram(
     "attention_lab_wait_seconds", "Seconds that work waited for that thread.", buckets=_SECONDS
 )
-_waiting = Gauge("attention_lab_waiting", "Pieces of work that wait or run.", multiprocess_mode="livesum")
+waiting = Gauge("attention_lab_waiting", "Pieces of work that wait or run.", multiprocess_mode="livesum")
 cache_bytes = Gauge("attention_lab_cache_bytes", "Bytes in a cache.", ["cache"], multiprocess_mode="livesum")
 
 
 @contextmanager
 def counted_waiting() -> Iterator[None]:
     """Counts a piece of work as waiting, from the moment that it is asked for."""
-    _waiting.inc()
+    waiting.inc()
     try:
         yield
     finally:
-        _waiting.dec()
+        waiting.dec()
 
 
 @contextmanager

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cachetools import LRUCache
-
-from models.limits import in_force
-from models.runs.owners import Visitor
-from models.sweeps import Spec, Sweep, create, start, usual_slots
-from pages.shared import server_load
-
-if TYPE_CHECKING:
-    from models.sweeps.plan import Estimate
 import streamlit as st
 
 from models.byte_units import readable
-from pages.shared import visitors, wording
+from models.limits import in_force
+from models.runs.owners import Visitor
+from models.sweeps import Spec, Sweep, create, start, usual_slots
+from pages.shared import server_load, visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import show_problems
 from pages.shared.state import State, problems, refuse
 from pages.shared.training import runs, settings, uploads
 from pages.shared.training.message import message
+from pages.shared.training.prepare import forget_pictures
 from pages.shared.training.settings import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.shared.visitors import without_places
+from pages.shared.work import Job, Queue, any_number
 from pages.sweeps import state
 from viz_core.boards import Board, Fact, Facts
+
+if TYPE_CHECKING:
+    from models.sweeps.plan import Estimate
 
 
 @dataclass(frozen=True)
@@ -46,80 +43,42 @@ class Planned:
     cost: Estimate
 
 
-_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
-_made: LRUCache[str, Future[Planned | ValueError]] = LRUCache(in_force().prepared_tasks)
-_lock = threading.Lock()
-
-
-def _drop() -> None:
-    with _lock:
-        _made.clear()
-
-
-server_load.cache_clearers.append(_drop)
+_queue = Queue(
+    "plans", smaller="take a smaller model, or less data", most=any_number, kept=in_force().prepared_tasks,
+    after=forget_pictures,
+)  # fmt: skip
+server_load.cache_clearers.append(_queue.forget_done)
 
 
 def planned(spec: Spec, by: Visitor) -> Planned:
     """Plans a sweep. Raises ValueError, in a sentence, for one that could not start."""
-    asked: dict[str, Any] = spec.to_dict() | {"name": ""}
-    key = json.dumps([asked, by.id, by.all_rights], sort_keys=True, default=str)
-    with _lock:
-        future = _made.get(key)
-    if future is None:
-        server_load.check_memory()
-        with _lock:
-            future = _made.setdefault(key, _thread.submit(_planned_or_refused, spec, by))
-    found = future.result()
-    if isinstance(found, ValueError):
-        with _lock:  # a file may be there the next time
-            _made.pop(key, None)
-        raise found
-    return found
-
-
-def _planned_or_refused(spec: Spec, by: Visitor) -> Planned | ValueError:
-    """A plan, or its refusal without the traceback, whose frames would keep the data."""
-    from models.data.pictures import forget
-
-    try:
-        return _plan(spec, by)
-    except ValueError as error:
-        return error.with_traceback(None)
-    finally:
-        forget()
+    described: dict[str, Any] = spec.to_dict() | {"name": ""}
+    key = json.dumps([described, by.id, by.all_rights], sort_keys=True, default=str)
+    return _queue.result(key, lambda job: _plan(spec, by))
 
 
 def _plan(spec: Spec, by: Visitor) -> Planned:
-    import torch
-
     from models.runs import limits
     from models.sweeps.plan import estimated, plan
 
-    torch.set_num_threads(1)
-    found = plan(spec, by=by)
-    limits.check_rights(found.config.training, by, keep_going=False)
-    limits.check_threads(found.config.training)
+    counted = plan(spec, by=by)
+    limits.check_rights(counted.config.training, by, keep_going=False)
+    limits.check_threads(counted.config.training)
     n_slots = usual_slots()
-    threads = found.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
-    cost = estimated(found, n_slots=n_slots, threads=threads)
-    return Planned(found.spec, found.sentence, found.n_runs, n_slots, cost)
+    threads = counted.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
+    cost = estimated(counted, n_slots=n_slots, threads=threads)
+    return Planned(counted.spec, counted.sentence, counted.n_runs, n_slots, cost)
 
 
 def begin(spec: Spec, by: Visitor) -> Sweep:
     """Makes a sweep and lets it work. Raises ValueError or OSError, in a sentence, where that is refused."""
 
-    def make() -> Sweep | Exception:
-        try:
-            made = create(spec, by=by)
-            start(made.name, by=by)
-            return made
-        except (ValueError, OSError) as error:
-            return error.with_traceback(None)
+    def make(job: Job) -> Sweep:
+        sweep = create(spec, by=by)
+        start(sweep.name, by=by)
+        return sweep
 
-    found = _thread.submit(make).result()
-    if isinstance(found, Exception):
-        raise found
-    return found
+    return _queue.run(make)
 
 
 # The form of a new sweep: its task, what varies, how trials are chosen, and what it would cost.

@@ -22,7 +22,7 @@ from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.message import message
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.shared.visitors import without_places
-from pages.shared.work import Job, Jobs, progress, sentence, this_page
+from pages.shared.work import Job, Queue, progress, sentence, this_page
 from viz_core.boards import Board
 from viz_core.training import finder_panel
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from models.training.rates import RateTest
 
 KEY = "train.finder"
-ASKED = "train_rate"
+REQUEST = "train_rate"
 SECONDS = 60.0
 """The longest that a test may take; what it has found by then is shown."""
 HELP = (
@@ -40,20 +40,12 @@ HELP = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class RateRequest:
     """What a page wants tested: the settings of a task as JSON, with the paths of its files, and by whom."""
 
     task: str
     values: str
     by: Visitor
-
-
-@dataclass(kw_only=True)
-class Work(Job):
-    """One test on its way."""
-
-    doing: str = "trains while the rate rises"
-    found: RateTest | None = None
 
 
 def button(info: TaskInfo, given: State) -> None:
@@ -63,23 +55,23 @@ def button(info: TaskInfo, given: State) -> None:
 
 def draw(info: TaskInfo, given: State) -> None:
     """The test that was asked for last, with its suggestion to take."""
-    asked: Asked | None = st.session_state.get(ASKED)
-    if asked is None or asked.task != info.name:
+    request: RateRequest | None = st.session_state.get(REQUEST)
+    if request is None or request.task != info.name:
         return
     try:
-        work = wishes.ask(Work(asked=asked), this_page())
+        job = queue.ask(request, this_page())
     except ValueError as error:
         st.text(str(error))
         return
-    if not work.done.wait(0.15):
-        progress(work)
+    if not job.done.wait(0.15):
+        progress(job)
         return
-    if work.problem:
-        st.text(sentence(without_places(uploads.without_names(work.problem))))
-    if work.found is not None and work.found.rates:
-        _show(work.found, info, given, asked)
+    if job.problem:
+        st.text(sentence(without_places(uploads.without_names(job.problem))))
+    if job.result is not None and job.result.rates:
+        _show(job.result, info, given, request)
     with st.container(horizontal=True):
-        suggestion = None if work.found is None else work.found.suggestion
+        suggestion = None if job.result is None else job.result.suggestion
         if suggestion is not None:
             take = {"learning_rate": float(f"{suggestion:.2g}")}
             use = f"Use {take['learning_rate']:g}"
@@ -94,27 +86,27 @@ def _ask(info: TaskInfo, given: State) -> None:
     except ValueError as error:
         refuse(str(error))
         return
-    wishes.forget(this_page())
-    st.session_state[ASKED] = _asked(info, values)
+    queue.forget(this_page())
+    st.session_state[REQUEST] = _request(info, values)
 
 
-def _asked(info: TaskInfo, values: dict[str, Any]) -> Asked:
+def _request(info: TaskInfo, values: dict[str, Any]) -> RateRequest:
     kept = {name: value for name, value in values.items() if name != "learning_rate"}
-    return Asked(info.name, json.dumps(kept, sort_keys=True, default=str), visitors.visitor())
+    return RateRequest(info.name, json.dumps(kept, sort_keys=True, default=str), visitors.visitor())
 
 
 def _close() -> None:
-    st.session_state.pop(ASKED, None)
-    wishes.forget(this_page())
+    st.session_state.pop(REQUEST, None)
+    queue.forget(this_page())
 
 
-def _show(found: RateTest, info: TaskInfo, given: State, asked: Asked) -> None:
+def _show(result: RateTest, info: TaskInfo, given: State, request: RateRequest) -> None:
     """The curve, what it says, and the suggestion to take."""
-    arrays = (np.array(each, dtype=np.float64) for each in (found.rates, found.losses, found.smoothed))
-    panel = finder_panel(*arrays, suggestion=found.suggestion)
-    said = f"{found.sentence[:1].upper()}{found.sentence[1:]}."
+    arrays = (np.array(each, dtype=np.float64) for each in (result.rates, result.losses, result.smoothed))
+    panel = finder_panel(*arrays, suggestion=result.suggestion)
+    said = f"{result.sentence[:1].upper()}{result.sentence[1:]}."
     try:
-        same = _asked(info, settings.with_paths(info, given.kept)) == asked
+        same = _request(info, settings.with_paths(info, given.kept)) == request
     except ValueError:
         same = False
     if not same:
@@ -128,26 +120,31 @@ def _nothing(act: Act) -> None:
     """There is nothing to take away but the link, which the browser copies."""
 
 
-def _do(work: Work) -> None:
+def test(job: Job) -> RateTest | None:
     """Runs a test until it ends, is stopped, or has taken a minute."""
     from models.runs import limits
     from models.training.rates import STEPS, RateFinder
 
-    asked: Asked = work.asked
-    info = tasks_on_offer.tasks()[asked.task]
-    values = settings.defaults(info) | json.loads(asked.values)
+    request: RateRequest = job.request
+    info = tasks_on_offer.tasks()[request.task]
+    values = settings.defaults(info) | json.loads(request.values)
     task = settings.task_of(info, values)
     config = settings.run_config(info, values, task)
     config = replace(config, training=replace(config.training, threads=1, compile=False))
-    limits.check_rights(config.training, asked.by, keep_going=False)
+    limits.check_rights(config.training, request.by, keep_going=False)
     limits.check_memory(config)
-    work.tell(0.0)
+    job.tell(0.0)
     start = time.monotonic()
-    for test in RateFinder(config, steps=STEPS):
-        work.found = test
+    for test_so_far in RateFinder(config, steps=STEPS):
+        job.result = test_so_far
         if time.monotonic() - start > SECONDS:
-            return
-        work.tell(len(test.rates) / STEPS)
+            break
+        job.tell(len(test_so_far.rates) / STEPS)
+    result: RateTest | None = job.result
+    return result
 
 
-wishes = Jobs("rate tests", _do, "smaller batches")
+queue = Queue(
+    "rate tests", test, doing="trains while the rate rises",
+    smaller="take smaller batches or a smaller model",
+)  # fmt: skip

@@ -13,12 +13,11 @@ from pages.shared.board.component import board
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import show_problems
 from pages.shared.state import problems, refuse
-from pages.shared.training import probes as probing
 from pages.shared.training import runs, settings, uploads
 from pages.shared.training.message import message
-from pages.shared.training.prepare import Prepared, prepared
-from pages.shared.training.probes import Tried, probes
+from pages.shared.training.prepare import BUSIER, Prepared, Tried, prepared, probes
 from pages.shared.training.tasks_on_offer import TaskInfo
+from pages.shared.work import this_page
 from pages.train import download, own_file, state
 from viz_core.boards import Board, Fact, Facts
 
@@ -73,7 +72,7 @@ def _tried(ready: Prepared | None, why: str) -> Tried | None:
     """The run's time as it was tried here, if it was; a run that cannot start is not tried."""
     if ready is None or ready.seconds is None or why:
         return None
-    return probes.look(ready.key, ready.timed)
+    return probes.look(ready.key, ready.timed, this_page())
 
 
 def _before(
@@ -129,7 +128,7 @@ def _assumed(ready: Prepared, tried: Tried | None) -> str:
         return "Its time is by formula; its own steps are being tried."
     if tried.seconds is None or tried.alone is None:
         return "Its time is by formula, since it is too large to be tried here."
-    if tried.busy < probing.BUSIER or tried.alone > BUSY_SHARE * tried.seconds:
+    if tried.busy < BUSIER or tried.alone > BUSY_SHARE * tried.seconds:
         return "Its time is that of its own steps, validations and samples, tried here while little else ran."
     return (
         f"Its time is for a machine as busy as this one is now, with {tried.busy:.1f} of its "

@@ -23,6 +23,7 @@ from pages.explore.takeaway import Shown, csv_of
 from pages.lab.block import flow, lens
 from pages.lab.block.inputs import Inputs as Block
 from pages.shared import visitors
+from pages.shared.work import Job
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 from tests.pages.explore.test_figure import PAGE, said
@@ -126,18 +127,16 @@ def test_long_texts_are_read_at_the_nearest_layer_that_attends(
     small: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading._documents.clear()
-    reading.jobs.works.clear()
-    work = reading.ask(DocumentRequest(small, TEXT, "decoder.self", 0, 2), "someone")
-    assert work.done.wait(60) and work.seen is not None, work.problem
-    assert work.seen.place == Place("decoder.self", 1, 2)
+    seen = reading.compute(Job(request=DocumentRequest(small, TEXT, "decoder.self", 0, 2)))
+    assert seen.place == Place("decoder.self", 1, 2)
     pattern = load_model(small).trace(TEXT)["decoder.1.self.pattern"][2]
-    best = work.seen.pairs[0]
+    best = seen.pairs[0]
     assert float(pattern[best.query, best.key]) == pytest.approx(float(pattern[1:].max()), abs=1e-5)
 
 
 def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None:
     asked = comparison.ComparisonRequest(hybrid, TEXT, (), "text", TEXT.replace("tired", "wide"), (0, 0))
-    seen = comparison.seen_of(asked, lambda share: None)
+    seen = comparison.compute(Job(request=asked))
     (frame,) = seen.frames
     assert frame.counts(0) == {"decoder.self": (8, 4)} and frame.layers(0, "decoder.self") == [3, 7]
     kept = {name: param.default for name, param in state.page().params.items()} | {"layer": 0, "head": 1}
@@ -150,7 +149,7 @@ def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None
     ]
     assert "c.laid('decoder.3.self', 1)" in code_of(asked, chosen, seen)
     both = comparison.ComparisonRequest(hybrid, TEXT, (), "model", hybrid, (0, 0), True)
-    matches = comparison.seen_of(both, lambda share: None).matches
+    matches = comparison.compute(Job(request=both)).matches
     assert {head[1] for head in matches} == {3, 7} and all(one == other for one, other in matches.items())
 
 

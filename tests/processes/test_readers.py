@@ -33,16 +33,16 @@ def serving() -> Iterator[None]:
 def _ended() -> Iterator[None]:
     """Ends the processes after the last test: each takes seconds to start."""
     yield
-    for reader in work_process._readers:
-        reader._end()
+    for reader in work_process.readers:
+        reader.process.end()
 
 
 @pytest.fixture
 def two_seconds(serving: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline of two seconds for a text, once the processes have started."""
-    for reader in work_process._readers:
-        reader.run(os.getpid, visitor="", is_wanted=lambda: None)
-        monkeypatch.setattr(reader, "seconds", 2.0)
+    for reader in work_process.readers:
+        reader.call(os.getpid)
+        monkeypatch.setattr(reader.process, "seconds", 2.0)
 
 
 def model_of(folder: Path, template: str = "", **tokenizer: Any) -> str:
@@ -137,10 +137,10 @@ def test_more_text_than_a_server_should_hold_does_not_come_back(tmp_path: Path) 
 @pytest.mark.usefixtures("serving")
 def test_a_panic_in_a_server_is_a_sentence_and_its_process_goes_on(tmp_path: Path) -> None:
     model = cache.model(model_of(tmp_path / "a", pre_tokenizer={"type": "FixedLength", "length": 0}))
-    before = work_process._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None)
+    before = work_process.readers[0].call(os.getpid)
     said = refusal_of(lambda: cache.on_worker(lambda: model.read("the animal")))
     assert said.startswith("the tokenizer or chat template of a failed: chunk size must be non-zero; give")
-    assert work_process._readers[0].run(os.getpid, visitor="", is_wanted=lambda: None) == before
+    assert work_process.readers[0].call(os.getpid) == before
 
 
 @pytest.mark.usefixtures("serving")
@@ -148,13 +148,13 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, tried = model_of(tmp_path / "a"), []
-    run = work_process._run
+    run = work_process._read
 
     def count(function: Any, *given: Any, **more: Any) -> Any:
         tried.extend([given[0]] if function is offer._try else [])
         return run(function, *given, **more)
 
-    monkeypatch.setattr(work_process, "_run", count)
+    monkeypatch.setattr(work_process, "_read", count)
     first = cache.model(name)
     cache.transformers.drop()
     assert cache.model(name) is not first and tried == [name]

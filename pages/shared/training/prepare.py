@@ -1,6 +1,8 @@
-"""What a run would be and cost, before it starts: from its data, its number of parameters and its device.
+"""What a run would be and cost, before it starts: from its data, its number of parameters and its device, and
+how long its own steps take here.
 
-Threads of their own do this: reading a large text must not delay the inference that other visitors wait for.
+Threads of their own find this out: reading a large text must not delay the inference that other visitors
+wait for.
 """
 
 from __future__ import annotations
@@ -8,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import psutil
 from cachetools import LRUCache
 
 from models.data.data_summary import for_batches
@@ -20,6 +24,7 @@ from models.limits import in_force
 from pages.shared import server_load
 from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
+from pages.shared.work import Queue, any_number
 
 if TYPE_CHECKING:
     from models.data.data_summary import DataSummary
@@ -44,12 +49,23 @@ class Prepared:
     look: DataSummary
 
 
-_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
-_reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
-"""The thread for uploaded or downloaded data, which takes seconds for each: one after another, so that no two
-are in memory at once. Runs without such data do not wait for it.
+def forget_pictures() -> None:
+    """Forgets the pictures that a task has read, which nobody needs once its run is known."""
+    from models.data.pictures import forget
+
+    forget()
+
+
+_preparations, _readings = (
+    Queue(
+        name, smaller="take a smaller model, or less data", most=any_number, kept=in_force().prepared_tasks,
+        after=forget_pictures,
+    )
+    for name in ("preparations", "readings of data")
+)  # fmt: skip
+"""The second is for uploaded or downloaded data, which takes seconds for each: one after another, so that no
+two are in memory at once. Runs without such data do not wait for it.
 """
-_made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepared_tasks)
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
 """The tasks by their options, without their data, so that changing a size of the model reads no file
 again; another batch size does, for the padding."""
@@ -61,31 +77,19 @@ _lock = threading.Lock()
 
 def _drop() -> None:
     with _lock:
-        _made.clear()
         _tasks.clear()
         _looks.clear()
 
 
-server_load.cache_clearers.append(_drop)
+server_load.cache_clearers += [_preparations.forget_done, _readings.forget_done, _drop]
 
 
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     """Prepares a run. Raises ValueError where the settings make no run or this machine cannot train it."""
     values = settings.with_paths(info, values)
     key = json.dumps([info.name, values], sort_keys=True, default=str)
-    thread = _reader if _reads_files(info, values) else _thread
-    if key not in _made:
-        server_load.check_memory()
-    with _lock:
-        if key not in _made:
-            _made[key] = thread.submit(_prepared_or_refused, info, values, key)
-        future = _made[key]
-    found = future.result()
-    if isinstance(found, ValueError):
-        with _lock:  # a file may be there the next time
-            _made.pop(key, None)
-        raise found
-    return found
+    queue = _readings if _reads_files(info, values) else _preparations
+    return queue.result(key, lambda job: _prepare(info, values, key))
 
 
 def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
@@ -111,26 +115,11 @@ def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
     return json.dumps([info.name, options], sort_keys=True, default=str)
 
 
-def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared | ValueError:
-    """Prepares a run, or returns its refusal without the traceback, whose frames would keep the data."""
-    from models.data.pictures import forget
-
-    try:
-        return _prepare(info, values, run)
-    except ValueError as error:
-        return error.with_traceback(None)
-    finally:
-        forget()
-
-
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
-    import torch
-
     from models.data.tasks.summary import summary_of
     from models.training.estimates import estimate
     from models.training.memory import check_threads, choose
 
-    torch.set_num_threads(1)
     key = _key(info, values)
     with _lock:
         known, seen = _tasks.get(key), _seen(key, values["batch_size"])
@@ -170,3 +159,109 @@ def _without_data(task: Task) -> Task:
     light = type(task)(**task.to_dict())
     light.restore(task.learnt())
     return light
+
+
+FRESH_SECONDS = 10.0
+"""So long a time is shown without another look at how busy the machine is."""
+OLD_SECONDS = 300.0
+"""So long a time counts at most, however little the machine seems to have changed."""
+BUSIER = 0.4
+"""Cores that other work keeps busy: a difference of more than so many changes a run's time."""
+BUSY_SECONDS = 0.2
+"""So long it is watched how busy the machine is."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a run takes from the start of its process to its end, in seconds: as busy as the machine was, with
+    `busy` of its cores at work for others; and alone. None of a run that is too large to be tried.
+    """
+
+    seconds: float | None
+    alone: float | None
+    busy: float
+
+
+@dataclass(frozen=True)
+class _Known:
+    tried: Tried
+    n_cores: int | None
+    at: float
+    looked: float
+
+
+class Probes:
+    """The times of runs that stand ready to start, by their keys. One thread tries the run whose settings
+    somebody looks at, for about a second, and again once the machine is busier or quieter than then.
+
+    probe: seconds and seconds alone of a run, or None where it is too large to be tried; busy: how many cores
+    are at work now.
+    """
+
+    def __init__(
+        self,
+        probe: Callable[[RunConfig], tuple[float, float] | None],
+        busy: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._probe, self._busy, self._clock = probe, busy, clock
+        self._known: LRUCache[str, _Known] = LRUCache(256)
+        self._lock = threading.Lock()
+        self.queue = Queue("probes", smaller="take a smaller model", after=forget_pictures)
+
+    def drop(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._known.clear()
+
+    def look(self, key: str, config: RunConfig, page: str) -> Tried | None:
+        """What is known of a run now, None before it was tried. Where it is due, it is tried (anew)."""
+        with self._lock:
+            known = self._known.get(key)
+        if known is None or self._clock() - known.looked > FRESH_SECONDS or known.n_cores != os.cpu_count():
+            with suppress(ValueError):  # too many wait; whoever still looks asks again soon
+                self.queue.ask(key, page, work=lambda job: self.update(key, config), anew=True)
+        return known.tried if known else None
+
+    def update(self, key: str, config: RunConfig) -> None:
+        """Tries a run, unless it is known how long it takes on a machine as busy as now."""
+        busy, n_cores = self._busy(), os.cpu_count()
+        with self._lock:
+            known = self._known.get(key)
+        now = self._clock()
+        if (
+            known is not None
+            and known.n_cores == n_cores
+            and abs(known.tried.busy - busy) <= BUSIER
+            and now - known.at <= OLD_SECONDS
+        ):
+            measured = replace(known, looked=now)
+        else:
+            seconds, alone = self._probe(config) or (None, None)
+            measured = _Known(Tried(seconds, alone, busy), n_cores, now, self._clock())
+        with self._lock:
+            self._known[key] = measured
+
+
+def _probed(config: RunConfig) -> tuple[float, float] | None:
+    from models.training.estimates import probe, whole
+
+    try:
+        costs = probe(config)
+        taken = None if costs is None else whole(config, costs)
+    except (ValueError, OSError, RuntimeError):  # such as a file that is gone: the start says it in words
+        return None
+    return None if taken is None else (taken.seconds, taken.alone)
+
+
+def busy_cores() -> float:
+    """How many of the machine's cores are at work."""
+    before = psutil.cpu_times()
+    time.sleep(BUSY_SECONDS)
+    spent = [after - was for after, was in zip(psutil.cpu_times(), before, strict=True)]
+    idle = [spent[before._fields.index(name)] for name in ("idle", "iowait") if name in before._fields]
+    return (os.cpu_count() or 1) * max(0.0, 1 - sum(idle) / max(sum(spent), 1e-9))
+
+
+probes = Probes(_probed, busy_cores)
+server_load.cache_clearers.append(probes.drop)

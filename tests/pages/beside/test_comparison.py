@@ -9,7 +9,8 @@ from models.contrast.matching import Head, Match, Matching
 from pages.beside import comparison
 from pages.beside.board import Selection
 from pages.beside.code import code_of
-from pages.beside.comparison import ComparisonRequest, seen_of
+from pages.beside.comparison import Comparison, ComparisonRequest
+from pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired"
 
@@ -18,12 +19,12 @@ def asked(differs: str, other: str, *, model: str = "translator", text: str = TE
     return ComparisonRequest(model, text, (), differs, other, (0, 0))
 
 
-def quiet(share: float) -> None:
-    assert 0 <= share <= 1
+def compared(wanted: ComparisonRequest) -> Comparison:
+    return comparison.compute(Job(request=wanted))
 
 
 def test_a_knob_has_a_frame_at_each_value_and_what_was_typed() -> None:
-    seen = seen_of(asked("temperature", "0.7"), quiet)
+    seen = compared(asked("temperature", "0.7"))
     assert seen.names[seen.first] == "0.7" and {"1", "2"} <= set(seen.names)
     at = seen.names.index("2")
     trace = load_model("translator").trace(TEXT)
@@ -35,16 +36,16 @@ def test_a_knob_has_a_frame_at_each_value_and_what_was_typed() -> None:
 
 
 def test_heads_are_matched_by_likeness() -> None:
-    wish = ComparisonRequest("translator", "the cat sleeps", (), "model", "translator", (0, 0), True)
-    seen = seen_of(wish, quiet)
+    wanted = ComparisonRequest("translator", "the cat sleeps", (), "model", "translator", (0, 0), True)
+    seen = compared(wanted)
     assert seen.matches and all(one == other for one, other in seen.matches.items())
     assert seen.note == "Heads are matched one to one by likeness, on 16 texts."
     assert not np.abs(seen.frames[0].moved["decoder.cross"]).any()
 
 
 def test_models_without_texts_in_common_are_matched_on_the_text_itself() -> None:
-    wish = ComparisonRequest("translator", "the cat sleeps", (), "model", "masked", (0, 0), True)
-    seen = seen_of(wish, quiet)
+    wanted = ComparisonRequest("translator", "the cat sleeps", (), "model", "masked", (0, 0), True)
+    seen = compared(wanted)
     assert seen.note.startswith("Heads are matched one to one by likeness, on this text alone.")
     one, other = ("encoder.self", 1, 2), seen.matches["encoder.self", 1, 2]
     a, b = (np.nan_to_num(seen.frames[0].laid(side, head)) for side, head in enumerate((one, other)))
@@ -54,7 +55,7 @@ def test_models_without_texts_in_common_are_matched_on_the_text_itself() -> None
 
 
 def test_a_run_is_seen_at_its_steps() -> None:
-    seen = seen_of(asked("step", "", model="induction"), quiet)
+    seen = compared(asked("step", "", model="induction"))
     assert seen.names[0] == "0" and seen.names[-1] == "800" and len(seen.names) <= comparison.MOST_STEPS
     assert not np.abs(seen.frames[-1].moved["decoder.self"]).any()
     assert seen.frames[0].moved["decoder.self"][1, 0] > 0.5 and seen.frames[0].counts(1)["decoder.self"] == (
@@ -64,7 +65,7 @@ def test_a_run_is_seen_at_its_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "sentence"),
+    ("wanted", "sentence"),
     [
         (asked("text", "  "), "The second text is empty; type one"),
         (asked("text", "x", text=""), "The first text is empty; type one"),
@@ -74,25 +75,22 @@ def test_a_run_is_seen_at_its_steps() -> None:
         (asked("step", ""), "'translator' keeps no steps of its training; choose a run"),
     ],
 )
-def test_what_cannot_be_compared_is_said(wish: ComparisonRequest, sentence: str) -> None:
+def test_what_cannot_be_compared_is_said(wanted: ComparisonRequest, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as error:
-        seen_of(wish, quiet)
+        compared(wanted)
     assert "\n" not in str(error.value)
 
 
 def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "ROOM", 1)
     with pytest.raises(ValueError, match="at most 0 MB are compared; take a shorter text or a smaller model"):
-        seen_of(asked("text", TEXT.replace("tired", "wide")), quiet)
+        compared(asked("text", TEXT.replace("tired", "wide")))
 
 
 def test_a_comparison_is_kept_for_the_next_visitor() -> None:
-    wish = asked("head", "", text="the animal sleeps")
-    work = comparison.ask(wish, "one")
-    assert work.done.wait(60) and not work.problem
-    assert comparison.ask(wish, "two").seen is work.seen
-    comparison.forget("one")
-    comparison.forget("two")
+    wanted = asked("head", "", text="the animal sleeps")
+    first = comparison.queue.ask(wanted, "one").outcome()
+    assert comparison.queue.ask(wanted, "two").outcome() is first
 
 
 def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
@@ -105,22 +103,24 @@ def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "wanted",
     [
         asked("text", "the cat sleeps"), asked("model", "translator-plain"), asked("scale", "off"),
         asked("scale", ""), asked("heads", ""), asked("order", ""), asked("step", "", model="induction"),
         asked("head", ""),
     ],
 )  # fmt: skip
-def test_the_code_gives_the_same_numbers(wish: ComparisonRequest, capsys: pytest.CaptureFixture[str]) -> None:
-    stack = "decoder.self" if wish.differs == "step" else "encoder.self"
-    other = (stack, 0, 2) if wish.differs == "head" else (stack, 1, 3)
+def test_the_code_gives_the_same_numbers(
+    wanted: ComparisonRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = "decoder.self" if wanted.differs == "step" else "encoder.self"
+    other = (stack, 0, 2) if wanted.differs == "head" else (stack, 1, 3)
     names: dict[str, object] = {}
-    seen = seen_of(wish, quiet)
+    seen = compared(wanted)
     at = len(seen.frames) // 2  # as scrubbed to
-    exec(code_of(wish, Selection(((stack, 1, 3), other), ("", "")), seen, at), names)
+    exec(code_of(wanted, Selection(((stack, 1, 3), other), ("", "")), seen, at), names)
     frame = seen.frames[at]
-    if wish.differs == "step":
+    if wanted.differs == "step":
         where = names["where"]
         a, b = (names[side][where][3] for side in "ab")  # type: ignore[index]
     else:

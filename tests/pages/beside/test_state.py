@@ -5,6 +5,7 @@ import pytest
 from models.fields import read_link
 from pages.beside import comparison, state
 from pages.beside.comparison import ComparisonRequest
+from pages.shared.work import Job
 
 PARAMS = state.page().params
 USUAL = {name: each.default for name, each in PARAMS.items()}
@@ -49,9 +50,8 @@ def test_settings_come_as_explore_writes_them(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
-    found = comparison.seen_of(
-        ComparisonRequest("translator", "the cat", (), "text", "the dog", (0, 0)), lambda share: None
-    )
+    request = ComparisonRequest("translator", "the cat", (), "text", "the dog", (0, 0))
+    found = comparison.compute(Job(request=request))
     (frame,) = found.frames
     layers, heads = frame.counts(0)["encoder.self"]
     for side in (0, 1):

@@ -9,8 +9,8 @@ import pytest
 
 from models import load_model
 from pages.documents import reading, state
-from pages.documents.reading import DocumentJob, DocumentRequest, GoneError, HeadPicture, Place, ask, forget
-from pages.shared import work as work_module
+from pages.documents.reading import DocumentRequest, GoneError, HeadPicture, Place
+from pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
 
@@ -18,20 +18,16 @@ TEXT = "the animal did not cross the street because it was too tired. " * 12
 @pytest.fixture(autouse=True)
 def _nothing_known() -> None:
     reading._documents.clear()
-    reading.jobs.works.clear()
 
 
-def read(asked: DocumentRequest, visitor: str = "someone") -> DocumentJob:
-    work = ask(asked, visitor)
-    assert work.done.wait(60)
-    return work
+def picture_of(request: DocumentRequest) -> HeadPicture:
+    return reading.compute(Job(request=request))
 
 
-def seen(asked: DocumentRequest) -> HeadPicture:
-    work = read(asked)
-    assert work.problem == ""
-    assert work.seen is not None
-    return work.seen
+def refusal_of(request: DocumentRequest) -> str:
+    with pytest.raises(ValueError) as refused:
+        picture_of(request)
+    return str(refused.value)
 
 
 def whole_pattern(name: str, text: str, layer: int, head: int) -> np.ndarray:
@@ -40,7 +36,7 @@ def whole_pattern(name: str, text: str, layer: int, head: int) -> np.ndarray:
 
 
 def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
-    found = seen(DocumentRequest("sparse", TEXT, layer=1, head=2))
+    found = picture_of(DocumentRequest("sparse", TEXT, layer=1, head=2))
     pattern = whole_pattern("sparse", TEXT, 1, 2)
     picture = found.picture
     assert (picture.tall, picture.wide) == (2, 2)
@@ -55,42 +51,11 @@ def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
     assert all(pair.query > 0 for pair in found.pairs)
 
 
-def test_another_head_needs_no_other_pass_and_the_same_wish_no_work() -> None:
-    first = ask(DocumentRequest("sparse", TEXT), "a")
-    assert first.done.wait(60)
-    assert ask(DocumentRequest("sparse", TEXT), "a") is first
+def test_another_head_needs_no_other_pass() -> None:
+    picture_of(DocumentRequest("sparse", TEXT))
     (document,) = reading._documents.values()
-    assert read(DocumentRequest("sparse", TEXT, head=1), "a").seen is not None
+    picture_of(DocumentRequest("sparse", TEXT, head=1))
     assert list(reading._documents.values()) == [document]
-
-
-def test_a_new_wish_stops_the_one_before_it() -> None:
-    first = ask(DocumentRequest("sparse", TEXT * 8), "a")
-    second = ask(DocumentRequest("sparse", TEXT, head=1), "a")
-    assert first.stopped.is_set()
-    assert second.done.wait(60)
-    assert second.seen is not None
-    assert first.done.is_set()
-
-
-def test_work_that_was_stopped_stays_so_until_it_is_asked_for_anew() -> None:
-    wish = DocumentRequest("sparse", TEXT * 8)
-    work = ask(wish, "a")
-    work.stop()
-    assert work.done.is_set() and work.problem == work_module.STOPPED
-    assert ask(wish, "a") is work
-    forget("a")
-    again = ask(wish, "a")
-    assert again is not work and again.done.wait(60)
-    assert again.seen is not None
-    assert (work.seen, work.problem) == (None, work_module.STOPPED)  # though it was being read
-
-
-def test_stopped_work_says_so() -> None:
-    work = DocumentJob(asked=DocumentRequest("sparse", TEXT))
-    work.stopped.set()
-    work_module.Jobs("documents", reading._work, "a shorter one")._fulfil(work)
-    assert (work.seen, work.problem) == (None, "It was stopped.")
 
 
 @pytest.mark.parametrize(
@@ -102,47 +67,29 @@ def test_stopped_work_says_so() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_in_a_sentence(asked: DocumentRequest, said: str) -> None:
-    work = read(asked)
-    assert work.seen is None
-    assert said in work.problem
+    assert said in refusal_of(asked)
 
 
 def test_too_long_a_text_and_too_large_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_TOKENS", 300)
-    assert read(DocumentRequest("sparse", TEXT[:200])).problem == ""
-    assert "this model reads at most 300; remove 444" in read(DocumentRequest("sparse", TEXT)).problem
+    picture_of(DocumentRequest("sparse", TEXT[:200]))
+    assert "this model reads at most 300; remove 444" in refusal_of(DocumentRequest("sparse", TEXT))
     monkeypatch.setattr(reading, "MOST_TOKENS", 32_768)
     monkeypatch.setattr(reading, "KEPT_BYTES", 100_000)
-    assert "at most 50 kB are kept" in read(DocumentRequest("sparse", TEXT), "another").problem
+    assert "at most 50 kB are kept" in refusal_of(DocumentRequest("sparse", TEXT))
 
 
 def test_where_all_layers_have_no_room_the_wanted_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     one_layer = 2 * 4 * len(TEXT) * 64
     monkeypatch.setattr(reading, "KEPT_BYTES", 3 * one_layer)
-    assert seen(DocumentRequest("sparse", TEXT, layer=1)).picture is not None
+    assert picture_of(DocumentRequest("sparse", TEXT, layer=1)).picture is not None
     (document,) = reading._documents.values()
     assert list(document.heads) == ["decoder.1.self"]
-    assert seen(DocumentRequest("sparse", TEXT, layer=0)).picture is not None
-
-
-def test_too_many_wishes_wait_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading.jobs.worker, "submit", lambda *given: None)
-    for visitor in range(work_module.MOST_WAITING):
-        ask(DocumentRequest("sparse", TEXT), str(visitor))
-    with pytest.raises(ValueError, match="8 documents are waiting, at most 8 may; try again later"):
-        ask(DocumentRequest("sparse", TEXT), "one more")
-
-
-def test_an_error_of_the_reading_s_own_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(work: DocumentJob) -> None:
-        raise RuntimeError("no luck")
-
-    monkeypatch.setattr(reading.jobs, "_do", fails)
-    assert "met an error of its own (RuntimeError)" in read(DocumentRequest("sparse", TEXT)).problem
+    assert picture_of(DocumentRequest("sparse", TEXT, layer=0)).picture is not None
 
 
 def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:
-    found = seen(DocumentRequest("sparse", TEXT, head=3))
+    found = picture_of(DocumentRequest("sparse", TEXT, head=3))
     pattern = whole_pattern("sparse", TEXT, 0, 3)
     tile = reading.window(found, {"q0": 100, "q1": 160, "k0": -5, "k1": 90})
     assert tile is not None
@@ -161,16 +108,15 @@ def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:
 
 
 def test_a_document_that_is_not_kept_any_more_is_read_again() -> None:
-    found = seen(DocumentRequest("sparse", TEXT))
+    found = picture_of(DocumentRequest("sparse", TEXT))
     reading._forget()
     with pytest.raises(GoneError):
         reading.row_and_column(found, 1, 1)
-    forget("someone")
-    assert seen(DocumentRequest("sparse", TEXT)) is not found
+    assert picture_of(DocumentRequest("sparse", TEXT)) is not found
 
 
 def test_the_message_holds_the_words_around_each_pair() -> None:
-    found = seen(DocumentRequest("sparse", TEXT))
+    found = picture_of(DocumentRequest("sparse", TEXT))
     message = reading.whole_message(found, token="x")
     header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
     assert len(header["tokens"]) == len(TEXT)
@@ -184,15 +130,15 @@ def test_the_message_holds_the_words_around_each_pair() -> None:
 
 def test_the_sample_is_read_by_the_default_model() -> None:
     first = {"model": state.DEFAULT, "text": "", "stack": "encoder.self", "layer": 0, "head": 0}
-    wish = state.request(first | {"measure": "largest", "without": 0})
-    assert 4_000 < len(wish.text) < 8_000
-    assert wish.model in state.readers()
+    request = state.request(first | {"measure": "largest", "without": 0})
+    assert 4_000 < len(request.text) < 8_000
+    assert request.model in state.readers()
     assert {"translator", "sparse"} <= set(state.readers())
     assert "digits-classifier" not in state.readers()
 
 
 def test_a_document_of_one_word_repeated_is_read_as_any_other() -> None:
-    found = seen(DocumentRequest("untrained", "again " * 700, settings=(("n_layers", 1),)))
+    found = picture_of(DocumentRequest("untrained", "again " * 700, settings=(("n_layers", 1),)))
     assert found.picture.cells.min() >= 0
     assert found.pairs[0].weight < 1
 
@@ -202,7 +148,7 @@ SENTENCE = "the animal did not cross the street because it was too tired"
 
 @pytest.mark.parametrize("stack", ["encoder.self", "decoder.self", "decoder.cross"])
 def test_a_translator_shows_its_three_attentions(stack: str) -> None:
-    found = seen(DocumentRequest("translator", SENTENCE, stack=stack, layer=1, head=2))
+    found = picture_of(DocumentRequest("translator", SENTENCE, stack=stack, layer=1, head=2))
     trace = load_model("translator").trace(SENTENCE)
     side, kind = stack.split(".")
     pattern = trace[f"{side}.1.{kind}.pattern"][2].numpy()
@@ -225,14 +171,14 @@ def test_a_translator_shows_its_three_attentions(stack: str) -> None:
 
 
 def test_a_short_text_is_read_by_the_model_as_it_is() -> None:
-    found = seen(DocumentRequest("shakespeare", "to be or not to be"))
+    found = picture_of(DocumentRequest("shakespeare", "to be or not to be"))
     assert (found.stretched, len(found.keys), found.place.stack) == (False, 18, "decoder.self")
-    assert seen(
+    assert picture_of(
         DocumentRequest("sparse", TEXT * 8),
     ).stretched
 
 
 def test_a_place_that_a_model_has_not_is_its_nearest() -> None:
-    found = seen(DocumentRequest("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
+    found = picture_of(DocumentRequest("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
     about = found.stacks["decoder.self"]
     assert found.place == Place("decoder.self", about.n_layers - 1, about.n_heads - 1)

@@ -14,7 +14,7 @@ from pages.explore import computing, effect, takeaway
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of
 from pages.explore.takeaway import Shown, Taken, csv_of
-from pages.shared import affordable, visitors, work_process
+from pages.shared import visitors, work, work_process
 from tests.limits import SetLimits
 from viz_core import to_html
 
@@ -30,7 +30,7 @@ class Process:
         self.did: list[str] = []
         self.works = False
 
-    def run(self, function: Any, *given: Any, visitor: str, is_wanted: Any, **_: Any) -> Any:
+    def run(self, function: Any, *given: Any, place: str, is_wanted: Any, **_: Any) -> Any:
         self.did.append(function.__name__)
         is_wanted()
         self.works = True
@@ -49,7 +49,7 @@ def process(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> Process:
         return trace(self, *given, **settings)
 
     set_limits(cheap_billions=1)
-    monkeypatch.setattr(work_process.figure_queue, "run", made.run)
+    monkeypatch.setattr(work_process.figures, "call", made.run)
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     monkeypatch.setattr(EngineModel, "trace", watched)
     return made
@@ -248,7 +248,7 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
     each = operations_of(inputs.unedited)
     assert effect.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
     assert effect.price_smallest(inputs, "encoder.self") == 20 * each * 18
-    monkeypatch.setattr(affordable, "affordable", lambda **said: 5 * each)
+    monkeypatch.setattr(work, "most_operations", lambda **said: 5 * each)
     with pytest.raises(ValueError, match="are computed for a figure; take a smaller model"):
         effect.made(inputs)
 

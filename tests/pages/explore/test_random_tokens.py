@@ -116,7 +116,7 @@ def test_who_cannot_read_tokens_says_so(session: Session) -> None:
 
 
 def test_what_would_take_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantities, "affordable", lambda: 10**5)
+    monkeypatch.setattr(quantities, "most_operations", lambda: 10**5)
     with pytest.raises(
         ValueError, match=r"To read 4 random texts of 32 tokens takes .* take a smaller model"
     ):
@@ -133,7 +133,7 @@ def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
         return {"said": "from the process", "stats": {}}
 
     set_limits(cheap_billions=1)
-    monkeypatch.setattr(work_process.figure_queue, "run", run)
+    monkeypatch.setattr(work_process.figures, "call", run)
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     cache.results.drop()
     session["explore.last"] = inputs

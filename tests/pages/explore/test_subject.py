@@ -14,8 +14,8 @@ from pages.explore import subject as subject_module
 from pages.explore.payload import Opened
 from pages.explore.state import SHOWCASE, Inputs
 from pages.explore.subject import subject_of
-from pages.shared import affordable, visitors, work_process
-from pages.shared.affordable import BILLION
+from pages.shared import visitors, work, work_process
+from pages.shared.work import BILLION
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 
@@ -165,11 +165,11 @@ def test_what_is_shown_first_of_every_model_is_cheap_and_what_is_impossible_has_
 def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     went = []
 
-    def run(function, *given, visitor, is_wanted, **_):  # type: ignore[no-untyped-def]
-        went.append((given, visitor))
+    def run(function, *given, place, is_wanted, **_):  # type: ignore[no-untyped-def]
+        went.append((given, place))
         return function(*given)
 
-    monkeypatch.setattr(work_process.figure_queue, "run", run)
+    monkeypatch.setattr(work_process.figures, "call", run)
     small, large = (Inputs("untrained", words(count), n_layers=8, n_heads=16, seed=91) for count in (9, 160))
     for inputs in (small, large):
         monkeypatch.setattr(visitors, "is_class", lambda: False)
@@ -216,7 +216,7 @@ def test_edits_that_name_too_many_texts_are_refused_with_what_helps(monkeypatch:
     texts = " ".join(f'"{words(12)} {at}"' for at in range(80))
     given = Inputs("untrained", words(12), f"encoder.0.ff: mean of {texts}", n_layers=8, n_heads=16)
     each = subject_of(given.unedited).model.operations([12])
-    monkeypatch.setattr(affordable, "affordable", lambda **said: 80 * each)
+    monkeypatch.setattr(work, "most_operations", lambda **said: 80 * each)
     with pytest.raises(ValueError, match="fewer texts in the edits, fewer layers or heads"):
         subject_of(given)
     subject_of(given.unedited)

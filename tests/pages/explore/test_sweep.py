@@ -14,7 +14,7 @@ from pages.explore import controls, sweep
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of, subject_of
 from pages.explore.takeaway import Shown, csv_of, taken
-from pages.shared.affordable import BILLION
+from pages.shared.work import BILLION
 
 INPUTS = Inputs(edits="encoder.0: off")
 WIDE = "the animal did not cross the street because it was too wide"

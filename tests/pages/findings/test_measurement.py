@@ -7,68 +7,39 @@ import pytest
 
 from models.findings import Finding, findings
 from pages.findings import measurement
-from pages.findings.measurement import FindingJob, FindingRequest, lines_of
+from pages.findings.measurement import FindingRequest, lines_of
 from pages.shared import cache
-from pages.shared.work import MOST_WAITING
+from pages.shared.work import Job
 
 FEW = FindingRequest("positional", "shakespeare", 0, (("texts", 5),))
 
 
 @pytest.fixture(autouse=True)
-def nothing_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measurement.jobs, "works", {})
+def nothing_known() -> None:
+    measurement.queue.jobs.clear()
     cache.results.drop()
 
 
 def test_an_outcome_is_kept_for_the_next_visitor() -> None:
-    work = measurement.ask(FEW, "one")
-    assert work.done.wait(60)
-    assert not work.problem
-    assert work.outcome is not None and work.outcome.holds
-    assert measurement.ask(FEW, "one") is work
-    other = measurement.ask(FEW, "two")
-    assert other.done.is_set()
-    assert other.outcome is work.outcome
-
-
-def test_a_new_wish_stops_the_one_before() -> None:
-    first = measurement.ask(FindingRequest("explanation", "sentiment", 0, ()), "one")
-    second = measurement.ask(FEW, "one")
-    assert first.done.wait(60) and second.done.wait(60)
-    assert first.problem == "It was stopped."
-    assert first.outcome is None and second.outcome is not None
+    job = measurement.queue.ask(FEW, "one")
+    assert job.outcome().holds
+    assert measurement.queue.ask(FEW, "one") is job
+    other = measurement.queue.ask(FEW, "two")
+    assert other.done.is_set() and other.result is job.result
 
 
 def test_what_cannot_be_measured_is_said() -> None:
-    work = measurement.ask(FindingRequest("rollout", "shakespeare", 0, ()), "one")
-    assert work.done.wait(60)
-    assert "'shakespeare' gives no single answer to a text; choose a model that classifies" in work.problem
-
-
-def test_too_many_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = {str(at): FindingJob(asked=FEW) for at in range(MOST_WAITING)}
-    monkeypatch.setattr(measurement.jobs, "works", waiting)
-    with pytest.raises(ValueError, match="8 findings are waiting, at most 8 may; try again later"):
-        measurement.ask(FEW, "late")
+    with pytest.raises(
+        ValueError, match="'shakespeare' gives no single answer to a text; choose a model that"
+    ):
+        measurement.measure(Job(request=FindingRequest("rollout", "shakespeare", 0, ())))
 
 
 def test_an_outcome_counts_as_many_bytes_as_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     monkeypatch.setattr(cache.results, "put", lambda key, value, size: sizes.append(size))
-    work = measurement.ask(FindingRequest("induction", "", 0, ()), "one")
-    assert work.done.wait(60)
-    assert work.outcome is not None and work.outcome.film is not None
-    assert sizes[0] > work.outcome.film.patterns.nbytes > 100_000
-
-
-def test_an_error_of_the_measurement_s_own_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(name: str) -> None:
-        raise RuntimeError("shapes")
-
-    monkeypatch.setattr(measurement.cache, "model", fails)
-    work = measurement.ask(FEW, "one")
-    assert work.done.wait(60)
-    assert work.problem.startswith("This met an error of its own (RuntimeError); choose another")
+    outcome = measurement.queue.ask(FindingRequest("induction", "", 0, ()), "one").outcome()
+    assert sizes[0] > outcome.film.patterns.nbytes > 100_000
 
 
 @pytest.mark.parametrize("name", list(findings()))

@@ -9,39 +9,40 @@ from streamlit.testing.v1 import AppTest
 from models.runs.owners import PERSON, Visitor
 from models.training.rates import RateFinder
 from pages.shared.training import settings, tasks_on_offer
+from pages.shared.work import Job
 from pages.train import rate
 
 TINY = {"length": 4, "n_layers": 1, "n_heads": 2, "d_model": 16, "batch_size": 16, "held_out": 32}
 
 
-def asked(by: Visitor = PERSON, **changed) -> rate.Asked:
-    return rate.Asked("copy", json.dumps(TINY | changed), by)
+def asked(by: Visitor = PERSON, **changed) -> rate.RateRequest:
+    return rate.RateRequest("copy", json.dumps(TINY | changed), by)
 
 
 def test_the_page_finds_what_the_command_line_finds() -> None:
-    work = rate.Work(asked=asked())
-    rate._do(work)
+    job = Job(request=asked())
+    rate.test(job)
     info = tasks_on_offer.tasks()["copy"]
     config = settings.run_config(info, settings.defaults(info) | TINY | {"threads": 1})
     *_, last = RateFinder(config)
-    assert work.found is not None and work.found.done
-    assert work.found.rates == last.rates and work.found.suggestion == last.suggestion
-    np.testing.assert_allclose(work.found.losses, last.losses, rtol=1e-5)
-    assert 0.9 < work.share <= 1
+    assert job.result is not None and job.result.done
+    assert job.result.rates == last.rates and job.result.suggestion == last.suggestion
+    np.testing.assert_allclose(job.result.losses, last.losses, rtol=1e-5)
+    assert 0.9 < job.share <= 1
 
 
 def test_what_may_not_train_is_not_tested_either() -> None:
     with pytest.raises(ValueError, match="your browser keeps no cookie of this server"):
-        rate._do(rate.Work(asked=asked(by=Visitor(""))))
+        rate.test(Job(request=asked(by=Visitor(""))))
     with pytest.raises(ValueError, match="d_model=16 is not divisible by n_heads=3"):
-        rate._do(rate.Work(asked=asked(n_heads=3)))
+        rate.test(Job(request=asked(n_heads=3)))
 
 
 def test_a_long_test_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate, "SECONDS", 0.0)
-    work = rate.Work(asked=asked())
-    rate._do(work)
-    assert work.found is not None and len(work.found.rates) == 1 and not work.found.done
+    job = Job(request=asked())
+    rate.test(job)
+    assert job.result is not None and len(job.result.rates) == 1 and not job.result.done
 
 
 def _column() -> None:
@@ -63,11 +64,11 @@ def test_the_suggestion_is_taken_and_changed_settings_are_said() -> None:
     page.run()
     assert [button.label for button in page.button] == ["Find a rate…"]
     page.button("train.find").click().run()
-    (work,) = [work for work in rate.wishes.works.values() if work.asked.task == "copy"]
-    assert work.done.wait(60)
+    (job,) = [job for job in rate.queue.jobs.values() if job.request.task == "copy"]
+    assert job.done.wait(60)
     page.run()
     assert not page.exception
-    suggestion = float(f"{work.found.suggestion:.2g}")
+    suggestion = float(f"{job.result.suggestion:.2g}")
     page.button("train.find_use").click().run()
     assert page.session_state["rate"] == suggestion
     page.button("train.find_close").click().run()
