@@ -1,4 +1,6 @@
-"""The base of tasks with one right answer, written after "=": reverse is `cab=bac`. Characters are tokens."""
+"""The bases of tasks whose texts are drawn at random, and of those with one right answer, written after it is
+asked: reverse is `cab=bac`.
+"""
 
 import random
 import zlib
@@ -30,16 +32,110 @@ _SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithmic(Task):
+class DrawnTexts(Task):
+    """A next-token model of texts that are drawn at random, asked for their ends only.
+
+    A subclass draws an `example`. One in ten of what it names them by is held out, the same on every machine.
+    """
+
+    kind = "decoder-only"
+
+    @abstractmethod
+    def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
+        """Any example, held out or not: what it is known by, its ids, and the position asked first."""
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Examples of one split, drawn until there are `size`."""
+        rng = random_of(generator)
+        inputs: list[list[int]] = []
+        targets: list[list[int]] = []
+        while len(inputs) < size:
+            name, ids, first = self.example(rng, held_out)
+            if is_held_out(name) == held_out:
+                inputs.append(ids[:-1])
+                targets.append([IGNORED] * first + ids[first + 1 :])
+        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+
+    def made_of(self) -> Alphabet:
+        return Alphabet(self.outputs(), range(self.n_signs, len(self.outputs())), {"decoder": ()})
+
+    n_signs: ClassVar[int] = 1
+    """The first outputs, which are no part of a text: blanks, and what parts an answer from its question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering(DrawnTexts):
+    """Such a model of questions with one right answer, whose tokens are asked."""
+
+    abilities = ("answer",)
+    between: ClassVar[str] = ""
+    """What stands between tokens in a text."""
+
+    @abstractmethod
+    def parts_of(self, text: str) -> tuple[list[str], list[str]]:
+        """The tokens of a text: its question with what ends it, and its answer as far as it is given."""
+
+    @abstractmethod
+    def n_answered(self, question: list[str]) -> int:
+        """How many tokens the right answer has."""
+
+    def written(self, ids: Sequence[int]) -> str:
+        return self.between.join(self.outputs()[id_] for id_ in ids)
+
+    def writing(self, reading: Reading) -> Writing:
+        """As many tokens as the right answer has, whatever stands after the question."""
+        question, _ = self.parts_of(reading.text)
+
+        def finished(ids: list[int]) -> Reading:
+            return self.with_answer(question, [self.outputs()[id_] for id_ in ids])
+
+        return Writing(tuple(self.ids_of(question)), self.n_answered(question), frozenset(), finished)
+
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """The question with as many tokens after it as the right answer has."""
+        question, begun = self.parts_of(reading.text)
+        return self.with_answer(question, [*begun, *self.answer_of(model, question, begun)])
+
+    def with_answer(self, question: list[str], answer: list[str]) -> Reading:
+        """A question and its answer, whose last token is not read again."""
+        read = self.read(self.between.join([*question, *answer[: self.n_answered(question) - 1]]))
+        return replace(read, answer=self.between.join(answer), following=answer[-1])
+
+    def answer_of(self, model: Transformer, question: list[str], begun: Sequence[str] = ()) -> list[str]:
+        """What the model writes, token by token, until the answer is as long as the right one."""
+        missing = self.n_answered(question) - len(begun)
+        if missing == 0:
+            return []
+        prefix = torch.tensor([self.ids_of([*question, *begun])], device=model.embedding.weight.device)
+        rows = greedy(model, prefix, max_new_tokens=missing)
+        return [self.outputs()[id_] for id_ in rows[0, prefix.shape[1] :].tolist()]
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return {token: id_ for id_, token in enumerate(self.outputs())}
+
+    def ids_of(self, tokens: Sequence[str]) -> list[int]:
+        """Raises ValueError for a token that the task does not know."""
+        for token in tokens:
+            if token not in self._id_of:
+                raise ValueError(self.strange(token))
+        return [self._id_of[token] for token in tokens]
+
+    @abstractmethod
+    def strange(self, token: str) -> str:
+        """The sentence that refuses an unknown token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithmic(Answering):
     """A next-character model of `question=answer`, asked for the answer's characters only.
 
     A subclass says what `question` and `answer` are, how many characters the `longest` of them have, and
     which characters they are made of, its `alphabet`.
     """
 
-    kind = "decoder-only"
-    abilities = ("answer",)
     alphabet: ClassVar[str]
+    n_signs = 2
     sizes = SIZES
     training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3}
 
@@ -60,15 +156,9 @@ class Algorithmic(Task):
         """Blanks come last, so nobody sees them: no pad_id."""
         return {"vocab_size": len(self.outputs()), "max_len": sum(self.longest) + 1, "pad_id": None}
 
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        """Questions of one split, drawn until there are `size`."""
-        rng = random_of(generator)
-        rows: list[tuple[list[int], list[int]]] = []
-        while len(rows) < size:
-            question = self.question(rng)
-            if is_held_out(question) == held_out:
-                rows.append(self._row(question, self.answer(question)))
-        return self._batch(rows)
+    def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
+        question = self.question(rng)
+        return question, self.ids_of([*question, EQUALS, *self.answer(question)]), len(question)
 
     def probe(self) -> Reading:
         """The first held-out question, with its answer; its text is what one types to have it answered."""
@@ -88,33 +178,19 @@ class Algorithmic(Task):
                 f"the answer to {question!r} has {len(answer)} characters; "
                 f"give at most {len(self.answer(question))}"
             )
-        ids = self._ids(question + EQUALS + answer)
-        labels = [self.outputs()[id_] for id_ in ids]
-        return Reading((torch.tensor([ids]),), {"decoder": labels}, question + EQUALS + answer)
+        tokens = [*question, EQUALS, *answer]
+        return Reading((torch.tensor([self.ids_of(tokens)]),), {"decoder": tokens}, "".join(tokens))
 
-    def writing(self, reading: Reading) -> Writing:
-        """All characters after the "=", whatever stands there."""
-        question, _, _ = reading.text.partition(EQUALS)
-        n = len(self.answer(question))
-        begun = tuple(self._ids(question + EQUALS))
-        return Writing(begun, n, frozenset(), lambda ids: self._with_answer(question, self.written(ids)))
+    def parts_of(self, text: str) -> tuple[list[str], list[str]]:
+        question, _, begun = text.partition(EQUALS)
+        return [*question, EQUALS], list(begun)
 
-    def answered(self, model: Transformer, reading: Reading) -> Reading:
-        """The question with as many characters after it as the right answer has."""
-        question, _, begun = reading.text.partition(EQUALS)
-        return self._with_answer(question, begun + self._written(model, question, begun))
-
-    def _with_answer(self, question: str, answer: str) -> Reading:
-        """A question and its answer, whose last character is not read again."""
-        read = self.read(question + EQUALS + answer[: len(self.answer(question)) - 1])
-        return replace(read, answer=answer, following=answer[-1])
-
-    def written(self, ids: Sequence[int]) -> str:
-        return "".join(self.outputs()[id_] for id_ in ids)
+    def n_answered(self, question: list[str]) -> int:
+        return len(self.answer("".join(question[:-1])))
 
     def tidy(self, question: str) -> str:
         """A typed question as training writes it. Raises ValueError for one that training never writes."""
-        self._ids(question)
+        self.ids_of(question)
         limit = self.longest[0]
         if not 0 < len(question) <= limit:
             raise ValueError(f"the question has {len(question)} characters; give 1 to {limit}")
@@ -122,9 +198,6 @@ class Algorithmic(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return (BLANK, EQUALS, *self.alphabet)
-
-    def made_of(self) -> Alphabet:
-        return Alphabet(self.outputs(), range(2, len(self.outputs())), {"decoder": ()})
 
     def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """The question, for the model to answer."""
@@ -134,18 +207,13 @@ class Algorithmic(Task):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """The first held-out questions, answered greedily."""
         return [
-            Sample(question + EQUALS, self._written(model, question), self.answer(question))
+            Sample(
+                question + EQUALS,
+                "".join(self.answer_of(model, [*question, EQUALS])),
+                self.answer(question),
+            )
             for question in self._held_out(_SAMPLES)
         ]
-
-    def _written(self, model: Transformer, question: str, begun: str = "") -> str:
-        """What the model writes, character by character, until the answer is as long as the right one."""
-        missing = len(self.answer(question)) - len(begun)
-        if missing == 0:
-            return ""
-        prefix = torch.tensor([self._ids(question + EQUALS + begun)], device=model.embedding.weight.device)
-        rows = greedy(model, prefix, max_new_tokens=missing)
-        return self.written(rows[0, prefix.shape[1] :].tolist())
 
     def _held_out(self, count: int) -> list[str]:
         rng = random.Random(0)
@@ -156,24 +224,8 @@ class Algorithmic(Task):
                 found.append(question)
         return found
 
-    @cached_property
-    def _id_of(self) -> dict[str, int]:
-        return {character: id_ for id_, character in enumerate(self.outputs())}
-
-    def _ids(self, text: str) -> list[int]:
-        strange = [character for character in text if character not in self._id_of]
-        if strange:
-            raise ValueError(f"{strange[0]!r} is no character of {self.name!r}; use {self.alphabet}")
-        return [self._id_of[character] for character in text]
-
-    def _row(self, question: str, answer: str) -> tuple[list[int], list[int]]:
-        """What is read, and what is asked at each position of it."""
-        ids = self._ids(question + EQUALS + answer)
-        return ids[:-1], [IGNORED] * len(question) + ids[len(question) + 1 :]
-
-    def _batch(self, rows: list[tuple[list[int], list[int]]]) -> Batch:
-        inputs, targets = zip(*rows, strict=True)
-        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+    def strange(self, token: str) -> str:
+        return f"{token!r} is no character of {self.name!r}; use {self.alphabet}"
 
 
 def random_of(generator: torch.Generator) -> random.Random:

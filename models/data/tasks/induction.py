@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
-from models.data.tasks.batch import IGNORED, Alphabet, At, Batch, Each, Reading, Sample
-from models.data.tasks.task import Task, option
+from models.data.tasks.algorithmic import SIZES, DrawnTexts, is_held_out
+from models.data.tasks.batch import IGNORED, At, Batch, Each, Reading, Sample
+from models.data.tasks.task import option
 from models.engine.transformer import Transformer
 
 SHORTEST = 4
@@ -20,7 +20,7 @@ _SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Induction(Task):
+class Induction(DrawnTexts):
     """The model reads four or more different letters, and then the same again (Olsson et al. 2022).
 
     The second half is asked from its second letter on: nothing before it can be known. As the halves differ
@@ -34,7 +34,6 @@ class Induction(Task):
         "second half. A head of an earlier layer helps: it tells each position which letter came before it."
     )
     abilities = ("continue",)
-    kind = "decoder-only"
     sizes = SIZES
     training = {"steps": 500, "batch_size": 32, "learning_rate": 3e-3}
     length: int = option(16, "letters before they repeat, at most", low=SHORTEST, high=32)
@@ -55,19 +54,9 @@ class Induction(Task):
     def outputs(self) -> tuple[str, ...]:
         return ("·", *_LETTERS[: self.letters])
 
-    def made_of(self) -> Alphabet:
-        return Alphabet(self.outputs(), range(1, self.letters + 1), {"decoder": ()})
-
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        rng = random_of(generator)
-        inputs: list[list[int]] = []
-        targets: list[list[int]] = []
-        while len(inputs) < size:
-            half = self._half(rng)
-            if is_held_out(self._text(half)) == held_out:
-                inputs.append((half + half)[:-1])
-                targets.append([IGNORED] * len(half) + half[1:])
-        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+    def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
+        half = rng.sample(range(1, self.letters + 1), rng.randint(SHORTEST, self.length))
+        return self._text(half), half + half, len(half)
 
     def probe(self) -> Reading:
         """Letters that are held out, all `length` of them, twice."""
@@ -109,9 +98,6 @@ class Induction(Task):
             given, said, right = map(self._text, (half, written[asked], wanted[asked]))
             made.append(Sample(given, said, right))
         return made
-
-    def _half(self, rng: random.Random) -> list[int]:
-        return rng.sample(range(1, self.letters + 1), rng.randint(SHORTEST, self.length))
 
     def _text(self, ids: list[int] | Tensor) -> str:
         return "".join(self.outputs()[int(id_)] for id_ in ids)

@@ -1,17 +1,15 @@
 """A needle in a haystack: facts hidden in a long text that says nothing, and a question about one of them."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 
-from models.data.tasks.algorithmic import is_held_out, padded, random_of
-from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Writing, check_room
-from models.data.tasks.task import Task, option
-from models.engine.decoding import greedy
+from models.data.tasks.algorithmic import Answering, is_held_out
+from models.data.tasks.batch import Reading, Sample, check_room
+from models.data.tasks.task import option
 from models.engine.transformer import Transformer
 
 BLANK, STOP, ASKED = "·", ".", "?"
@@ -47,7 +45,7 @@ class Haystack:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Needle(Task):
+class Needle(Answering):
     """After `… the code of ana 17 42 30 . … what ? the code of ana` the model writes `17 42 30`.
 
     Every code is of other numbers, and only the answer is asked, so nothing but looking it up helps.
@@ -59,8 +57,7 @@ class Needle(Task):
         "From the last word on, heads fetch: each number is looked up where it stands in the text, however "
         "far back. A head of the first layer helps: it tells each number what came before it."
     )
-    kind = "decoder-only"
-    abilities = ("answer",)
+    between = " "
     sizes = {"n_layers": 3, "n_heads": 4, "d_model": 64, "positions": "rotary", "tied_embeddings": False}
     training = {
         "steps": 3000,
@@ -90,9 +87,6 @@ class Needle(Task):
     def outputs(self) -> tuple[str, ...]:
         return _WORDS
 
-    def made_of(self) -> Alphabet:
-        return Alphabet(_WORDS, range(1, len(_WORDS)), {"decoder": ()})
-
     def haystack(
         self, rng: random.Random, length: int = 0, facts: int = 0, depth: float | None = None
     ) -> Haystack:
@@ -120,76 +114,48 @@ class Needle(Task):
         place = said.index(codes[0][0])
         return Haystack((*said, *(word.format(names[0]) for word in _QUESTION)), codes[0], place)
 
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        """Texts of one split; in training of any length and number of facts, as few are easier to learn."""
-        rng = random_of(generator)
-        inputs: list[list[int]] = []
-        targets: list[list[int]] = []
-        while len(inputs) < size:
-            facts = self.facts if held_out else rng.randint(1, self.facts)
-            made = self.haystack(rng, rng.randint(self._shortest(facts), self.length), facts)
-            if is_held_out(made.text) == held_out:
-                ids = _ids((*made.words, *made.answer))
-                inputs.append(ids[:-1])
-                targets.append([IGNORED] * (len(made.words) - 1) + ids[len(made.words) :])
-        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+    def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
+        """In training, of any length and number of facts, as few are easier to learn."""
+        facts = self.facts if held_out else rng.randint(1, self.facts)
+        made = self.haystack(rng, rng.randint(self._shortest(facts), self.length), facts)
+        return made.text, self.ids_of((*made.words, *made.answer)), len(made.words) - 1
 
     def probe(self) -> Reading:
         """A held-out text with its answer; its text is what one types to have it answered."""
         made = self._held_out(1, max(self._shortest(self.facts), min(_SHOWN, self.length)))[0]
-        return replace(self._with_answer(made.words, made.answer), text=made.text)
+        return replace(self.with_answer([*made.words], [*made.answer]), text=made.text)
 
     def read(self, text: str) -> Reading:
         """Words of the task; what follows the question is its answer as far as it is given."""
         words = text.lower().replace(STOP, f" {STOP} ").replace(ASKED, f" {ASKED} ").split()
-        strange = [word for word in words if word not in _ID_OF]
-        if strange:
-            raise ValueError(
-                f"{strange[0][:40]!r} is no word of this task; try {self._samples[0].text[-60:]!r}"
-            )
-        question, given = _parts(words)
+        ids = self.ids_of(words)
+        question, given = self.parts_of(" ".join(words))
         *before, name = question[-len(_FACT) :] or [""]
         if ASKED not in words or name not in NAMES or tuple(before) != _FACT[:-1]:
             raise ValueError(f"the text asks for no code; end it with {' '.join(_QUESTION).format('ana')!r}")
         if len(given) > self.numbers:
             raise ValueError(f"the answer has {len(given)} words; give at most {self.numbers}")
         check_room(len(question) + self.numbers, self.length, "words with the answer")
-        return Reading((torch.tensor([_ids(words)]),), {"decoder": words}, " ".join(words))
+        return Reading((torch.tensor([ids]),), {"decoder": words}, " ".join(words))
 
-    def writing(self, reading: Reading) -> Writing:
-        """As many numbers as a code has, whatever stands after the question."""
-        question, _ = _parts(reading.text.split())
+    def strange(self, token: str) -> str:
+        return f"{token[:40]!r} is no word of this task; try {self._samples[0].text[-60:]!r}"
 
-        def finished(ids: list[int]) -> Reading:
-            return self._with_answer(question, [_WORDS[at] for at in ids])
+    def parts_of(self, text: str) -> tuple[list[str], list[str]]:
+        """The question ends with the name that is asked for."""
+        words = text.split()
+        at = words.index(ASKED) + 1 + len(_FACT) if ASKED in words else len(words)
+        return words[:at], words[at:]
 
-        return Writing(tuple(_ids(question)), self.numbers, frozenset(), finished)
-
-    def answered(self, model: Transformer, reading: Reading) -> Reading:
-        """The text with as many words after its question as a code has."""
-        question, begun = _parts(reading.text.split())
-        return self._with_answer(question, [*begun, *self._written(model, question, begun)])
+    def n_answered(self, question: list[str]) -> int:
+        return self.numbers
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """The first held-out texts, answered greedily."""
         return [
-            Sample(made.text, " ".join(self._written(model, made.words, ())), " ".join(made.answer))
+            Sample(made.text, " ".join(self.answer_of(model, [*made.words])), " ".join(made.answer))
             for made in self._samples
         ]
-
-    def _with_answer(self, question: Sequence[str], answer: Sequence[str]) -> Reading:
-        """A text and its answer, whose last word is not read again."""
-        read = self.read(" ".join((*question, *answer[: self.numbers - 1])))
-        return replace(read, answer=" ".join(answer), following=answer[-1])
-
-    def _written(self, model: Transformer, question: Sequence[str], begun: Sequence[str]) -> list[str]:
-        """What the model writes until the answer has all its words."""
-        missing = self.numbers - len(begun)
-        if missing == 0:
-            return []
-        prefix = torch.tensor([_ids([*question, *begun])], device=model.embedding.weight.device)
-        rows = greedy(model, prefix, max_new_tokens=missing)
-        return [_WORDS[at] for at in rows[0, prefix.shape[1] :].tolist()]
 
     def _shortest(self, facts: int) -> int:
         """The words of the shortest text of so many facts, with its answer."""
@@ -207,16 +173,3 @@ class Needle(Task):
             if is_held_out(made.text):
                 found.append(made)
         return found
-
-
-_ID_OF = {word: id_ for id_, word in enumerate(_WORDS)}
-
-
-def _ids(words: Sequence[str]) -> list[int]:
-    return [_ID_OF[word] for word in words]
-
-
-def _parts(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """A text up to the name that is asked for, and the words after it."""
-    at = words.index(ASKED) + 1 + len(_FACT) if ASKED in words else len(words)
-    return words[:at], words[at:]
