@@ -14,6 +14,7 @@ from models.fields import read_link
 from models.interventions.edit import named_numbers
 from models.zoo.offers import Offer
 from pages.explore import computing, controls, effect, head_measures, payload, quantities, state, sums, sweep
+from pages.explore.edit_lines import heads_off
 from pages.explore.payload import SHOWN, Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
 from pages.shared import cache, glossary, server_load
@@ -209,6 +210,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
         "edits": inputs.edits.splitlines(),
+        "off": heads_off(inputs.edits),
         "swap": {"label": label, "text": text, "other": controls.other_of(inputs)},
         "beside": controls.can_stand_beside(),
         "caption": CAPTIONS,

@@ -6,7 +6,9 @@ import streamlit as st
 
 from pages.explore import computing, controls, quantities, sweep
 from pages.explore import figure as figure_module
+from pages.explore.edit_lines import after_press
 from pages.explore.stage.component import stage
+from pages.explore.state import Inputs
 from pages.shared import glossary, page_parts
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import last, show_problems
@@ -35,6 +37,10 @@ def on_act(act: Act) -> None:
             computing.note_request("smallest", act["stack"])
         case "edits":
             controls.page().edit("edits", act["text"])
+        case "edit":
+            lines = last("explore", Inputs()).edits.splitlines()
+            joined = after_press(lines, act["line"], act["how"], act["count"])
+            controls.page().edit("edits", "\n".join(joined))
         case "beside":
             st.session_state.leave_for_beside = controls.beside_link(act)
         case "open":

@@ -14,7 +14,7 @@ import {
   SPECIALS,
   timesOf,
 } from "./data.js";
-import { readyEdits, toggled } from "./edits.js";
+import { readyEdits } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
 import { OVERS } from "./sums.js";
 import { headsAfter, stepOf } from "./view.js";
@@ -174,12 +174,12 @@ export class EditBar {
       return;
     }
     const found = this.options().find(({ value }) => value === chosen);
-    if (found) this.put(toggled(this.header.edits, found.line));
+    if (found) this.stage.edit(found.line);
   }
 
   write() {
     const line = this.typed.value.trim();
-    if (line) this.put(toggled(this.header.edits, line));
+    if (line) this.stage.edit(line);
   }
 
   /** @param {string[]} lines */

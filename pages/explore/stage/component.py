@@ -34,6 +34,7 @@ WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key"
 ACTS: Kinds = {
     "text": {"text": str},
     "edits": {"text": str},
+    "edit": {"line": str, "how": str, "count": int},
     "sweep": {"step": int} | dict.fromkeys(SWEPT, str),
     "written": {},
     "smallest": {"stack": str},

@@ -1,17 +1,12 @@
 /* Edits as lines of text, "place: change" (models/interventions has the grammar): which ones a person can
-   make with a press, and how they join those that are there. Nothing here touches the page. */
+   make with a press. How they join those that are there, the server says (pages/explore/edit_lines.py).
+   Nothing here touches the page. */
 
 /** @import { View } from "./types" */
 /** @typedef {{value: string, text: string, title: string, line: string}} Ready */
 
-const SET = /^set (.*?)( renormalised)?$/;
-const OFF = /^(\S+?)(?: heads ([\d,-]+))?: zero$/;
-
 /** The place of an attention's values of one head. @param {string} stack @param {number} layer */
 export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
-
-/** What stands before the change. @param {string} line */
-const placeOf = (line) => line.slice(0, line.indexOf(":"));
 
 /**
  * The edits that one press makes of what is open, in the order of a list.
@@ -48,71 +43,22 @@ export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) 
   return [...ofHead, ...(["head", "lines", "numbers"].includes(view) ? row : []), ...wider];
 }
 
-/**
- * The lines with one more: it takes the place of one at the same place; the same line again goes.
- * @param {string[]} lines
- * @param {string} line
- */
-export function toggled(lines, line) {
-  if (lines.includes(line)) return lines.filter((each) => each !== line);
-  return [...lines.filter((each) => placeOf(each) !== placeOf(line)), line];
-}
-
 /** A weight from 0 to 1. @param {number} weight */
 export const bounded = (weight) => Math.max(0, Math.min(1, weight));
 
 /**
- * The lines with one cell of a pattern set by hand, beside those of its row that are set already.
- * @param {string[]} lines
- * @param {Pick<View, "stack" | "layer" | "head" | "query" | "key">} at
- * @param {number} weight
- * @param {boolean} renormalised
+ * The cells of a row that are set by hand, as a line.
+ * @param {Pick<View, "stack" | "layer" | "head" | "query">} view
+ * @param {Iterable<[key: number, weight: number]>} cells
  */
-export const withCell = (lines, at, weight, renormalised) =>
-  withRow(lines, at, new Map([[at.key, weight]]), renormalised);
-
-/**
- * The lines with cells of a row painted, beside those that are set already. A row that is renormalised has no
- * more than 1 for all of them: what is painted comes first, the others share the room that is left.
- * @param {string[]} lines
- * @param {Pick<View, "stack" | "layer" | "head" | "query">} at
- * @param {Map<number, number>} painted
- * @param {boolean} renormalised
- */
-export function withRow(lines, { stack, layer, head, query }, painted, renormalised) {
-  const place = `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
-  const before = lines.find((line) => placeOf(line) === place);
-  const others = (before === undefined ? [] : cellsOf(before)).filter(([key]) => !painted.has(key));
-  const mine = fitted([...painted], renormalised ? 1 : Infinity);
-  const rest = fitted(others, renormalised ? 1 - total(mine) : Infinity);
-  const all = [...rest, ...mine].sort((a, b) => a[0] - b[0]);
-  const said = all.map(([key, weight]) => `${key}=${Number(weight.toFixed(3))}`).join(" ");
-  const line = `${place}: set ${said}${renormalised ? " renormalised" : ""}`;
-  return [...lines.filter((each) => placeOf(each) !== place), line];
+export function setLine(view, cells) {
+  const written = Array.from(cells, ([key, weight]) => `${key}=${Number(weight.toFixed(3))}`);
+  return `${rowOf(view)}: set ${written.join(" ")}`;
 }
 
-/** @param {[number, number][]} cells */
-const total = (cells) => cells.reduce((sum, [, weight]) => sum + weight, 0);
-
-/**
- * Weights in three digits that sum to no more than there is room for.
- * @param {[number, number][]} cells
- * @param {number} room
- * @returns {[number, number][]}
- */
-function fitted(cells, room) {
-  const rounded = /** @type {[number, number][]} */ (cells.map(([key, w]) => [key, +w.toFixed(3)]));
-  const sum = total(rounded);
-  if (sum <= room + 1e-9) return rounded;
-  const share = Math.max(0, room) / sum;
-  return rounded.map(([key, weight]) => [key, Math.floor(1000 * weight * share + 1e-6) / 1000]);
-}
-
-/** The cells that a line sets. @param {string} line @returns {[number, number][]} */
-function cellsOf(line) {
-  const found = SET.exec(line.slice(line.indexOf(":") + 1).trim());
-  return found ? found[1].split(" ").map((cell) => /** @type {any} */ (cell.split("=").map(Number))) : [];
-}
+/** The place of a row of a pattern. @param {Pick<View, "stack" | "layer" | "head" | "query">} view */
+export const rowOf = ({ stack, layer, head, query }) =>
+  `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
 
 /** The position whose outputs moved most. @param {number[]} kl */
 export const mostMoved = (kl) => kl.reduce((top, value, at) => (value > kl[top] ? at : top), 0);
@@ -135,57 +81,11 @@ export function withoutLook({ stack, layer }, data, { query, key }) {
 }
 
 /**
- * Whether an edit acts on an attention itself.
- * @param {string[]} lines
- * @param {string} stack
- * @param {number} layer
- */
-export const touches = (lines, stack, layer) =>
-  lines.some((line) => placeOf(line).startsWith(attentionOf(stack, layer)));
-
-/** @typedef {{stack: string, layer: number, head: number}} Head */
-
-/**
- * The heads that a line switches off in the attention of a head; none of another attention's.
- * @param {string} line
- * @param {Head} of
- * @param {number} count of the attention's heads
- */
-function offIn(line, { stack, layer }, count) {
-  const [, place, heads] = OFF.exec(line) ?? [];
-  if (place !== attentionOf(stack, layer)) return [];
-  return heads ? heads.split(",").flatMap(headsOf) : between(0, count - 1);
-}
-
-/** @param {number} first @param {number} last */
-const between = (first, last) => Array.from({ length: last + 1 - first }, (_, at) => first + at);
-
-/** The heads of a part such as 2 or 5-7. @param {string} part */
-function headsOf(part) {
-  const [first, last = first] = part.split("-").map(Number);
-  return between(first, last);
-}
-
-/**
  * Whether a head is switched off, alone or with others.
- * @param {string[]} lines
- * @param {Head} at
+ * @param {import("./types").Header["off"]} off
+ * @param {{stack: string, layer: number, head: number}} at
  */
-export const isOff = (lines, at) => lines.some((line) => offIn(line, at, at.head + 1).includes(at.head));
-
-/**
- * The lines with one head switched: off, or on again beside those that were switched off with it.
- * @param {string[]} lines
- * @param {Head} at
- * @param {number} count of the attention's heads
- */
-export function switched(lines, at, count) {
-  const place = `${attentionOf(at.stack, at.layer)} heads `;
-  if (!isOff(lines, at)) return toggled(lines, `${place}${at.head}: zero`);
-  return lines.flatMap((line) => {
-    const off = offIn(line, at, count);
-    if (!off.includes(at.head)) return [line];
-    const others = off.filter((head) => head !== at.head);
-    return others.length ? [`${place}${others.join(",")}: zero`] : [];
-  });
+export function isOff(off, { stack, layer, head }) {
+  const heads = off[attentionOf(stack, layer)];
+  return heads === null || Boolean(heads?.includes(head));
 }

@@ -5,7 +5,7 @@ import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { awaited, measureOf, partnersOf, placesOf, saidOf, saidOfHeads } from "./data.js";
-import { isOff, switched } from "./edits.js";
+import { attentionOf, isOff } from "./edits.js";
 
 /** @import { Stack, Measure } from "./types" */
 /** @import { Place } from "./data.js" */
@@ -25,17 +25,16 @@ export class Switches {
   /** @param {Plan} plan */
   draw(plan) {
     const { data, view, stack } = this.stage;
-    const { edits, editable } = data.header;
+    const { off: all, editable } = data.header;
     const order = plan.places.map((place) => place.at);
-    const signature = JSON.stringify([editable, edits, stack.id, order, plan.columns, plan.cell]);
+    const signature = JSON.stringify([editable, all, stack.id, order, plan.columns, plan.cell]);
     if (signature === this.shown) return;
     this.shown = signature;
     const places = editable ? plan.places : [];
     this.root.replaceChildren(
       ...places.map(({ layer, head }, at) => {
-        const which = { stack: view.stack, layer, head };
-        const off = isOff(edits, which);
-        const lines = switched(edits, which, stack.heads);
+        const off = isOff(all, { stack: view.stack, layer, head });
+        const line = `${attentionOf(view.stack, layer)} heads ${head}: zero`;
         const left = ((at % plan.columns) + 1) * plan.cell - 6 - SIZE.width;
         const top = Math.floor(at / plan.columns) * (plan.cell + plan.label) + plan.cell - 2;
         return el("button", {
@@ -46,7 +45,7 @@ export class Switches {
           "aria-label": `Layer ${layer}, head ${head}, is ${off ? "off" : "on"}`,
           "aria-pressed": String(off),
           style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px`,
-          onclick: () => this.stage.act({ type: "edits", text: lines.join("\n") }),
+          onclick: () => this.stage.edit(line, "switch"),
         });
       }),
     );

@@ -263,6 +263,15 @@ export class Stage {
     this.set({ ...next, heads: [next.head] });
   }
 
+  /**
+   * Makes an edit, as edit_lines.py says.
+   * @param {string} line
+   * @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
+   */
+  edit(line, how = "toggle") {
+    this.act({ type: "edit", line, how, count: this.stack.heads });
+  }
+
   /* The pass that is seen: with the edits, without them, or how they differ. */
   get data() {
     return this.passes[this.view?.when] ?? this.passes.after;

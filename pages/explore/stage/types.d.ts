@@ -175,6 +175,8 @@ export interface Header {
   typed?: boolean;
   see?: string;
   edits: string[];
+  /* By the address of an attention, the heads that edits switch off; null for all. */
+  off: Record<string, number[] | null>;
   editable: boolean;
   writes: boolean;
   scored: boolean;

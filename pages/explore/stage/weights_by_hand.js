@@ -4,7 +4,7 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
-import { attentionOf, bounded, toggled, withCell, withRow } from "./edits.js";
+import { bounded, rowOf, setLine } from "./edits.js";
 
 /** @typedef {{at: number, weight: number}} Spot */
 /** @typedef {{query: number, key: number}} Place */
@@ -47,7 +47,9 @@ export class RowPaint {
     const only = () => this.make(`only ${stage.view.key}`);
     this.only = button("only this key", "The whole row looks at the marked key", only);
     this.uniform = button("alike", "All keys get the same weight", () => this.make("uniform"));
-    this.undo = button("undo", "The row as it was computed", () => this.put(this.others()));
+    this.undo = button("undo", "The row as it was computed", () =>
+      stage.edit(`${this.place}: uniform`, "undo"),
+    );
     this.root = el("div", { class: "row-paint" }, [
       this.told,
       this.strip,
@@ -57,22 +59,12 @@ export class RowPaint {
   }
 
   get place() {
-    const { stack, layer, head, query } = this.stage.view;
-    return `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
-  }
-
-  others() {
-    return this.stage.data.header.edits.filter((line) => !line.startsWith(`${this.place}:`));
+    return rowOf(this.stage.view);
   }
 
   /** @param {string} change */
   make(change) {
-    this.put(toggled(this.others(), `${this.place}: ${change}`));
-  }
-
-  /** @param {string[]} lines */
-  put(lines) {
-    this.stage.act({ type: "edits", text: lines.join("\n") });
+    this.stage.edit(`${this.place}: ${change}`, "put");
   }
 
   draw() {
@@ -94,7 +86,7 @@ export class RowPaint {
       weights: keys.map((j) => softmax[i * nk + j]),
       closed: keys.map((j) => (scores ? scores[i * nk + j] === -Infinity : false)),
     };
-    this.undo.disabled = this.others().length === data.header.edits.length;
+    this.undo.disabled = !data.header.edits.some((line) => line.startsWith(`${this.place}:`));
     this.fill(nk);
     this.tell(null);
   }
@@ -157,9 +149,8 @@ export class RowPaint {
   send() {
     this.last = null;
     if (!this.draft.size) return;
-    const { header } = this.stage.data;
     this.shown = ""; // what is refused is not shown any longer
-    this.put(withRow(header.edits, this.stage.view, this.draft, this.shares()));
+    this.stage.edit(setLine(this.stage.view, this.draft), this.shares() ? "join renormalised" : "join");
   }
 
   listen() {
@@ -263,11 +254,9 @@ export class CellWeight {
 
   /** @param {number} weight */
   put(weight) {
-    const { stage } = this;
-    const lines = stage.data.header.edits;
-    const at = { ...stage.view, ...this.place };
-    const text = withCell(lines, at, bounded(weight), this.shares.checked).join("\n");
-    stage.act({ type: "edits", text });
+    const { query, key } = this.place;
+    const line = setLine({ ...this.stage.view, query }, [[key, bounded(weight)]]);
+    this.stage.edit(line, this.shares.checked ? "join renormalised" : "join");
   }
 
   /** + and − change the marked cell. @param {KeyboardEvent} event */

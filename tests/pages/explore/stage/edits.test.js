@@ -1,16 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  isOff,
-  mostMoved,
-  readyEdits,
-  switched,
-  toggled,
-  touches,
-  withCell,
-  withoutLook,
-  withRow,
-} from "../../../../pages/explore/stage/edits.js";
+import { isOff, mostMoved, readyEdits, setLine, withoutLook } from "../../../../pages/explore/stage/edits.js";
 import { saidOf } from "../../../../pages/explore/stage/effect.js";
 import { stroke } from "../../../../pages/explore/stage/weights_by_hand.js";
 
@@ -31,67 +21,20 @@ test("the edits of a press name the open head, its row, and its layer", () => {
   assert.equal(lineOf("identity", cross), undefined);
 });
 
-test("an edit takes the place of one at the same place, and goes when it is made again", () => {
-  const off = "encoder.1.self heads 3: zero";
-  assert.deepEqual(toggled(["encoder.0: off"], off), ["encoder.0: off", off]);
-  assert.deepEqual(toggled(["encoder.1.self heads 3: mean", "encoder.0: off"], off), ["encoder.0: off", off]);
-  assert.deepEqual(toggled([off], off), []);
-});
-
-test("a head's switch knows it among others, and brings it alone back", () => {
+test("a head is off as the server says, alone or with all", () => {
   const at = { stack: "encoder.self", layer: 1, head: 3 };
-  const off = "encoder.1.self heads 3: zero";
-  const four = "encoder.1.self heads 0,1,2,3: zero";
-  assert.equal(isOff([off], at), true);
-  assert.equal(isOff([off], { ...at, head: 2 }), false);
-  assert.equal(isOff([four], at), true);
-  assert.equal(isOff([four], { ...at, layer: 0 }), false);
-  assert.equal(isOff(["encoder.1.self: zero"], at), true);
-  assert.equal(isOff(["encoder.1.self heads 3: mean"], at), false);
-  assert.deepEqual(switched([], at, 4), [off]);
-  assert.deepEqual(switched(["encoder.0: off", off], at, 4), ["encoder.0: off"]);
-  assert.deepEqual(switched([four], { ...at, head: 1 }, 4), ["encoder.1.self heads 0,2,3: zero"]);
-  assert.deepEqual(switched(["encoder.1.self: zero"], at, 4), ["encoder.1.self heads 0,1,2: zero"]);
-  assert.equal(isOff(["encoder.1.self heads 0,2-4: zero"], at), true);
-  assert.equal(isOff(["encoder.1.self heads 0-2: zero"], at), false);
-  assert.deepEqual(switched(["encoder.1.self heads 0,2-4: zero"], at, 5), [
-    "encoder.1.self heads 0,2,4: zero",
+  assert.equal(isOff({ "encoder.1.self": [0, 3] }, at), true);
+  assert.equal(isOff({ "encoder.1.self": [0, 3] }, { ...at, head: 2 }), false);
+  assert.equal(isOff({ "encoder.1.self": null }, at), true);
+  assert.equal(isOff({ "encoder.0.self": null }, at), false);
+});
+
+test("painted cells are written as a line, with three digits", () => {
+  const cells = new Map([
+    [4, 0.8],
+    [2, 1 / 3],
   ]);
-});
-
-test("a cell joins those of its row that are set already", () => {
-  const place = "encoder.1.self.pattern heads 3 at 10: ";
-  const first = withCell([], VIEW, 0.8, true);
-  assert.deepEqual(first, [`${place}set 4=0.8 renormalised`]);
-  const second = withCell(first, { ...VIEW, key: 2 }, 0.15, false);
-  assert.deepEqual(second, [`${place}set 2=0.15 4=0.8`]);
-  assert.deepEqual(withCell(second, VIEW, 0.5, true), [`${place}set 2=0.15 4=0.5 renormalised`]);
-  const others = [`${place}uniform`, "encoder.0: off"];
-  assert.deepEqual(withCell(others, VIEW, 1, false), ["encoder.0: off", `${place}set 4=1`]);
-});
-
-test("a painted row has no more than 1 where the rest shares, and what is painted comes first", () => {
-  const place = "encoder.1.self.pattern heads 3 at 10: ";
-  const painted = (lines, cells, shared) =>
-    withRow(lines, VIEW, new Map(cells), shared)[0].slice(place.length);
-  const cells = [
-    [5, 0.25],
-    [1, 0.125],
-  ];
-  assert.equal(painted([], cells, true), "set 1=0.125 5=0.25 renormalised");
-  assert.equal(painted([`${place}set 2=0.5 5=1`], cells, false), "set 1=0.125 2=0.5 5=0.25");
-  assert.equal(
-    painted([`${place}set 2=0.5 3=0.75`], cells, true),
-    "set 1=0.125 2=0.25 3=0.375 5=0.25 renormalised",
-  );
-  const much = Array.from({ length: 7 }, (_, key) => [key, 0.9]);
-  const line = painted([`${place}set 9=0.5`], much, true);
-  assert.ok(line.startsWith("set 0=0.142 1=0.142"));
-  const sum = line
-    .split(/[ =]/)
-    .filter((part) => part.includes("."))
-    .reduce((all, part) => all + +part, 0);
-  assert.ok(sum <= 1);
+  assert.equal(setLine(VIEW, cells), "encoder.1.self.pattern heads 3 at 10: set 4=0.8 2=0.333");
 });
 
 test("a stroke paints the bars that the pointer passed between two places", () => {
@@ -101,13 +44,6 @@ test("a stroke paints the bars that the pointer passed between two places", () =
     { at: 3, weight: 0.5 },
     { at: 2, weight: 1 },
   ]);
-});
-
-test("an attention is touched by edits of its own values alone", () => {
-  const lines = ["encoder.1.self.pattern heads 3: uniform"];
-  assert.equal(touches(lines, "encoder.self", 1), true);
-  assert.equal(touches(lines, "encoder.self", 0), false);
-  assert.equal(touches(lines, "decoder.self", 1), false);
 });
 
 test("the heads that look from one token at another are switched off together", () => {
