@@ -1,14 +1,16 @@
 """Attention of any torch module: its own output, and a trace of all that attends in it."""
 
+from __future__ import annotations
+
 import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -28,7 +30,7 @@ ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch
 
 
 @dataclass(frozen=True)
-class Call:
+class DotProducts:
     """What `scaled_dot_product_attention` is given, by its own names."""
 
     query: Tensor
@@ -74,11 +76,7 @@ class Call:
         scores = record(scope, "scores", self._masked((q * scale) @ k.mT))  # [1, head, query, key]
         pattern = record(scope, "pattern", _softmax(scores))
         z = pattern @ v  # [1, head, query, d_head]
-        if not near(z, ran.reshape(z.shape)):
-            raise ValueError(
-                f"{place} gave another result than softmax(scores) v, so its pattern is not known; "
-                "please tell us how it attends"
-            )
+        _check_same(place, z, ran.reshape(z.shape))
         record(scope, "z", _kept(ran))
 
     def _masked(self, scores: Tensor) -> Tensor:
@@ -90,6 +88,14 @@ class Call:
         mask = self.attn_mask
         mask = mask.reshape(-1, *mask.shape[-2:]) if mask.dim() > 2 else mask  # [1 or head, query, key]
         return scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+
+
+def _check_same(place: str, computed: Tensor, ran: Tensor) -> None:
+    if not near(computed, ran):
+        raise ValueError(
+            f"{place} gave another result than softmax(scores) v, so its pattern is not known; "
+            "please tell us how it attends"
+        )
 
 
 def near(first: Tensor, second: Tensor) -> bool:
@@ -128,63 +134,101 @@ def _softmax(scores: Tensor) -> Tensor:
     return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
 
 
+# One pass, observed: the one mechanism beneath every recorder.
+
+
+@dataclass(eq=False)
+class OpenCall:
+    """A call of a module that is being computed, and how many sums and products were counted in it."""
+
+    module: nn.Module
+    n_sums: int = 0
+    n_products: int = 0
+
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+class Observer(TorchFunctionMode):
+    """Sees one pass in this thread: which calls of modules are open, innermost last, and what they compute.
+
+    A subclass says what becomes of a module that is entered or left, and of a function that is called.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[OpenCall] = []
+        self.is_paused = False
+
+    @staticmethod
+    def here() -> Observer | None:
+        """Whoever observes what this thread computes now."""
+        return _OBSERVER.get()
+
+    @contextmanager
+    def observing(self, modules: Iterable[nn.Module]) -> Iterator[None]:
+        """Within it, one pass is observed; other threads may call the same modules meanwhile."""
+        token = _OBSERVER.set(self)
+        try:
+            with ExitStack() as hooks:
+                for module in {id(module): module for module in modules}.values():
+                    hooks.callback(module.register_forward_pre_hook(self._enter, with_kwargs=True).remove)
+                    hooks.callback(module.register_forward_hook(self._leave, with_kwargs=True).remove)
+                with self:
+                    yield
+        finally:
+            _OBSERVER.reset(token)
+
+    def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if _OBSERVER.get() is not self:
+            return None
+        self.open.append(OpenCall(module))
+        return self.enters(module, given, named)
+
+    def _leave(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+        if _OBSERVER.get() is not self:
+            return None
+        while self.open and self.open.pop().module is not module:
+            pass
+        return self.leaves(module, given, named, output)
+
+    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What a module is called with in the place of this; None for the same."""
+        return None
+
+    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+        """What goes on in the place of a module's output; None for the same."""
+        return None
+
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What a function of torch gives."""
+        return function(*args, **named)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = dict(kwargs or {})
+        return func(*args, **named) if self.is_paused else self.computes(func, args, named)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within it, nothing that is computed is the model's."""
+        before, self.is_paused = self.is_paused, True
+        try:
+            yield
+        finally:
+            self.is_paused = before
+
+
 # Where in a module an attention happens, as an address begins.
 
 STACKS = {"encoder": nn.TransformerEncoderLayer, "decoder": nn.TransformerDecoderLayer}
 KINDS = {"self_attn": "self", "multihead_attn": "cross"}
 NUMBERED = re.compile(r"(?P<before>.*?)(?P<layer>\d+)")
-
-
-class Places:
-    """Knows which part of a module is being computed while `following` is open.
-
-    The attentions of torch's own layers are at `encoder.0.self` or `decoder.0.cross`, as in our models, where
-    the module holds one stack of them, or one layer alone. Any other is at the path of the part that computes
-    it, like `blocks.3.attn`, or at `attention` for the module itself. A second attention at the same place is
-    at `blocks.3.attn.2`, a third at `blocks.3.attn.3`.
-    """
-
-    def __init__(self, module: nn.Module) -> None:
-        self._module = module
-        self._known = _known_places(module)
-        self._open: list[str] = []
-        self._taken: Counter[str] = Counter()
-
-    @contextmanager
-    def following(self) -> Iterator[None]:
-        """Hooks that tell when each part begins and ends; they are taken away again, whatever happens."""
-        handles = []
-        try:
-            for path, part in _parts(self._module):
-                handles.append(part.register_forward_pre_hook(self._entering(path)))
-                handles.append(part.register_forward_hook(self._leaving))
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-            self._open.clear()
-
-    @property
-    def here(self) -> str:
-        """The path of the part that is being computed; "" for the module itself."""
-        return self._open[-1] if self._open else ""
-
-    def take(self) -> str:
-        """The address of the next attention at the present place."""
-        path = self.here
-        place = self._known.get(path, path or "attention")
-        self._taken[place] += 1
-        times = self._taken[place]
-        return place if times == 1 else f"{place}.{times}"
-
-    def _entering(self, path: str) -> Callable[[nn.Module, Any], None]:
-        def enter(_module: nn.Module, _inputs: Any) -> None:
-            self._open.append(path)
-
-        return enter
-
-    def _leaving(self, _module: nn.Module, _inputs: Any, _output: Any) -> None:
-        self._open.pop()
 
 
 def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -216,88 +260,125 @@ def _numbers(paths: list[str]) -> dict[str, str]:
 # A mode that sees every attention which PyTorch computes while it is open, and records it.
 
 SDPA = F.scaled_dot_product_attention
-# What torch's layers call instead, where nobody looks: all in one, without anything to see in between.
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "mm", "addmm", "einsum", "tensordot"}
 FAST_PATHS = {torch._native_multi_head_attention, torch._transformer_encoder_layer_fwd}
-# The body of this function, which calls SDPA where no weights are asked for, but does not hand itself over
-# to a mode first: a copy with a name of its own for that question, so that nothing of PyTorch is changed.
-_IN_THE_OPEN = FunctionType(
-    F.multi_head_attention_forward.__code__,
-    {**F.__dict__, "has_torch_function": lambda _tensors: False},
-    argdefs=F.multi_head_attention_forward.__defaults__,
-)
+"""What torch's layers call instead, where nobody looks: all in one, without anything to see in between."""
 
 
-class Watching(TorchFunctionMode):
-    """Records into `trace` what attends, at the address that `places` gives; results stay what they are.
+class Watching(Observer):
+    """Records into `trace` what attends in a module, each at an address; results stay what they are.
 
-    unheard: the paths of the parts in which weights of a softmax went into a matrix product without PyTorch's
-    attention, so that no trace has them: attention that is written out, also over channels or clusters.
+    The attentions of torch's own layers are at `encoder.0.self` or `decoder.0.cross`, as in our models, where
+    the module holds one stack of them, or one layer alone. Any other is at the path of the part that computes
+    it, like `blocks.3.attn`, or at `attention` for the module itself. A second attention at the same place is
+    at `blocks.3.attn.2`, a third at `blocks.3.attn.3`.
+
+    unrecorded: the paths of the parts in which weights of a softmax went into a matrix product without
+    PyTorch's attention, so that no trace has them: attention that is written out, also over channels or
+    clusters.
     """
 
-    def __init__(self, trace: Trace, places: Places) -> None:
+    def __init__(self, trace: Trace, module: nn.Module) -> None:
         super().__init__()
         self._trace = trace
-        self._places = places
-        self._place: str | None = None  # while a multi-head attention shows its inner call
+        self._paths = {id(part): path for path, part in _parts(module)}
+        self._known = _known_places(module)
+        self._n_at: Counter[str] = Counter()
         self._weights = WeakIdKeyDictionary()  # what a softmax gave, also once dropped out, cast or reshaped
-        self.unheard: dict[str, None] = {}
+        self.unrecorded: dict[str, None] = {}
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        named = dict(kwargs or {})
-        if func in FAST_PATHS:
+    @property
+    def _path(self) -> str:
+        """The path of the part that is being computed; "" for the module itself."""
+        return self._paths[id(self.open[-1].module)] if self.open else ""
+
+    def _next_place(self) -> str:
+        """The address of the next attention of the part that is being computed."""
+        place = self._known.get(self._path, self._path or "attention")
+        self._n_at[place] += 1
+        return place if self._n_at[place] == 1 else f"{place}.{self._n_at[place]}"
+
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if function in FAST_PATHS:
             raise ValueError(
-                f"the module calls torch.{func.__name__} by itself, which shows no pattern; "
+                f"the module calls torch.{function.__name__} by itself, which shows no pattern; "
                 "call nn.MultiheadAttention or scaled_dot_product_attention"
             )
-        if func is F.multi_head_attention_forward:
-            return self._multi_head(args, named)
-        if func is SDPA:
-            return self._attend(args, named)
-        made = func(*args, **named)
-        self._follow(getattr(func, "__name__", ""), tree_leaves((args, named)), made)
-        return made
+        if function is SDPA:
+            place, products = self._next_place(), DotProducts(*args, **named)
+            products.check(place)
+            output = function(*args, **named)
+            products.record(self._trace, place, output)
+        elif function is F.multi_head_attention_forward:
+            place, products = self._next_place(), _of_heads(*args, **named)
+            products.check(place)
+            output = function(*args, **named)
+            z = SDPA(products.query, products.key, products.value, products.attn_mask)
+            products.record(self._trace, place, z)
+            self._record_output(place, z, output[0], *args[11:13])
+        else:
+            output = function(*args, **named)
+            self._follow(getattr(function, "__name__", ""), tree_leaves((args, named)), output)
+        return output
 
-    def _follow(self, name: str, given: list[Any], made: Any) -> None:
+    def _record_output(self, place: str, z: Tensor, output: Tensor, weight: Tensor, bias: Any) -> None:
+        """What multi-head attention makes of z: [query, 1, d_model] or [query, d_model]."""
+        whole = output.detach().reshape(1, output.shape[0], output.shape[-1])
+        _check_same(place, F.linear(z.transpose(1, 2).flatten(2), weight, bias), whole)
+        record(Scope(self._trace, place), "out", whole.clone())
+
+    def _follow(self, name: str, given: list[Any], output: Any) -> None:
         """Notes where weights of a softmax are made, and where they weigh something in a matrix product."""
         weights = [each for each in given if isinstance(each, Tensor) and each in self._weights]
         if weights and name in PRODUCTS:
-            self.unheard[self._places.here] = None
-        elif isinstance(made, Tensor) and (
-            ("softmax" in name and "log" not in name) or any(made.numel() == each.numel() for each in weights)
+            self.unrecorded[self._path] = None
+        elif isinstance(output, Tensor) and (
+            ("softmax" in name and "log" not in name)
+            or any(output.numel() == each.numel() for each in weights)
         ):
-            self._weights[made] = True
-
-    def _attend(self, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
-        place = self._place or self._places.take()
-        call = Call(*args, **named)
-        call.check(place)
-        ran = SDPA(*args, **named)
-        call.record(self._trace, place, ran)
-        return ran
-
-    def _multi_head(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Lets it run as it is; then once more without weights, where its q, k, v and mask come by."""
-        self._place = self._places.take()
-        try:
-            with self:
-                _IN_THE_OPEN(*args, **{**named, "need_weights": False})
-        finally:
-            place, self._place = self._place, None
-        ran = F.multi_head_attention_forward(*args, **named)
-        record(Scope(self._trace, place), "out", _one_prompt_watching(ran[0]))
-        return ran
+            self._weights[output] = True
 
 
-def _one_prompt_watching(out: Tensor) -> Tensor:
-    """[query, 1, d_model] or [query, d_model] as [1, query, d_model]."""
-    return out.detach().reshape(1, out.shape[0], out.shape[-1]).clone()
+def _of_heads(
+    query: Tensor, key: Tensor, value: Tensor, width: int, n_heads: int, in_weight: Tensor | None,
+    in_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool,
+    dropout_p: float, out_weight: Tensor, out_bias: Tensor | None, *, training: bool = True,
+    key_padding_mask: Tensor | None = None, attn_mask: Tensor | None = None,
+    q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    **others: Any,
+) -> DotProducts:  # fmt: skip
+    """The dot products of `F.multi_head_attention_forward`, by its own arguments."""
+    own: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = own if in_weight is None else in_weight.chunk(3)
+    biases = (None, None, None) if in_bias is None else in_bias.chunk(3)
+    batched = [each[:, None] if each.dim() == 2 else each for each in (query, key, value)]
+    q, k, v = (F.linear(*each) for each in zip(batched, weights, biases, strict=True))
+    n_batch = q.shape[1]
+    if bias_k is not None and bias_v is not None:
+        k, v = (torch.cat([x, more.expand(1, n_batch, -1)]) for x, more in ((k, bias_k), (v, bias_v)))
+    q, k, v = (each.unflatten(-1, (n_heads, -1)).permute(1, 2, 0, 3) for each in (q, k, v))
+    k = k if static_k is None else static_k.unflatten(0, (n_batch, n_heads))
+    v = v if static_v is None else static_v.unflatten(0, (n_batch, n_heads))
+    if add_zero_attn:
+        k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
+    mask: Tensor | None = None
+    if attn_mask is not None:
+        mask = attn_mask.unflatten(0, (n_batch, n_heads)) if attn_mask.dim() == 3 else attn_mask[None, None]
+        mask = _additive(mask, q.dtype)
+    if key_padding_mask is not None:
+        hidden = _additive(key_padding_mask.reshape(n_batch, 1, 1, -1), q.dtype)
+        mask = hidden.expand(-1, -1, q.shape[2], -1) if mask is None else mask + hidden
+    if mask is not None:
+        mask = F.pad(mask, (0, k.shape[2] - mask.shape[3]))  # what biases and zeros add is never hidden
+    return DotProducts(q, k, v, mask, dropout_p if training else 0.0)
+
+
+def _additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """What is added to scores: -inf where a mask of multi-head attention is True."""
+    if mask.dtype != torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -torch.inf)
 
 
 _NAMED = 4
@@ -327,17 +408,17 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     random = torch.random.get_rng_state()
     own = module(*inputs, **keywords)
-    trace, places = Trace(), Places(module)
-    with torch.random.fork_rng(), torch.no_grad(), _as_written(module), places.following():
+    trace = Trace()
+    watching = Watching(trace, module)
+    with torch.random.fork_rng(), torch.no_grad(), _as_written(module), watching.observing(module.modules()):
         torch.random.set_rng_state(random)
-        with Watching(trace, places) as watching:
-            watched = functional_call(module, buffers, inputs, keywords)
-    unheard = [path or type(module).__name__ for path in watching.unheard]
-    _check_seen(module, trace, unheard)
+        watched = functional_call(module, buffers, inputs, keywords)
+    unrecorded = [path or type(module).__name__ for path in watching.unrecorded]
+    _check_seen(module, trace, unrecorded)
     _check_alike(module, own, watched)
-    if unheard:
+    if unrecorded:
         trace.notes.append(
-            f"this trace lacks what is weighed by a softmax in {_listed(unheard)}, outside of PyTorch's "
+            f"this trace lacks what is weighed by a softmax in {_listed(unrecorded)}, outside of PyTorch's "
             "attention; if that attends from token to token, let it call F.scaled_dot_product_attention"
         )
         warnings.warn(trace.notes[-1], stacklevel=2)
@@ -373,9 +454,9 @@ def _check_dropout(module: nn.Module) -> None:
             )
 
 
-def _check_seen(module: nn.Module, trace: Trace, unheard: list[str]) -> None:
+def _check_seen(module: nn.Module, trace: Trace, unrecorded: list[str]) -> None:
     if not trace.keys():
-        by_hand = f" (a softmax of its own weighs in {_listed(unheard)})" if unheard else ""
+        by_hand = f" (a softmax of its own weighs in {_listed(unrecorded)})" if unrecorded else ""
         raise ValueError(
             f"{type(module).__name__} called neither nn.MultiheadAttention nor scaled_dot_product_attention, "
             f"so no attention was seen{by_hand}; let its attention call F.scaled_dot_product_attention "

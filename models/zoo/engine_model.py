@@ -25,7 +25,7 @@ from models.engine.transformer import Transformer
 from models.files import read_json
 from models.zoo.files import read_config, read_task, read_weights
 from models.zoo.folders import TASK, Which, read_description, weights_path
-from models.zoo.model import Change, Model, Wanted, call, format_of, in_format_of, sharing_weights
+from models.zoo.model import Change, Model, Wanted, call, in_format_of, sharing_weights
 from models.zoo.offers import MAX_UNTRAINED_WORDS, SCALES
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
@@ -36,14 +36,10 @@ class EngineModel(Model):
 
     def __init__(self, name: str, model: Transformer) -> None:
         self.name = name
-        self.model = model.eval()
+        self.model = self.net = model.eval()
         self.config = model.config
         self.note = NOTES.get(model.config.normalizer, "")
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
-
-    @property
-    def number_format(self) -> str:
-        return str(format_of(self.model)).removeprefix("torch.")
 
     def remade(self, change: Change) -> EngineModel:
         net = sharing_weights(self.model, self.model)
@@ -52,19 +48,7 @@ class EngineModel(Model):
         EngineModel.__init__(made, self.name, net)
         return made
 
-    def projection(self, stack: str, layer: int) -> Tensor:
-        weight: Tensor = self._projection(stack, layer).weight
-        return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
-
-    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
-        bias: Tensor | None = self._projection(stack, layer).bias
-        return None if bias is None else bias.detach()
-
-    def _projection(self, stack: str, layer: int) -> Any:
-        side, kind = stack.split(".")
-        return self.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention.out_proj")
-
-    def projections(self) -> dict[str, nn.Module]:
+    def _output_maps(self) -> dict[str, nn.Module | None]:
         return {
             f"{address}.{kind}": getattr(layer, f"{kind}_attention").out_proj
             for address, layer in self.layers().items()

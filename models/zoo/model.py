@@ -1,4 +1,4 @@
-"""What a model says of the texts that it reads, for measures of its heads."""
+"""The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from __future__ import annotations
 
@@ -24,75 +24,8 @@ from models.engine.trace import Trace, addresses
 from models.interventions.edit import Edit, read_edits, write_numbers
 from models.interventions.editing import Editing, Prepared, write_under_edits
 
-
-class Texts(ABC):
-    """A model, as far as its texts are concerned.
-
-    by_first_use: a word has no vector of its own, but that of its place among a text's different words.
-    """
-
-    name: str
-    by_first_use: bool = False
-
-    @property
-    @abstractmethod
-    def max_len(self) -> int:
-        """The most tokens that it reads."""
-
-    def made_of(self) -> Alphabet | None:
-        """The tokens that its texts are made of; None where it reads no texts."""
-        return None
-
-    def repeated(self, seed: int = 0) -> Repeated:
-        """Random tokens, read twice in a row, to be traced (Olsson et al. 2022); the same for a seed.
-
-        Raises ValueError for a model that reads no texts, or only very short ones.
-        """
-        alphabet = self.made_of()
-        if alphabet is None:
-            raise ValueError(
-                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
-            )
-        return repeated(alphabet, self.max_len, seed)
-
-    def rarity(self, reading: Reading) -> Rarity | None:
-        """How often each token of a reading occurs elsewhere; None where that is not known."""
-        return None
-
-    def alignments(self, reading: Reading) -> list[Aligned] | None:
-        """For each word that it writes, at the position that writes it, the words read that it says again;
-        None where that is not known.
-        """
-        return None
-
-
-# A model, as far as its network can be looked into and changed.
-
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""
-
-
-class Network:
-    """A model with a network; here, none that is known."""
-
-    name: str
-
-    def remade(self, change: Change) -> Any:
-        """This model with another network, which `change` has changed: it starts as a copy that shares the
-        weights, so that modules and parameters may be replaced in it, and none may be changed itself.
-
-        Raises ValueError where the network is not known.
-        """
-        raise ValueError(f"{self.name!r} has no network that could be changed; open another model")
-
-    @property
-    def number_format(self) -> str:
-        """The format of its weights, such as "float32"; "" where they are not known."""
-        return ""
-
-
-# The interface of every model, however it was made: it reads a text, is traced, and says what it can do.
-
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
 Edits = str | Edit | Sequence[str | Edit]
@@ -148,7 +81,7 @@ class Attention:
             )
 
 
-class Model(Texts, Network):
+class Model(ABC):
     """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
 
     config: its kind and sizes, from which `attention`, `max_len`, `operations` and `pooled` follow; a model
@@ -156,6 +89,8 @@ class Model(Texts, Network):
     the logits do not choose between names. abilities: some of "translate", "answer", "continue", "fill",
     "classify" and "rebuild". see: what to look for in its heads. note: what of it cannot be shown, in
     sentences. n_bytes: its memory. scored: held-out examples of its task are known, with their answers.
+    by_first_use: a word has no vector of its own, but that of its place among a text's different words. net:
+    its network, a `torch.nn.Module`; None where none is known.
 
     Settings are keywords: those that the model's offer names for reading.
     """
@@ -168,6 +103,8 @@ class Model(Texts, Network):
     note: str = ""
     n_bytes: int = MB
     scored: bool = False
+    by_first_use: bool = False
+    net: Any = None
 
     @abstractmethod
     def read(self, text: str, **settings: Any) -> Reading:
@@ -233,6 +170,45 @@ class Model(Texts, Network):
         """What a trace of it holds and may edit, by address."""
         return addresses(self.config)
 
+    def made_of(self) -> Alphabet | None:
+        """The tokens that its texts are made of; None where it reads no texts."""
+        return None
+
+    def repeated(self, seed: int = 0) -> Repeated:
+        """Random tokens, read twice in a row, to be traced (Olsson et al. 2022); the same for a seed.
+
+        Raises ValueError for a model that reads no texts, or only very short ones.
+        """
+        alphabet = self.made_of()
+        if alphabet is None:
+            raise ValueError(
+                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
+            )
+        return repeated(alphabet, self.max_len, seed)
+
+    def rarity(self, reading: Reading) -> Rarity | None:
+        """How often each token of a reading occurs elsewhere; None where that is not known."""
+        return None
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """For each word that it writes, at the position that writes it, the words read that it says again;
+        None where that is not known.
+        """
+        return None
+
+    def remade(self, change: Change) -> Model:
+        """This model with another network, which `change` has changed: it starts as a copy that shares the
+        weights, so that modules and parameters may be replaced in it, and none may be changed itself.
+
+        Raises ValueError where the network is not known.
+        """
+        raise ValueError(f"{self.name!r} has no network that could be changed; open another model")
+
+    @property
+    def number_format(self) -> str:
+        """The format of its weights, such as "float32"; "" where they are not known."""
+        return "" if self.net is None else str(format_of(self.net)).removeprefix("torch.")
+
     def references(self) -> Sequence[Reading]:
         """A few texts as the model was trained on them, to take means over; none where none are known."""
         return ()
@@ -281,7 +257,14 @@ class Model(Texts, Network):
         """The modules that read all heads' z side by side, in the order of computation, by address such as
         "encoder.0.self". Raises ValueError where they are not known.
         """
-        raise ValueError(self._unknown_parts)
+        modules = {address: each for address, each in self._output_maps().items() if each is not None}
+        if not modules or len(modules) < len(self._output_maps()):
+            raise ValueError(self._unknown_parts)
+        return modules
+
+    def _output_maps(self) -> Mapping[str, nn.Module | None]:
+        """As `projections`; None for one that is not known."""
+        return {}
 
     def layers(self) -> Mapping[str, nn.Module]:
         """The modules of its layers, in the order of computation, by address such as "encoder.0".
@@ -310,11 +293,22 @@ class Model(Texts, Network):
 
     def projection(self, stack: str, layer: int) -> Tensor | None:
         """W_O of an attention, the rows of each head: [head, d_head, d_model]; None where it is not known."""
-        return None
+        module = self._output_map(stack, layer)
+        if module is None:
+            return None
+        weight = (
+            module.weight.T if isinstance(module, nn.Linear) else module.weight
+        )  # [channel of z, d_model]
+        return _precise(weight).reshape(self.attention(stack).n_heads, -1, weight.shape[1])
 
     def projection_bias(self, stack: str, layer: int) -> Tensor | None:
         """b_O, [d_model], which the output projection adds for no head; None where it has none."""
-        return None
+        bias = getattr(self._output_map(stack, layer), "bias", None)
+        return None if bias is None else _precise(bias)
+
+    def _output_map(self, stack: str, layer: int) -> Any:
+        side, kind = stack.split(".")
+        return self._output_maps().get(f"{side}.{layer}.{kind}")
 
     @property
     def max_len(self) -> int:
@@ -330,7 +324,7 @@ class Model(Texts, Network):
         """How all positions become one answer, as a sentence begins; None where each has its own."""
         return _POOLED.get(self.config.pooling)
 
-    def stretched(self, n_tokens: int) -> "Model":
+    def stretched(self, n_tokens: int) -> Model:
         """This model as it reads texts of so many tokens, with the same weights.
 
         Raises ValueError where it cannot.
@@ -408,6 +402,12 @@ def sharing_weights(net: nn.Module, parts: Parts) -> Parts:
         for hooks in (getattr(module, name) for name in _HOOKS):
             memo[id(hooks)] = OrderedDict()
     return copy.deepcopy(parts, memo)
+
+
+def _precise(weight: Tensor) -> Tensor:
+    """A weight on the CPU, in 32 bits or more."""
+    kept = weight.detach().cpu()
+    return kept if kept.dtype == torch.float64 else kept.float()
 
 
 def format_of(net: nn.Module) -> torch.dtype:

@@ -41,6 +41,12 @@ def run(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Any:
     return _runners[0](function, *given, n_bytes=n_bytes) if _runners else function(*given)
 
 
+def first_line(error: BaseException) -> str:
+    """What an error of a library says, short and without its full stop; its type where it says nothing."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200].rstrip(". :")
+
+
 def check_ordinary(error: BaseException) -> None:
     """Raises an error again that ends the program on purpose. A panic of a library written in Rust is none,
     although Python takes it for one.

@@ -8,19 +8,16 @@ grouped queries, soft caps, windows, sinks, T5's bias. Outside of a recorded pas
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from models.engine.capture import ROUNDING
+from models.engine.capture import ROUNDING, Observer, OpenCall
 from models.zoo.hub.long_reading import READING, keep, mask_of
 
 NAME = "attention-lab"
@@ -36,8 +33,8 @@ SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
 
-class Call(NamedTuple):
-    """One call of attention: how much of what meets what, and what is done to the products of q and k.
+class AttentionCall(NamedTuple):
+    """A call of attention: how much of what meets what, and what is done to the products of q and k.
 
     cap: scores are cap * tanh(scale * q . k / cap) where it is given (Gemma 2). has_bias: positions add to
     the scores. has_sinks: a learnt score without a key takes part of each row's softmax.
@@ -53,32 +50,6 @@ class Call(NamedTuple):
     cap: float | None
     has_bias: bool
     has_sinks: bool
-
-
-@runtime_checkable
-class Listener(Protocol):
-    """Whoever hears of a call of attention; `name` is the last part of an address."""
-
-    def begin(self, call: Call) -> None: ...
-    def heard(self, name: str, value: Tensor) -> Tensor: ...
-
-
-_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
-
-
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Within it, `listener` hears of every attention that is computed in this thread under our name."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
-
-
-def heard_by(listener: Listener) -> bool:
-    """Whether what this thread computes now is heard by this listener."""
-    return _LISTENER.get() is listener
 
 
 def eager_of(module: nn.Module) -> Eager | None:
@@ -112,7 +83,7 @@ def attend(
         )
     long = READING.get()
     if long is not None:
-        own = _call(module, query, key, given)
+        own = _described(module, query, key, given)
         causal = given.get("is_causal")
         z = keep(
             long, module, (query, key, value), mask, scale=own.scale, cap=own.cap,
@@ -120,51 +91,18 @@ def attend(
             bias=given["position_bias"] if own.has_bias else None,
         )  # fmt: skip
         return z, None
-    listener = _LISTENER.get()
-    if listener is None:
-        return eager(module, query, key, value, mask, **given)
-    call = _call(module, query, key, given)
-    added = _bias_in(mask)
-    call = call if added is None else call._replace(has_bias=True)
-    listener.begin(call)
-    query, key, value = (
-        listener.heard(name, tensor) for name, tensor in zip("qkv", (query, key, value), strict=True)
-    )
-    if _has_bias(given):
-        given["position_bias"] = listener.heard("bias", given["position_bias"])
-    if mask is not None and added is not None:
-        heard = listener.heard("bias", added.expand(-1, call.n_heads, -1, -1))
-        mask = torch.where(hidden(mask), mask, heard)
-    if call.has_sinks:
-        _hear_scores(listener, call, query, key, mask)
-    with _Softmax(listener, query.dtype, key.shape[-2], hears_scores=not call.has_sinks) as inside:
-        out, weights = eager(module, query, key, value, mask, **given)
-    if inside.n_seen != 1:
-        raise ValueError(
-            f"{type(module).__name__} computes {inside.n_seen} softmaxes in its attention, where one is "
-            "known how to record; open another model"
-        )
-    return listener.heard("z", out.transpose(1, 2)).transpose(1, 2), weights
+    observer = Observer.here()
+    if isinstance(observer, AttentionObserver):
+        return observer.attends(eager, module, (query, key, value), mask, given)
+    return eager(module, query, key, value, mask, **given)
 
 
-def _hear_scores(listener: Listener, call: Call, query: Tensor, key: Tensor, mask: Tensor | None) -> None:
-    """Records the scores beside sinks, which are shifted before the softmax that would show them."""
-    shared = call.n_heads // call.n_key_heads
-    scores = call.scale * query @ key.repeat_interleave(shared, dim=1).transpose(-2, -1)
-    scores = scores if mask is None else scores + mask
-    heard = listener.heard("scores", scores)
-    if not torch.equal(torch.where(heard.isinf(), scores, heard), scores):
-        raise ValueError(
-            "the scores of a model with sinks cannot be edited, since it shifts them; edit its pattern"
-        )
-
-
-def _call(module: nn.Module, query: Tensor, key: Tensor, given: dict[str, Any]) -> Call:
+def _described(module: nn.Module, query: Tensor, key: Tensor, given: dict[str, Any]) -> AttentionCall:
     scale, cap = given.get("scaling"), given.get("softcap")
     (_, n_heads, n_queries, d_head), (_, n_key_heads, n_keys, _) = query.shape, key.shape
     scale = d_head**-0.5 if scale is None else float(scale)
     sinks = any("sink" in name for name, _ in module.named_parameters(recurse=False))
-    return Call(
+    return AttentionCall(
         module, n_heads, n_key_heads, d_head, n_queries, n_keys, scale, cap, _has_bias(given), sinks
     )  # fmt: skip
 
@@ -189,38 +127,6 @@ def _bias_in(mask: Tensor | None) -> Tensor | None:
     return bias if bool(bias.any()) else None
 
 
-class _Softmax(TorchFunctionMode):
-    """Sees the softmax inside of an attention: what goes in are its scores, what comes out its pattern.
-
-    Where more columns than keys go in (sinks), the others belong to no key and are passed on as they are.
-    """
-
-    def __init__(self, listener: Listener, dtype: torch.dtype, n_keys: int, *, hears_scores: bool) -> None:
-        super().__init__()
-        self.dtype = dtype
-        self.hears_scores = hears_scores
-        self.listener = listener
-        self.n_keys = n_keys
-        self.n_seen = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if function not in SOFTMAX:
-            return function(*args, **(kwargs or {}))
-        self.n_seen += 1
-        scores = self._heard("scores", args[0]) if self.hears_scores else args[0]
-        # Softmax may be computed in more bits than the values have; what they are weighted with has as many.
-        return self._heard("pattern", function(scores, *args[1:], **(kwargs or {})).to(self.dtype))
-
-    def _heard(self, name: str, whole: Tensor) -> Tensor:
-        part = whole[..., : self.n_keys]
-        after = self.listener.heard(name, part)
-        if after is part:
-            return whole
-        return torch.cat([after, whole[..., self.n_keys :]], dim=-1)
-
-
 def _mask(*given: Any, **named: Any) -> Tensor | None:
     """The mask that transformers makes; of a long text, by its rule."""
     return (eager_mask if READING.get() is None else mask_of)(*given, **named)
@@ -231,11 +137,11 @@ AttentionInterface.register(NAME, attend)
 AttentionMaskInterface.register(NAME, _mask)
 
 
-# Attention that a module computes by itself: heard at the products and the softmax that it calls.
+# Attention that a module computes by itself: observed at the products and the softmax that it calls.
 # Many architectures do not dispatch their attention. A first pass finds, for every softmax over keys, the
 # product that made its scores and the product of its pattern with values, and in which module they are
-# called (`find`). Later passes count the same calls in that module, and hear what goes into them and out
-# (`hearing`).
+# called (`find_attentions`). Later passes count the same calls in that module, and observe what goes into
+# them and out (`AttentionObserver`).
 
 _MATMUL = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
 _ADDED = {torch.baddbmm, Tensor.baddbmm}
@@ -305,20 +211,28 @@ class _Product:
         """The product of these in place of its operands."""
         return self.function(*self.before, left, right, **self.named)
 
-    def replaced(self, at: int, seen: Tensor, heard: Tensor) -> Tensor:
-        return self.operands[at] if heard is seen else self.views[at].back(heard)
+    def replaced(self, at: int, seen: Tensor, new: Tensor) -> Tensor:
+        return self.operands[at] if new is seen else self.views[at].back(new)
 
     def view_of(self, result: Tensor) -> _View | None:
         return _view(result, self.order)
 
 
+def operands_of(
+    args: tuple[Any, ...], named: dict[str, Any], *names: str
+) -> tuple[list[Any], dict[str, Any]]:
+    """What a function is given without or by these names, in their order, and what else by name."""
+    rest = {name: value for name, value in named.items() if name not in names}
+    return [*args, *(named[name] for name in names if name in named)], rest
+
+
 def _product(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> _Product | None:
     """A call as the product of two tensors; None where it is no such product, or of a batch of many."""
     order: list[tuple[int, ...] | None] = [None, None, None]
-    scale, rest = 1.0, dict(named)
+    scale, rest = 1.0, named
     before: tuple[Any, ...] = ()
     if function in _ADDED:
-        given = [*args, *(rest.pop(name) for name in ("input", "batch1", "batch2") if name in rest)]
+        given, rest = operands_of(args, named, "input", "batch1", "batch2")
         if len(given) != 3:
             return None
         before, operands, scale = (given[0],), given[1:], float(rest.get("alpha", 1))
@@ -329,7 +243,7 @@ def _product(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> _Pr
             return None
         before, order = (args[0],), list(letters)
     else:
-        operands = [*args, *(rest.pop(name) for name in ("input", "other", "mat2") if name in rest)]
+        operands, rest = operands_of(args, named, "input", "other", "mat2")
     if len(operands) != 2 or not all(isinstance(each, Tensor) for each in operands):
         return None
     views = _view(operands[0], order[0]), _view(operands[1], order[1])
@@ -360,37 +274,13 @@ def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] 
 
 
 class _Event(NamedTuple):
-    """A watched call. calls: the calls of modules that it happens in, outermost first, by their numbers."""
+    """A product or a softmax. calls: the calls of modules that it happens in, outermost first."""
 
-    calls: tuple[int, ...]
+    calls: tuple[OpenCall, ...]
     product: _Product | None
     result: Tensor
     scores: Tensor | None = None
     made_by: tuple[int, float | None] | None = None
-
-
-class _Calls:
-    """Which calls of modules are open, by hooks on all of them."""
-
-    def __init__(self) -> None:
-        self.open: list[int] = []
-        self.modules: list[nn.Module] = []
-
-    @contextmanager
-    def following(self, net: nn.Module) -> Iterator[None]:
-        with ExitStack() as opened:
-            for module in net.modules():
-                opened.callback(module.register_forward_pre_hook(self._enter).remove)
-                opened.callback(module.register_forward_hook(self._leave).remove)
-            yield
-
-    def _enter(self, module: nn.Module, given: Any) -> None:
-        self.open.append(len(self.modules))
-        self.modules.append(module)
-
-    def _leave(self, module: nn.Module, given: Any, made: Any) -> None:
-        while self.open and self.modules[self.open.pop()] is not module:
-            pass
 
 
 Key = tuple[int, int, int]
@@ -404,19 +294,15 @@ def key_of(tensor: Tensor) -> Key:
         return id(tensor), tensor.numel(), 0
 
 
-class _Scout(TorchFunctionMode):
+class _Scout(Observer):
     """Writes down products and softmaxes, and which product each softmax's scores were made of."""
 
-    def __init__(self, calls: _Calls) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.calls = calls
         self.events: list[_Event] = []
         self.made_by: dict[Key, tuple[int, float | None, Tensor]] = {}
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        named = kwargs or {}
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         tensors = [each for each in (*args, *named.values()) if isinstance(each, Tensor)]
         sources = [self.made_by[key] for each in tensors if (key := key_of(each)) in self.made_by]
         result = function(*args, **named)
@@ -424,12 +310,12 @@ class _Scout(TorchFunctionMode):
             product = _product(function, args, named)
             if product is not None:
                 self.made_by[key_of(result)] = (len(self.events), product.scale, result)
-                self.events.append(_Event(tuple(self.calls.open), product, result))
+                self.events.append(_Event(tuple(self.open), product, result))
         elif function in SOFTMAX:
             source = min(sources, default=None, key=lambda each: each[0])
             made_by = None if source is None else source[:2]
             scores = args[0].clone() if args else named["input"].clone()
-            self.events.append(_Event(tuple(self.calls.open), None, result, scores, made_by))
+            self.events.append(_Event(tuple(self.open), None, result, scores, made_by))
         elif sources and isinstance(result, Tensor):
             at, scale, product_result = min(sources, key=lambda each: each[0])
             if result.numel() == product_result.numel():
@@ -450,7 +336,7 @@ def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float 
     return scale * float(by) if function in _TIMES else scale / float(by)
 
 
-class Found(NamedTuple):
+class Computed(NamedTuple):
     """What a pass computes. places: its attentions, in the order of calls. n_others: softmaxes of [1, head,
     query, column] that weigh more than values, as with sinks. is_causal: whether no query weighs a later key;
     None without a square pattern.
@@ -461,14 +347,13 @@ class Found(NamedTuple):
     is_causal: bool | None
 
 
-def find(net: nn.Module, read: Callable[[], object]) -> Found:
+def find_attentions(net: nn.Module, read: Callable[[], object]) -> Computed:
     """The attentions of a network that compute a pattern of queries by keys.
 
     read: lets it read a few tokens. Raises ValueError for one that attends in another way at each call.
     """
-    calls = _Calls()
-    scout = _Scout(calls)
-    with calls.following(net), torch.no_grad(), scout:
+    scout = _Scout()
+    with torch.no_grad(), scout.observing(net.modules()):
         read()
     places: dict[tuple[int, int], Place] = {}
     n_others, squares = 0, []
@@ -483,7 +368,7 @@ def find(net: nn.Module, read: Callable[[], object]) -> Found:
             squares.append(float(event.result.triu(1).abs().max()) == 0)
         first, scale = event.made_by or (at, None)
         owner = _owner(scout.events, (first, at, weighed))
-        module = calls.modules[owner]
+        module = owner.module
         scores, softmax, values = (_number(scout.events, owner, each) for each in (first, at, weighed))
         biased = scale is not None and _is_biased(event.scores, scout.events[first].product, scale)
         place = Place(module, scores, softmax, values, scale, biased)
@@ -492,7 +377,7 @@ def find(net: nn.Module, read: Callable[[], object]) -> Found:
             raise ValueError(f"its {type(module).__name__} attends in another way at each call")
         if biased and not known.has_bias:
             places[id(module), softmax] = place
-    return Found(list(places.values()), n_others, all(squares) if squares else None)
+    return Computed(list(places.values()), n_others, all(squares) if squares else None)
 
 
 def _is_biased(given: Tensor, product: _Product | None, scale: float) -> bool:
@@ -530,50 +415,104 @@ def _weighed(events: list[_Event], at: int) -> int | None:
     return None
 
 
-def _owner(events: list[_Event], numbers: tuple[int, ...]) -> int:
+def _owner(events: list[_Event], numbers: tuple[int, ...]) -> OpenCall:
     """The innermost call of a module in which all these events happen."""
     first, *others = (events[each].calls for each in numbers)
     return next(call for call in reversed(first) if all(call in calls for calls in others))
 
 
-def _number(events: list[_Event], owner: int, at: int) -> int:
+def _number(events: list[_Event], owner: OpenCall, at: int) -> int:
     """Which of its call's products and softmaxes an event is."""
     return sum(owner in event.calls for event in events[:at])
 
 
-class _Hearing(TorchFunctionMode):
-    """Lets a listener hear, and change, what the places compute in one pass."""
+@dataclass
+class _Dispatched:
+    """An attention that is being computed by a module's own function: what its softmax is taken for."""
 
-    def __init__(self, places: list[Place], listener: Listener) -> None:
+    dtype: torch.dtype
+    n_keys: int
+    shows_scores: bool
+    n_softmaxes: int = 0
+
+
+class AttentionObserver(Observer):
+    """Observes what the attentions of a pass compute: those that are dispatched, and those at `places`.
+
+    A subclass is told of each by `begin`; what `observe` returns of a value is what the model goes on with.
+    Raises ValueError for a place whose scores cannot be told.
+    """
+
+    def __init__(self, places: Sequence[Place] = ()) -> None:
         super().__init__()
-        self.listener = listener
-        self.roles: dict[int, dict[int, tuple[str, Place]]] = {}
+        self._roles: dict[int, dict[int, tuple[str, Place]]] = {}
+        self._dispatched: _Dispatched | None = None
+        self._dots: Tensor | None = None
         for place in places:
-            own = self.roles.setdefault(id(place.module), {})
+            if place.scale is None:
+                raise ValueError(
+                    f"the scores of its {type(place.module).__name__} are no scaled products of queries and "
+                    "keys"
+                )
+            own = self._roles.setdefault(id(place.module), {})
             own |= {place.scores: ("scores", place), place.softmax: ("softmax", place)}
             own[place.values] = ("values", place)
-        self.open: list[tuple[nn.Module, int]] = []
-        self.dots: Tensor | None = None
 
-    def enter(self, module: nn.Module, given: Any) -> None:
-        if heard_by(self.listener):
-            self.open.append((module, 0))
+    def begin(self, call: AttentionCall) -> None:
+        """An attention begins."""
 
-    def leave(self, module: nn.Module, given: Any, made: Any) -> None:
-        if heard_by(self.listener):
-            self.open.pop()
+    def observe(self, name: str, value: Tensor) -> Tensor:
+        """A value of the attention that is computed; `name` is the last part of an address."""
+        return value
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        named = kwargs or {}
-        is_product = function in _PRODUCTS
-        if not self.open or not (is_product or function in SOFTMAX):
-            return function(*args, **named)
-        product = _product(function, args, named) if is_product else None
-        if is_product and product is None:
-            return function(*args, **named)
-        role, place = self._role()
+    def attends(
+        self,
+        eager: Eager,
+        module: nn.Module,
+        qkv: tuple[Tensor, Tensor, Tensor],
+        mask: Tensor | None,
+        given: dict[str, Any],
+    ) -> tuple[Tensor, Tensor | None]:
+        """What a module's own attention gives of these, all of it observed."""
+        call, added = _described(module, *qkv[:2], given), _bias_in(mask)
+        self.begin(call if added is None else call._replace(has_bias=True))
+        query, key, value = (self.observe(name, tensor) for name, tensor in zip("qkv", qkv, strict=True))
+        if _has_bias(given):
+            given["position_bias"] = self.observe("bias", given["position_bias"])
+        if mask is not None and added is not None:
+            bias = self.observe("bias", added.expand(-1, call.n_heads, -1, -1))
+            mask = torch.where(hidden(mask), mask, bias)
+        if call.has_sinks:
+            self._observe_unshifted(call, query, key, mask)
+        self._dispatched = _Dispatched(query.dtype, key.shape[-2], not call.has_sinks)
+        out, weights = eager(module, query, key, value, mask, **given)
+        n_softmaxes, self._dispatched = self._dispatched.n_softmaxes, None
+        if n_softmaxes != 1:
+            raise ValueError(
+                f"{type(module).__name__} computes {n_softmaxes} softmaxes in its attention, where one is "
+                "known how to record; open another model"
+            )
+        return self.observe("z", out.transpose(1, 2)).transpose(1, 2), weights
+
+    def _observe_unshifted(
+        self, call: AttentionCall, query: Tensor, key: Tensor, mask: Tensor | None
+    ) -> None:
+        """The scores beside sinks, which are shifted before the softmax that would show them."""
+        shared = call.n_heads // call.n_key_heads
+        scores = call.scale * query @ key.repeat_interleave(shared, dim=1).transpose(-2, -1)
+        scores = scores if mask is None else scores + mask
+        after = self.observe("scores", scores)
+        if not torch.equal(torch.where(after.isinf(), scores, after), scores):
+            raise ValueError(
+                "the scores of a model with sinks cannot be edited, since it shifts them; edit its pattern"
+            )
+
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        is_softmax = function in SOFTMAX
+        if is_softmax and self._dispatched is not None:
+            return self._dispatched_softmax(self._dispatched, function, args, named)
+        product = _product(function, args, named) if self._roles and function in _PRODUCTS else None
+        role, place = self._role() if is_softmax or product is not None else ("", None)
         if place is None:
             return function(*args, **named)
         if product is None and role == "softmax":
@@ -585,74 +524,69 @@ class _Hearing(TorchFunctionMode):
             )
         return self._scores(place, product) if role == "scores" else self._values(product)
 
+    def _dispatched_softmax(
+        self, inside: _Dispatched, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> Tensor:
+        """The softmax of a dispatched attention: what goes in are its scores, what comes out its pattern.
+
+        Where more columns than keys go in (sinks), the others belong to no key and are passed on as they are.
+        """
+
+        def observed(name: str, whole: Tensor) -> Tensor:
+            part = whole[..., : inside.n_keys]
+            after = self.observe(name, part)
+            return whole if after is part else torch.cat([after, whole[..., inside.n_keys :]], dim=-1)
+
+        inside.n_softmaxes += 1
+        scores = observed("scores", args[0]) if inside.shows_scores else args[0]
+        # Softmax may be computed in more bits than the values have; what they are weighted with has as many.
+        return observed("pattern", function(scores, *args[1:], **named).to(inside.dtype))
+
     def _role(self) -> tuple[str, Place | None]:
         """What the next call is to the innermost place that counts it; all open modules count it."""
-        found: tuple[str, Place | None] = ("", None)
-        for at, (module, number) in enumerate(self.open):
-            self.open[at] = (module, number + 1)
-            found = self.roles[id(module)].get(number, found)
-        return found
+        innermost: tuple[str, Place | None] = ("", None)
+        for call in self.open:
+            innermost = self._roles.get(id(call.module), {}).get(call.n_products, innermost)
+            call.n_products += 1
+        return innermost
 
     def _scores(self, place: Place, product: _Product) -> Tensor:
         q, k = product.seen
         n_heads = max(q.shape[1], k.shape[1])
-        self.listener.begin(
-            Call(
+        self.begin(
+            AttentionCall(
                 place.module, n_heads, k.shape[1], q.shape[-1], q.shape[2], k.shape[3], place.scale or 1.0,
                 None, place.has_bias, False,
             )
         )  # fmt: skip
         keys = k.mT
-        new_q, new_keys = self.listener.heard("q", q), self.listener.heard("k", keys)
+        new_q, new_keys = self.observe("q", q), self.observe("k", keys)
         new_k = k if new_keys is keys else new_keys.mT
         if place.has_bias:
-            self.dots = new_q @ new_k
+            self._dots = new_q @ new_k
         return product.run(product.replaced(0, q, new_q), product.replaced(1, k, new_k))
 
     def _softmax(self, place: Place, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
-        given = args[0] if args else named["input"]
+        (given,), rest = operands_of(args[:1], named, "input")
         view = _view(given)
         assert view is not None
         scores = view.of(given)
-        if place.has_bias and self.dots is not None:
-            bias = (scores - (place.scale or 1.0) * self.dots.to(scores)).masked_fill(hidden(scores), 0)
-            heard = self.listener.heard("bias", bias)
-            scores = scores if heard is bias else scores + (heard - bias)
-        after = self.listener.heard("scores", scores)
+        if place.has_bias and self._dots is not None:
+            bias = (scores - (place.scale or 1.0) * self._dots.to(scores)).masked_fill(hidden(scores), 0)
+            after = self.observe("bias", bias)
+            scores = scores if after is bias else scores + (after - bias)
+        after = self.observe("scores", scores)
         changed = given if after is scores and scores.data_ptr() == given.data_ptr() else view.back(after)
-        made = function(changed, *args[1:], **{n: x for n, x in named.items() if n != "input"})
-        pattern = view.of(made)
-        weights = self.listener.heard("pattern", pattern)
-        return made if weights is pattern else view.back(weights)
+        output = function(changed, *args[1:], **rest)
+        pattern = view.of(output)
+        weights = self.observe("pattern", pattern)
+        return output if weights is pattern else view.back(weights)
 
     def _values(self, product: _Product) -> Tensor:
         v = product.seen[1]
-        result = product.run(product.operands[0], product.replaced(1, v, self.listener.heard("v", v)))
+        result = product.run(product.operands[0], product.replaced(1, v, self.observe("v", v)))
         view = product.view_of(result)
         assert view is not None
         z = view.of(result)
-        after = self.listener.heard("z", z)
+        after = self.observe("z", z)
         return result if after is z else view.back(after)
-
-
-@contextmanager
-def hearing_products(places: list[Place], listener: Listener) -> Iterator[None]:
-    """Within it, `listener` hears one pass of the places, in this thread; nothing is done without places.
-
-    Raises ValueError for a place whose scores cannot be told.
-    """
-    if not places:
-        yield
-        return
-    for place in places:
-        if place.scale is None:
-            raise ValueError(
-                f"the scores of its {type(place.module).__name__} are no scaled products of queries and keys"
-            )
-    mode = _Hearing(places, listener)
-    with ExitStack() as opened:
-        for module in {id(place.module): place.module for place in places}.values():
-            opened.callback(module.register_forward_pre_hook(mode.enter).remove)
-            opened.callback(module.register_forward_hook(mode.leave).remove)
-        opened.enter_context(mode)
-        yield

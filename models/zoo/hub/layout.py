@@ -1,28 +1,26 @@
-"""What each layer adds to the residual stream: found at the sums that it calls, whatever its modules are.
+"""Where the layers of a model of transformers are, and what each adds to its stream: found in one pass.
 
-A first pass follows every layer's stream from what goes in to what comes out, through sums and the norms
-after them (`find`). Later passes count the same sums, and hear what is added there (`hearing`): whole experts
-with those that all tokens share, what a factor or a norm made of a projection, two branches side by side.
+While the model reads a few tokens, every layer's stream is followed from what goes in to what comes out,
+through sums and the norms after them. Later passes count the same sums, and see what is added there: whole
+experts with those that all tokens share, what a factor or a norm made of a projection, two branches side by
+side.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from models.zoo.hub.attention import FACTORS, Call, Key, Place, key_of, listening
-from models.zoo.hub.attention import hearing_products as hearing_products
+from models.zoo.hub.attention import FACTORS, AttentionCall, AttentionObserver, Key, Place, key_of
 
+LINEAR = (nn.Linear, Conv1D)
 _SUMS = {torch.add, Tensor.add, Tensor.add_, Tensor.__add__, Tensor.__radd__, Tensor.__iadd__}
 
 
@@ -54,18 +52,24 @@ class _Sum(NamedTuple):
 
 @dataclass
 class _Pass:
-    """What is known of one call of a layer while it is computed. attended: what attention made."""
+    """What is known of one call of a layer while it is computed. attended: what attention made. weighed: z of
+    the last attention, heads side by side, with its kind.
+    """
 
+    module: nn.Module
     stream: Key
     n_cells: int
+    calls: dict[str, AttentionCall] = field(default_factory=dict)
+    out: dict[str, nn.Module] = field(default_factory=dict)
+    weighed: tuple[str, Tensor] | None = None
     sums: dict[Key, _Sum] = field(default_factory=dict)
     normed: dict[Key, Key] = field(default_factory=dict)
     same: dict[Key, Key] = field(default_factory=dict)
     attended: dict[Key, str] = field(default_factory=dict)
     factored: dict[Key, Key] = field(default_factory=dict)
     makers: dict[Key, list[nn.Module]] = field(default_factory=dict)
-    n_attended: int = 0
     tensors: list[Tensor] = field(default_factory=list)
+    whole: Added | None = None
 
     def first(self, key: Key) -> Key:
         while key in self.same:
@@ -112,6 +116,17 @@ class _Pass:
         before = self.normed.get(key) or self.factored.get(key)
         return [*self.makers.get(key, ()), *(self.ends(before) if before else ())]
 
+    def finish(self, out: Key) -> None:
+        """Notes what the layer added, unless its stream is lost on the way, or added to twice by a kind."""
+        if not self.streams(out):
+            return
+        parts, plain = self.added(out)
+        kinds = [kind for kind, _, _ in parts]
+        if len(set(kinds)) == len(kinds) and "third" not in kinds:
+            makers = {kind: self.makers.get(key, []) for kind, _, key in parts}
+            ends = {kind: self.ends(key) for kind, _, key in parts}
+            self.whole = Added({kind: site for kind, site, _ in parts}, plain, makers, ends)
+
     def _parts(self, key: Key, site: Site) -> list[tuple[str, Site, Key]]:
         key, kinds = self.first(key), self.kinds(key)
         if len(kinds) == 1:
@@ -124,23 +139,31 @@ class _Pass:
         ]
 
 
-class _Following(TorchFunctionMode):
-    """Follows the streams of all layers in one pass."""
+class _Scout(AttentionObserver):
+    """Follows the streams of all layers in one pass, with what attends and the linear maps in them.
 
-    def __init__(self, layers: Sequence[nn.Module]) -> None:
-        super().__init__()
-        self.layers = {id(layer) for layer in layers}
-        self.passes: list[tuple[nn.Module, Added | None]] = []
+    passes: of the layers that attend, in the order of their calls. maps: linear maps that make a vector of
+    each. called: all modules.
+    """
+
+    def __init__(self, paths: dict[int, str], places: list[Place]) -> None:
+        super().__init__(places)
+        self.paths = paths
+        self.passes: list[_Pass] = []
         self.now: _Pass | None = None
-        self.open: list[tuple[nn.Module, int]] = []
+        self.maps: set[int] = set()
+        self.called: set[int] = set()
 
-    def begin(self, call: Call) -> None:
-        pass
+    def begin(self, call: AttentionCall) -> None:
+        if self.now is None:
+            raise OutsideError(call.module)
+        self.call = call
 
-    def heard(self, name: str, value: Tensor) -> Tensor:
+    def observe(self, name: str, value: Tensor) -> Tensor:
         if name == "z" and self.now is not None:
-            kind = ("self", "cross", "third")[min(self.now.n_attended, 2)]
-            self.now.n_attended += 1
+            kind = ("self", "cross", "third")[min(len(self.now.calls), 2)]
+            self.now.calls[kind] = self.call
+            self.now.weighed = kind, value.transpose(1, 2).flatten(2)
             self._keep(self.now.attended, value, kind)
         return value
 
@@ -149,48 +172,49 @@ class _Following(TorchFunctionMode):
         self.now.tensors.append(tensor)  # or another would come to lie where it lay
         where[key_of(tensor)] = value
 
-    def enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if id(module) in self.layers:
+    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if id(module) in self.paths and self.now is None and _tensors((*given, *named.values())):
             stream = stream_of(given, named)
-            self.now = _Pass(key_of(stream), stream.numel(), tensors=[stream])
-        self.open.append((module, 0))
+            self.now = _Pass(module, key_of(stream), stream.numel(), tensors=[stream])
 
-    def leave(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], made: Any) -> None:
-        self.open.pop()
-        out = (
-            made
-            if isinstance(made, Tensor)
-            else next(iter(made.values() if isinstance(made, dict) else made))
-        )
-        if self.now is None or not isinstance(out, Tensor):
-            return
-        if id(module) in self.layers:
-            self.passes.append((module, _of(self.now, key_of(out))))
-            self.now = None
-            return
+    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
+        self.called.add(id(module))
+        now = self.now
         read = next((each for each in (*given, *named.values()) if isinstance(each, Tensor)), None)
+        if isinstance(module, LINEAR) and isinstance(output, Tensor) and read is not None:
+            if output.shape[-2:-1] == read.shape[-2:-1]:
+                self.maps.add(id(module))
+            if now is not None and now.weighed is not None and _is_same(read, now.weighed[1]):
+                now.out.setdefault(now.weighed[0], module)
+        if now is None:
+            return
+        out = output if isinstance(output, Tensor) else _first_of(output)
+        if module is now.module:
+            self.now = None
+            if now.calls and isinstance(out, Tensor):
+                now.finish(key_of(out))
+                self.passes.append(now)
+            return
+        if not isinstance(out, Tensor):
+            return
         is_norm = not list(module.children()) and "norm" in type(module).__name__.lower()
         if is_norm and read is not None and key_of(read) != key_of(out):
-            self._keep(self.now.normed, out, key_of(read))
-        self.now.tensors.append(out)
-        if (
-            next(module.parameters(), None) is not None
-        ):  # others, such as a dropout, may be called for all parts
-            self.now.makers.setdefault(key_of(out), []).append(module)
+            self._keep(now.normed, out, key_of(read))
+        now.tensors.append(out)
+        if next(module.parameters(), None) is not None:  # others, such as a dropout, may serve all parts
+            now.makers.setdefault(key_of(out), []).append(module)
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        named = kwargs or {}
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         now = self.now
         if now is None:
-            return function(*args, **named)
+            return super().computes(function, args, named)
         tensors = [each for each in _tensors((*args, *named.values())) if each.layout is torch.strided]
         keys = [key_of(each) for each in tensors]
-        result = function(*args, **named)
-        made = tensors[0] if result is None and tensors else result
-        for out in _tensors(made if isinstance(made, tuple | list) else (made,)):
-            self._follow(now, function, named, tensors, keys, out)
+        result = super().computes(function, args, named)
+        output = tensors[0] if result is None and tensors else result
+        for out in _tensors(output if isinstance(output, tuple | list) else (output,)):
+            if out.layout is torch.strided and key_of(out) not in keys:
+                self._follow(now, function, named, tensors, keys, out)
         return result
 
     def _follow(
@@ -202,13 +226,11 @@ class _Following(TorchFunctionMode):
         keys: list[Key],
         out: Tensor,
     ) -> None:
-        if out.layout is not torch.strided or key_of(out) in keys:
-            return
-        if _is_sum(function, tensors, named) and self.open:
-            module, number = self.open[-1]
-            self.open[-1] = (module, number + 1)
+        if is_sum(function, tensors, named) and self.open:
+            here = self.open[-1]
+            here.n_sums += 1
             if out.numel() == now.n_cells:
-                self._keep(now.sums, out, _Sum((keys[0], keys[1]), Site(module, number, 0)))
+                self._keep(now.sums, out, _Sum((keys[0], keys[1]), Site(here.module, here.n_sums - 1, 0)))
                 now.tensors += tensors
                 return
         alike = [t for t in tensors if t.numel() == out.numel() == now.n_cells]
@@ -225,7 +247,7 @@ class _Following(TorchFunctionMode):
             self._keep(now.attended, out, min(kinds))
 
 
-def _is_sum(function: Any, operands: Sequence[Any], named: dict[str, Any]) -> bool:
+def is_sum(function: Any, operands: Sequence[Any], named: dict[str, Any]) -> bool:
     """Whether two tensors of one shape are added, neither of them times a number."""
     return (
         function in _SUMS
@@ -242,7 +264,8 @@ def stream_of(given: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
-    return torch.equal(a.flatten().float(), b.flatten().float())
+    real = a.is_floating_point() and b.is_floating_point()
+    return real and torch.equal(a.flatten().float(), b.flatten().float())
 
 
 def _tensors(given: Sequence[Any]) -> list[Tensor]:
@@ -255,98 +278,9 @@ def _tensors(given: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def _of(now: _Pass, out: Key) -> Added | None:
-    """What a layer added; None where its stream is lost on the way, or added to twice by one kind."""
-    if not now.streams(out):
-        return None
-    parts, plain = now.added(out)
-    kinds = [kind for kind, _, _ in parts]
-    if len(set(kinds)) < len(kinds) or "third" in kinds:
-        return None
-    makers = {kind: now.makers.get(key, []) for kind, _, key in parts}
-    ends = {kind: now.ends(key) for kind, _, key in parts}
-    return Added({kind: site for kind, site, _ in parts}, plain, makers, ends)
-
-
-def find_sums(
-    net: nn.Module, layers: Sequence[nn.Module], places: list[Place], read: Callable[[], object]
-) -> list[Added | None]:
-    """What each call of a layer adds to its stream, in the order of calls; None where it is not known."""
-    mode = _Following(layers)
-    with ExitStack() as opened:
-        for module in net.modules():
-            opened.callback(module.register_forward_pre_hook(mode.enter, with_kwargs=True).remove)
-            opened.callback(module.register_forward_hook(mode.leave, with_kwargs=True).remove)
-        opened.enter_context(torch.no_grad())
-        opened.enter_context(listening(mode))
-        opened.enter_context(hearing_products(places, mode))
-        opened.enter_context(mode)
-        read()
-    return [added for _, added in mode.passes]
-
-
-class _Hearing(TorchFunctionMode):
-    """Gives what is added at the sites to whoever records it, who may give something else in its place."""
-
-    def __init__(
-        self, added: Sequence[Added], recorded: Callable[[str, Tensor], Tensor], is_heard: Callable[[], bool]
-    ) -> None:
-        super().__init__()
-        self.parts = {
-            (id(site.module), site.number, site.operand): f"{kind}.out"
-            for each in added
-            for kind, site in each.sites.items()
-        }
-        self.modules = {id(site.module): site.module for each in added for site in each.sites.values()}
-        self.recorded, self.is_heard = recorded, is_heard
-        self.open: list[list[int]] = []
-
-    def enter(self, module: nn.Module, given: Any) -> None:
-        if self.is_heard():
-            self.open.append([id(module), 0])
-
-    def leave(self, module: nn.Module, given: Any, made: Any) -> None:
-        if self.is_heard():
-            self.open.pop()
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        named = kwargs or {}
-        operands = [*args, *(named[name] for name in ("input", "other") if name in named)]
-        rest = {name: value for name, value in named.items() if name not in ("input", "other")}
-        here = self.open[-1] if self.open else None
-        if here is None or here[0] not in self.modules or not _is_sum(function, operands, named):
-            return function(*args, **named)
-        for at in (0, 1):
-            name = self.parts.get((here[0], here[1], at))
-            if name is not None:
-                operands[at] = self.recorded(name, operands[at])
-        here[1] += 1
-        return function(*operands, **rest)
-
-
-@contextmanager
-def hearing_sums(
-    added: Sequence[Added], recorded: Callable[[str, Tensor], Tensor], is_heard: Callable[[], bool]
-) -> Iterator[None]:
-    """Within it, what is added to the stream in one pass is given to `recorded`, with the end of its address.
-
-    is_heard: whether what this thread computes is that pass.
-    """
-    mode = _Hearing(added, recorded, is_heard)
-    with ExitStack() as opened:
-        inside = {id(part): part for module in mode.modules.values() for part in module.modules()}
-        for module in inside.values():
-            opened.callback(module.register_forward_pre_hook(mode.enter).remove)
-            opened.callback(module.register_forward_hook(mode.leave).remove)
-        opened.enter_context(mode)
-        yield
-
-
-# Where the layers of a model of transformers are: found by letting it read a few tokens once.
-
-LINEAR = (nn.Linear, Conv1D)
+def _first_of(output: Any) -> Any:
+    several = output.values() if isinstance(output, dict) else output
+    return next(iter(several), None) if isinstance(output, dict | tuple | list) else None
 
 
 @dataclass(frozen=True)
@@ -361,7 +295,7 @@ class Layer:
     path: str
     stack: str
     number: int = 0
-    calls: dict[str, Call] = field(default_factory=dict)
+    calls: dict[str, AttentionCall] = field(default_factory=dict)
     out: dict[str, nn.Module] = field(default_factory=dict)
     ff: nn.Module | None = None
     added: Added | None = None
@@ -386,44 +320,8 @@ class Layout(NamedTuple):
         return [layer for layer in self.layers if layer.stack == stack]
 
 
-class _Event(NamedTuple):
-    """A linear map that was called with `value`, or, with a call, an attention whose z it is."""
-
-    module: nn.Module
-    value: Tensor
-    made: tuple[int, ...]
-    call: Call | None = None
-
-
-class _Scout:
-    """Writes down the order in which attentions and linear maps are called.
-
-    finished: for every other module by its id, how many events there were each time that it had finished.
-    """
-
-    def __init__(self) -> None:
-        self.events: list[_Event] = []
-        self.finished: dict[int, list[int]] = {}
-
-    def begin(self, call: Call) -> None:
-        self.call = call
-
-    def heard(self, name: str, value: Tensor) -> Tensor:
-        if name == "z":
-            flat = value.transpose(1, 2).flatten(2)
-            self.events.append(_Event(self.call.module, flat, (), self.call))
-        return value
-
-    def linear(self, module: nn.Module, given: tuple[Tensor, ...], made: Tensor) -> None:
-        if isinstance(made, Tensor):  # a router's map may make several
-            self.events.append(_Event(module, given[0], tuple(made.shape)))
-
-    def finish(self, module: nn.Module, given: object, made: object) -> None:
-        self.finished.setdefault(id(module), []).append(len(self.events))
-
-    def round(self, module: nn.Module, at: int) -> int:
-        """How often a module had finished before an event: layers that share their weights are one module."""
-        return bisect_right(self.finished.get(id(module), []), at)
+class OutsideError(Exception):
+    """An attention, a module, that is computed in no layer."""
 
 
 def find_layout(
@@ -436,48 +334,47 @@ def find_layout(
 
     Raises ValueError, with a sentence, for an architecture whose attention cannot be told apart.
     """
-    scout = _Scout()
-    with ExitStack() as opened:
-        for module in model.modules():
-            listened = scout.linear if isinstance(module, LINEAR) else scout.finish
-            opened.callback(module.register_forward_hook(listened).remove)
-        opened.enter_context(listening(scout))
-        opened.enter_context(hearing_products(places, scout))
-        opened.enter_context(torch.no_grad())
-        read()
-    names = {id(module): name for name, module in model.named_modules()}
-    layers: dict[tuple[str, int], Layer] = {}
-    for at, event in enumerate(scout.events):
-        if event.call is not None:
-            path = _layer_path(model, names[id(event.module)])
-            module = model.get_submodule(path)
-            key = (path, scout.round(module, at))
-            if key not in layers:
-                layers[key] = Layer(module, path, _stack_of(module, stacks))
-            _add(layers[key], event, scout.events[at + 1 :])
-    found = list(layers.values())
-    _check(found, stacks, type(model).__name__)
-    calls = find_sums(model, [layer.module for layer in found], places, read)
-    added = calls if len(calls) == len(found) else [None] * len(found)
-    found = [
-        _with_feed_forward(replace(layer, number=number, added=part), scout.events)
-        for layer, number, part in zip(found, _numbers(found), added, strict=True)
-    ]
-    called = {name: _called(model, name, whole, found, scout) for name, whole in stacks.items()}
-    return Layout(called, found, places)
+    paths = _layer_paths(model)
+    scout = _Scout(paths, places)
+    try:
+        with torch.no_grad(), scout.observing(model.modules()):
+            read()
+    except OutsideError as error:
+        path = next(path for path, module in model.named_modules() if module is error.args[0])
+        raise ValueError(
+            f"{type(model).__name__} has an attention, {path[:100]}, outside of any list of layers, so it "
+            "cannot be numbered; open another model"
+        ) from None
+    at = [(each, paths[id(each.module)], _stack_of(each.module, stacks)) for each in scout.passes]
+    numbers = {stack: iter(_numbers([path for _, path, own in at if own == stack])) for stack in stacks}
+    layers = []
+    for each, path, stack in at:
+        ends = each.whole.ends.get("ff", ()) if each.whole else ()
+        ff = next((module for module in ends if id(module) in scout.maps), None)
+        layers.append(
+            Layer(each.module, path, stack, next(numbers[stack]), each.calls, each.out, ff, each.whole)
+        )
+    _check(layers, stacks, type(model).__name__)
+    called = {name: _called(model, name, whole, layers, scout) for name, whole in stacks.items()}
+    return Layout(called, layers, places)
 
 
-def _numbers(layers: list[Layer]) -> list[int]:
-    """The number of each layer in its stack: that of its path, so that layers which attend otherwise count;
-    or, where these do not rise, its place among those that attend.
+def _layer_paths(model: PreTrainedModel) -> dict[int, str]:
+    """The paths of the elements of lists of modules that are inside of no other, which layers are, by id."""
+    paths: dict[int, str] = {}
+    for path, each in model.named_modules():
+        if isinstance(each, nn.ModuleList) and not any(path.startswith(f"{x}.") for x in paths.values()):
+            elements = {id(one): f"{path}.{at}" for at, one in enumerate(each)}
+            paths |= {id(one): elements[id(one)] for one in each if not isinstance(one, nn.ModuleList)}
+    return paths
+
+
+def _numbers(paths: list[str]) -> list[int]:
+    """The number of each layer of a stack: that of its path, so that layers which attend otherwise count; or,
+    where these do not rise, its place among those that attend.
     """
-    numbers: dict[str, list[int]] = {}
-    for stack in {layer.stack for layer in layers}:
-        paths = [int(layer.path.rpartition(".")[2]) for layer in layers if layer.stack == stack]
-        rising = all(a < b for a, b in pairwise(paths))
-        numbers[stack] = paths if rising else list(range(len(paths)))
-    left = {stack: iter(each) for stack, each in numbers.items()}
-    return [next(left[layer.stack]) for layer in layers]
+    numbers = [int(path.rpartition(".")[2]) for path in paths]
+    return numbers if all(a < b for a, b in pairwise(numbers)) else list(range(len(numbers)))
 
 
 def _called(
@@ -486,7 +383,7 @@ def _called(
     """The module whose output is the stack's: what transformers names, or, where that is passed over, the
     owner of the list of layers.
     """
-    if id(whole) in scout.finished:
+    if id(whole) in scout.called:
         return whole
     path = next(layer.path for layer in layers if layer.stack == stack)
     return model.get_submodule(path.rsplit(".", 2)[0])
@@ -496,47 +393,8 @@ def _stack_of(module: nn.Module, stacks: dict[str, nn.Module]) -> str:
     return next(s for s, whole in stacks.items() if any(module is m for m in whole.modules()))
 
 
-def _add(layer: Layer, event: _Event, later: list[_Event]) -> None:
-    """Adds an attention to its layer."""
-    assert event.call is not None
-    kind = ("self", "cross", "third")[min(len(layer.calls), 2)]
-    layer.calls[kind] = event.call
-    inside = set(map(id, layer.module.modules()))
-    for each in later:
-        if each.call is not None:
-            break
-        if id(each.module) in inside and _is_same(each.value, event.value):
-            layer.out[kind] = each.module
-            break
-
-
-def _layer_path(model: PreTrainedModel, name: str) -> str:
-    """The path of the layer that holds a module: the element of the outermost list of modules around it."""
-    paths = list(accumulate(name.split("."), lambda whole, part: f"{whole}.{part}"))
-    for outer, path in zip(["", *paths], paths, strict=False):
-        if isinstance(model.get_submodule(outer), nn.ModuleList):
-            return path
-    raise ValueError(
-        f"{type(model).__name__} has an attention, {name[:100]}, outside of any list of layers, so it cannot "
-        "be numbered; open another model"
-    )
-
-
 def _is_same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
-
-
-def _with_feed_forward(layer: Layer, events: list[_Event]) -> Layer:
-    """The layer with the last of its linear maps, where its feed-forward network ends in that one."""
-    if layer.added is None or "ff" not in layer.added.ends:
-        return layer
-    mine = {
-        id(event.module)
-        for event in events
-        if event.call is None and event.made[-2:-1] == event.value.shape[-2:-1]
-    }
-    last = [module for module in layer.added.ends["ff"] if id(module) in mine]
-    return replace(layer, ff=last[0] if last else None)
 
 
 def _check(layers: list[Layer], wanted: Iterable[str], name: str) -> None:

@@ -1,8 +1,4 @@
-"""A model is asked, when it is opened, whether what is recorded of it is what it computes.
-
-Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of
-attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
-"""
+"""Loading a model of transformers from its folder: safetensors alone, never a program, within the memory."""
 
 from __future__ import annotations
 
@@ -32,11 +28,15 @@ from models.engine.trace import Trace
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout
-from models.zoo.hub.apart import check_ordinary
+from models.zoo.hub.apart import check_ordinary, first_line
 from models.zoo.hub.folder import CONFIG, PASSED, Folder, NoRoomError
 from models.zoo.hub.layout import Layer, Layout
 from models.zoo.hub.recorder import Recorder, check_lengths, read_by
 from models.zoo.model import Attention
+
+# A model is asked, when it is opened, whether what is recorded of it is what it computes.
+# Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of
+# attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
 
 
 def answer_of(made: Any) -> Tensor:
@@ -132,7 +132,7 @@ def _ends(found: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool
 
 def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
     trace = Trace(edit=edit)
-    with Recorder(trace, found).hearing():
+    with Recorder(trace, found).recording():
         return trace, answer_of(run())
 
 
@@ -216,8 +216,6 @@ def _silence(module: nn.Module, given: Any, made: Any) -> Any:
     return made * 0 if isinstance(made, Tensor) else type(made)((made[0] * 0, *made[1:]))
 
 
-# Loading a model of transformers from its folder: safetensors alone, never a program, within the memory.
-
 transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()  # what it warns of, we refuse, or say on the page
 
@@ -267,7 +265,7 @@ def load(folder: Folder) -> Loaded:
     except FileError:
         raise
     except Exception as error:  # an architecture may fail in any way where it reads what it was not made for
-        what = f"{type(error).__name__}, {_first_line(error)}"
+        what = f"{type(error).__name__}, {first_line(error)}"
         raise FileError(f"{folder.title} cannot be shown: {what}; open another model") from error
 
 
@@ -387,12 +385,7 @@ def _class_of(folder: Folder) -> Any:
 def _sentence(error: BaseException) -> str:
     """The first line of an error, as the end of a sentence."""
     said = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
-    return f"{said or _first_line(error)}; its files are damaged or belong to another model: get them again"
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(". :")
+    return f"{said or first_line(error)}; its files are damaged or belong to another model: get them again"
 
 
 def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:
@@ -454,7 +447,7 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
-        raise _UnheardError(kind, _first_line(error)) from error
+        raise _UnheardError(kind, first_line(error)) from error
     n_modules = len({id(layer.module) for layer in found.layers})
     again = "Its layers are called again, and numbered in the order of their calls."
     notes = (note, proof.note, again if 1 < n_modules < len(found.layers) else "")
@@ -467,7 +460,7 @@ def _renamed(found: layout.Layout) -> layout.Layout:
     return found._replace(stacks={"decoder": found.stacks["encoder"]}, layers=layers)
 
 
-def _kind(folder: Folder, computed: attention.Found) -> str:
+def _kind(folder: Folder, computed: attention.Computed) -> str:
     """The kind of its stacks: queries of a decoder weigh no later key, whatever its class is called."""
     if folder.kind == "encoder-decoder" or folder.reads_pictures or computed.is_causal is None:
         return folder.kind
@@ -487,7 +480,10 @@ def _check_lengths(found: layout.Layout, given: dict[str, Any]) -> None:
 
 
 def _layout(
-    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], computed: attention.Found
+    model: PreTrainedModel,
+    stacks: dict[str, nn.Module],
+    read: Callable[[], Any],
+    computed: attention.Computed,
 ) -> tuple[layout.Layout, str]:
     """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
 
@@ -519,12 +515,12 @@ def _found(
         model.set_attn_implementation(implementation)
         return layout.find_layout(model, stacks, read, places), ""
     except Exception as error:  # an architecture may fail in any way where it is heard
-        return None, _first_line(error)
+        return None, first_line(error)
 
 
 def _untouched(
     model: PreTrainedModel, given: dict[str, Any], folder: Folder
-) -> tuple[Tensor, attention.Found]:
+) -> tuple[Tensor, attention.Computed]:
     """What the model answers of its own, and which attentions it computes.
 
     Raises FileError for one that reads neither texts nor pictures.
@@ -532,13 +528,13 @@ def _untouched(
     made: list[Any] = []
     try:
         try:
-            computed = attention.find(model, lambda: made.append(model(**given)))
+            computed = attention.find_attentions(model, lambda: made.append(model(**given)))
         except ValueError:  # it attends in another way at each call
-            computed = attention.Found([], 0, None)
+            computed = attention.Computed([], 0, None)
         return answer_of(made[-1] if made else model(**given)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
-            f"{folder.title} cannot read {model.main_input_name} alone: {_first_line(error)}; open a model "
+            f"{folder.title} cannot read {model.main_input_name} alone: {first_line(error)}; open a model "
             "of texts or of pictures"
         ) from None
 

@@ -1,4 +1,4 @@
-"""A model of transformers that is traced: whatever it reads, its pass is heard and recorded alike."""
+"""A model of transformers that is traced: whatever it reads, its pass is recorded alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Rarity, Reading, Writing
 from models.data.tasks.batch import Alphabet, Repeated, check_room
@@ -23,9 +22,9 @@ from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of
 from models.zoo.hub.long_reading import reading_long
-from models.zoo.hub.recorder import Recorder, Unembedding, heard_of, read_by, unembedding_of
+from models.zoo.hub.recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
 from models.zoo.hub.tokenizer import Tokenizer
-from models.zoo.model import Attention, Change, Model, Wanted, call, format_of, in_format_of, sharing_weights
+from models.zoo.model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
 
 
 class TracedModel(Model):
@@ -42,7 +41,6 @@ class TracedModel(Model):
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.name = folder.name
-        self.net: Any
         self.net, self.kind, self.layout, self.attentions, self.note = load(folder)
         self.n_bytes = folder.n_bytes
 
@@ -71,49 +69,19 @@ class TracedModel(Model):
         again = [module for at, module in enumerate(called) if module in called[:at]]
         return sum(p.numel() for module in (self.net, *again) for p in module.parameters())
 
-    def projection(self, stack: str, layer: int) -> Tensor | None:
-        """W_O of an attention, the rows of each head; None where its output projection was not found."""
-        module = self._projection(stack, layer)
-        if module is None:
-            return None
-        own = self.attention(stack)
-        weight = module.weight if isinstance(module, Conv1D) else module.weight.T  # [channel of z, d_model]
-        rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, -1, weight.shape[1])
-        return rows
-
-    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
-        bias: Tensor | None = getattr(self._projection(stack, layer), "bias", None)
-        return None if bias is None else bias.detach().float().cpu()
-
-    def _projection(self, stack: str, layer: int) -> Any:
-        """The module of an attention's output projection; None where it was not found."""
-        side, kind = stack.split(".")
-        layers = [] if self.layout is None else self.layout.of(side)
-        return next((each.out.get(kind) for each in layers if each.number == layer), None)
-
-    def projections(self) -> dict[str, nn.Module]:
-        found = {
-            f"{stack}.{at}.{kind}": layer.out.get(kind)
-            for stack, at, layer in self._numbered()
-            for kind in layer.calls
-        }
-        if not found or None in found.values():
-            return dict(super().projections())
-        return {address: module for address, module in found.items() if module is not None}
+    def _output_maps(self) -> dict[str, nn.Module | None]:
+        return {
+            f"{layer.at}.{kind}": layer.out.get(kind) for layer in self._numbered() for kind in layer.calls
+        }  # fmt: skip
 
     def layers(self) -> dict[str, nn.Module]:
-        found = {f"{stack}.{at}": layer.module for stack, at, layer in self._numbered()}
-        return found or dict(super().layers())
+        layers = {layer.at: layer.module for layer in self._numbered()}
+        return layers or dict(super().layers())
 
-    def _numbered(self) -> list[tuple[str, int, Layer]]:
-        layout = self.layout
-        if layout is None:
-            return []
-        return [(stack, layer.number, layer) for stack in layout.stacks for layer in layout.of(stack)]
-
-    @property
-    def number_format(self) -> str:
-        return str(format_of(self.net)).removeprefix("torch.")
+    def _numbered(self) -> list[Layer]:
+        return (
+            [layer for stack in self.layout.stacks for layer in self.layout.of(stack)] if self.layout else []
+        )
 
     def remade(self, change: Change) -> TracedModel:
         made = copy(self)
@@ -140,7 +108,7 @@ class TracedModel(Model):
                 self._patterns(reading, trace, given)
                 return
             lengths = {side: len(tokens) for side, tokens in reading.tokens.items()}
-            with Recorder(trace, self.layout, lengths).hearing():
+            with Recorder(trace, self.layout, lengths).recording():
                 made = self.net(**given)
             self._conclude(trace, made)
         except (
@@ -158,7 +126,7 @@ class TracedModel(Model):
 
     def addresses(self) -> Collection[str]:
         """What is heard of a pass and may be edited."""
-        return () if self.layout is None else heard_of(self.layout)
+        return () if self.layout is None else recorded_addresses(self.layout)
 
     def _patterns(self, reading: Reading, trace: Trace, given: dict[str, Any]) -> None:
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
@@ -328,7 +296,7 @@ class HubModel(TracedModel):
         assert self.layout is not None
         trace = Trace(lambda address, value: None, edit=edit)
         given = dict(zip(self.given, reading.inputs, strict=False))
-        with Recorder(trace, self.layout).hearing():
+        with Recorder(trace, self.layout).recording():
             made = self.net.generate(
                 **given, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1, use_cache=False,
                 do_sample=False, num_beams=1, forced_eos_token_id=None,

@@ -13,6 +13,7 @@ from jaxtyping import Float, UInt8
 
 from models.byte_units import MB, readable
 from models.limits import in_force
+from models.zoo.hub.apart import first_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -121,7 +122,8 @@ def open_picture(content: bytes | Path, name: str) -> Image:
         except UnidentifiedImageError:
             raise ValueError(f"{called} is no picture that is known here; {_WHICH}") from None
         except Exception as error:  # decoders raise errors of every kind for what a damaged file holds
-            raise ValueError(f"{called} could not be read: {_why(error)}; {_WHICH} that is whole") from None
+            why = first_line(error)
+            raise ValueError(f"{called} could not be read: {why}; {_WHICH} that is whole") from None
         with picture:
             _check(picture, called)
             try:
@@ -129,7 +131,8 @@ def open_picture(content: bytes | Path, name: str) -> Image:
                 ImageOps.exif_transpose(picture, in_place=True)
                 return picture if picture.mode == "RGB" else picture.convert("RGB")
             except Exception as error:
-                raise ValueError(f"{called} is damaged: {_why(error)}; {_WHICH} that is whole") from None
+                why = first_line(error)
+                raise ValueError(f"{called} is damaged: {why}; {_WHICH} that is whole") from None
 
 
 def ending_of(content: bytes) -> str:
@@ -158,8 +161,3 @@ def _check(picture: Image, called: str) -> None:
 
 def _most() -> str:
     return f"at most {in_force().photo_megapixels} million are decoded"
-
-
-def _why(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:120].rstrip(". ")

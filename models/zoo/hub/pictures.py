@@ -19,6 +19,7 @@ from models.engine.trace import Trace
 from models.files import FileError, read_json_if_any
 from models.zoo.folders import uploads_root
 from models.zoo.hub import photos
+from models.zoo.hub.apart import first_line
 from models.zoo.hub.folder import PROCESSOR, Folder
 from models.zoo.hub.model import TracedModel
 from models.zoo.hub.photos import NAMES, drawn_picture
@@ -73,14 +74,13 @@ class PictureModel(TracedModel):
                 n_tokens = self.net(pixel_values=pixels, output_attentions=True).attentions[0].shape[-1]
             else:  # what comes out may be a map, and what attends be windows of it
                 trace = Trace(lambda address, x: x.shape[-1] if address.endswith(".self.pattern") else None)
-                with Recorder(trace, self.layout).hearing():
+                with Recorder(trace, self.layout).recording():
                     self.net(pixel_values=pixels)
                 n_tokens = min(trace[address] for address in trace)
         except Exception as error:  # of any kind, where a processor belongs to another model
-            why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(". ")
             raise FileError(
-                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {why}; open a model "
-                "that reads pictures alone, with both files from the same model"
+                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {first_line(error)}; open a "
+                "model that reads pictures alone, with both files from the same model"
             ) from None
         rows, columns = (size // patch for size in pixels.shape[-2:])
         n_special = n_tokens - rows * columns
@@ -194,9 +194,8 @@ def _processor(folder: Folder) -> Any:
             "it, or open another model"
         ) from None
     except Exception as error:  # processors raise errors of every kind for what a damaged file holds
-        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise FileError(
-            f"{PROCESSOR} of {folder.title} could not be read: {lines[0][:200].rstrip('. ')}; get it again"
+            f"{PROCESSOR} of {folder.title} could not be read: {first_line(error)}; get it again"
         ) from None
 
 

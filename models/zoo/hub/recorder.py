@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,12 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from models.engine.trace import Trace
-from models.zoo.hub.attention import Call, heard_by, hearing_products, hidden, listening
-from models.zoo.hub.layout import Layout, stream_of
-from models.zoo.hub.layout import hearing_sums as hearing_sums
+from models.zoo.hub.attention import AttentionCall, AttentionObserver, hidden, operands_of
+from models.zoo.hub.layout import Layout, is_sum, stream_of
 
 
-def heard_of(layout: Layout) -> list[str]:
-    """The addresses that a recorder hears of in every pass through such layers."""
+def recorded_addresses(layout: Layout) -> list[str]:
+    """The addresses that a recorder records in every pass through such layers."""
     found = []
     for stack in layout.stacks:
         for layer in layout.of(stack):
@@ -31,7 +30,7 @@ def heard_of(layout: Layout) -> list[str]:
     return found
 
 
-def check_lengths(layer: str, call: Call, n_queries: int, n_keys: int) -> None:
+def check_lengths(layer: str, call: AttentionCall, n_queries: int, n_keys: int) -> None:
     """Raises ValueError where an attention is not between tokens, one row and one column for each."""
     if (call.n_queries, call.n_keys) != (n_queries, n_keys):
         raise ValueError(
@@ -40,15 +39,16 @@ def check_lengths(layer: str, call: Call, n_queries: int, n_keys: int) -> None:
         )
 
 
-class Recorder:
-    """Hears of everything in one pass, and gives it to a trace; the next pass needs another recorder.
+class Recorder(AttentionObserver):
+    """Observes everything in one pass, and gives it to a trace; the next pass needs another recorder.
 
-    lengths: how many tokens each stack reads, where that is to be checked. Hearing raises ValueError where an
-    attention is not between these.
+    lengths: how many tokens each stack reads, where that is to be checked. Recording raises ValueError where
+    an attention is not between these.
     Values are recorded in float32, and scores that are hidden as -inf. k and v are [key head, key, d_head].
     """
 
     def __init__(self, trace: Trace, layout: Layout, lengths: Mapping[str, int] | None = None) -> None:
+        super().__init__(layout.places)
         self.lengths = lengths
         self.trace = trace
         self.layout = layout
@@ -57,44 +57,56 @@ class Recorder:
         self.layer = ""
         self.prefix = ""
         self.n_attended = 0
-        self.stack_of = {id(layer.module): layer.stack for layer in layout.layers}
+        self.stack_of = {layer.module: layer.stack for layer in layout.layers}
         self.addresses = {stack: [layer.at for layer in layout.of(stack)] for stack in layout.stacks}
+        self.feeding = {layer.ff for layer in layout.layers}
+        getters = (getattr(stack, "get_input_embeddings", None) for stack in layout.stacks.values())
+        embeddings = (read_by(getter) for getter in getters if getter is not None)
+        self.embeddings = {module for module in embeddings if isinstance(module, nn.Embedding)}
+        self.sites: dict[nn.Module, dict[tuple[int, int], str]] = {}
+        for layer in layout.layers:
+            for kind, site in layer.added.sites.items() if layer.added else ():
+                self.sites.setdefault(site.module, {})[site.number, site.operand] = kind
 
     @contextmanager
-    def hearing(self) -> Iterator[None]:
+    def recording(self) -> Iterator[None]:
         """Within it, one pass of the model is recorded."""
-        layers = self.layout.layers
-        feeding = [layer.ff for layer in layers if layer.ff is not None]
-        with ExitStack() as opened:
-
-            def hook(modules: list[nn.Module], before: Any = None, after: Any = None) -> None:
-                for module in {id(each): each for each in modules}.values():
-                    if before is not None:
-                        handle = module.register_forward_pre_hook(self._mine(before), with_kwargs=True)
-                        opened.callback(handle.remove)
-                    if after is not None:
-                        opened.callback(module.register_forward_hook(self._mine(after)).remove)
-
-            hook([layer.module for layer in layers], self._begins, self._ends)
-            hook(feeding, self._activated)
-            hook(self._embeddings(), None, self._embedded)
-            hook(list(self.layout.stacks.values()) if self.layout.ends else [], None, self._finished)
-            opened.enter_context(listening(self))
-            added = [layer.added for layer in layers if layer.added is not None]
-            opened.enter_context(hearing_products(self.layout.places, self))
-            # Within, so that it counts no sum that is computed to record an attention.
-            opened.enter_context(hearing_sums(added, self._added, lambda: heard_by(self)))
+        wholes = [*self.layout.stacks.values(), *(layer.module for layer in self.layout.layers)]
+        inside = [module for whole in wholes for module in whole.modules()]
+        with self.observing([*inside, *self.embeddings]):
             yield
 
-    def _mine(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        """A hook that hears this pass alone: another thread may let the same modules read a long text."""
+    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if module in self.stack_of:
+            return self._begins(module, given, named)
+        if module in self.feeding:
+            return (self._recorded(f"{self.layer}.ff.post", given[0]), *given[1:]), named
+        return None
 
-        def hears(*given: Any) -> Any:
-            return hook(*given) if heard_by(self) else None
+    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+        if module in self.stack_of:
+            address, self.layer = f"{self.layer}.resid_post", ""
+            output = self._first(address, output)
+        if module in self.embeddings and self.n_embedded < len(self.layout.stacks):
+            self.n_embedded += 1
+            output = self._recorded(f"{list(self.layout.stacks)[self.n_embedded - 1]}.embed", output)
+        return self._finished(module, output)
 
-        return hears
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        here = self.open[-1] if self.open else None
+        if here is None or here.module not in self.sites:
+            return super().computes(function, args, named)
+        operands, rest = operands_of(args, named, "input", "other")
+        if not is_sum(function, operands, named):
+            return super().computes(function, args, named)
+        for at in (0, 1):
+            kind = self.sites[here.module].get((here.n_sums, at))
+            if kind is not None:
+                operands[at] = self._recorded(f"{self.layer}.{kind}.out", operands[at])
+        here.n_sums += 1
+        return function(*operands, **rest)
 
-    def begin(self, call: Call) -> None:
+    def begin(self, call: AttentionCall) -> None:
         """A layer attends: first to its own stack, then, in a decoder that reads an encoder, to that."""
         if not self.layer:
             raise ValueError(f"its {type(call.module).__name__} attends outside of any layer that was called")
@@ -104,39 +116,26 @@ class Recorder:
             check_lengths(self.layer, call, n, self.lengths["encoder"] if self.n_attended else n)
         self.n_attended += 1
 
-    def heard(self, name: str, value: Tensor) -> Tensor:
+    def observe(self, name: str, value: Tensor) -> Tensor:
         """Records a value of the attention that is computed; returns it, edited where the trace edits."""
         return self._recorded(f"{self.prefix}.{name}", value)
 
     def _recorded(self, address: str, value: Tensor) -> Tensor:
         """A trace's streams have a batch of one; some layers hold them as [position, (1,) channel]."""
-        flat = value.ndim == 2 or value.shape[0] != 1
-        whole = value.reshape(1, -1, value.shape[-1]) if flat else value
-        shown = whole.float().cpu()
-        if shown.data_ptr() == value.data_ptr() and shown.ndim == 3:  # to which some models add in place
-            shown = shown.clone()
-        if address.endswith(".scores"):
-            shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
-        with torch._C.DisableTorchFunction():  # what an edit computes is no sum or product of the model's
+        with self.paused():  # what an edit computes is no sum or product of the model's
+            flat = value.ndim == 2 or value.shape[0] != 1
+            whole = value.reshape(1, -1, value.shape[-1]) if flat else value
+            shown = whole.float().cpu()
+            if shown.data_ptr() == value.data_ptr() and shown.ndim == 3:  # to which some models add in place
+                shown = shown.clone()
+            if address.endswith(".scores"):
+                shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
             after = self.trace.record(address, shown)
-        # A copy, since the model may write over what it goes on with.
-        return value if after is shown else after.to(value, copy=True).reshape(value.shape)
-
-    def _embeddings(self) -> list[nn.Module]:
-        found = (getattr(stack, "get_input_embeddings", None) for stack in self.layout.stacks.values())
-        return [
-            module for get in found if get is not None and isinstance(module := read_by(get), nn.Embedding)
-        ]
-
-    def _embedded(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
-        stacks = list(self.layout.stacks)
-        if self.n_embedded == len(stacks):
-            return made
-        self.n_embedded += 1
-        return self._recorded(f"{stacks[self.n_embedded - 1]}.embed", made)
+            # A copy, since the model may write over what it goes on with.
+            return value if after is shown else after.to(value, copy=True).reshape(value.shape)
 
     def _begins(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        stack = self.stack_of[id(module)]
+        stack = self.stack_of[module]
         self.layer, self.n_attended = self.addresses[stack][self.n_begun[stack]], 0
         self.n_begun[stack] += 1
         before = stream_of(given, named)
@@ -144,19 +143,9 @@ class Recorder:
         new = {name: after if value is before else value for name, value in named.items()}
         return tuple(after if value is before else value for value in given), new
 
-    def _ends(self, module: nn.Module, given: Any, made: Any) -> Any:
-        address, self.layer = f"{self.layer}.resid_post", ""
-        return self._first(address, made)
-
-    def _added(self, part: str, value: Tensor) -> Tensor:
-        return self._recorded(f"{self.layer}.{part}", value)
-
-    def _activated(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return (self._recorded(f"{self.layer}.ff.post", given[0]), *given[1:]), named
-
-    def _finished(self, module: nn.Module, given: Any, made: Any) -> Any:
-        name = next(name for name, each in self.layout.stacks.items() if each is module)
-        return self._first(f"{name}.norm", made)
+    def _finished(self, module: nn.Module, output: Any) -> Any:
+        stack = next((name for name, each in self.layout.stacks.items() if each is module), None)
+        return output if stack is None or not self.layout.ends else self._first(f"{stack}.norm", output)
 
     def _first(self, address: str, made: Any) -> Any:
         """Records the first of what a module made, whether it made one tensor or several."""

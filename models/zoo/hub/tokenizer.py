@@ -1,4 +1,7 @@
-"""Tokens of any tokenizer as people read them."""
+"""The tokenizer of a folder, which reads, writes and puts a text into a chat template; all of it apart.
+
+Its file may say anything: rules that multiply a text, or a template that never ends.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from transformers import AutoTokenizer
 
@@ -54,55 +57,6 @@ def readable(token: str, *, byte_level: bool) -> str:
         return "".join(f"<0x{byte:02X}>" for byte in raw)
 
 
-def readable_all(tokenizer: Any, ids: list[int]) -> list[str]:
-    """The tokens of ids, as a person reads them; special ones as they are."""
-    special, byte_level = set(tokenizer.all_special_ids), is_byte_level(tokenizer)
-    tokens = tokenizer.convert_ids_to_tokens(ids)
-    return [
-        token if number in special else readable(token, byte_level=byte_level)
-        for number, token in zip(ids, (str(token) for token in tokens), strict=True)
-    ]
-
-
-def alphabet_of(tokenizer: Any, side: str, n_ids: int) -> Alphabet:
-    """What texts of one side are made of: the tokens below `n_ids` that are neither special nor added later,
-    and the special ones that the tokenizer puts around a text.
-    """
-    n_known = min(n_ids, len(tokenizer))
-    left_out = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
-    own = [at for at in range(n_known) if at not in left_out]
-    bare, whole = (
-        list(tokenizer("a", add_special_tokens=special, verbose=False)["input_ids"])
-        for special in (False, True)
-    )
-    n_before = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
-    names = readable_all(tokenizer, list(range(len(tokenizer))))
-    return Alphabet(names, own, {side: whole[:n_before]}, {side: whole[n_before + len(bare) :]})
-
-
-def rarity_of(tokenizer: Any, ids: list[int]) -> Rarity:
-    """Of these tokens by their places in the vocabulary, which tokenizers fill with frequent tokens first."""
-    left_out = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
-    tokens = readable_all(tokenizer, ids)
-    counts = {
-        token: math.inf if id_ in left_out else -float(id_) for token, id_ in zip(tokens, ids, strict=True)
-    }
-    return Rarity(
-        counts,
-        "Here, rarity is by the place in the tokenizer's vocabulary, a stand-in for counts: frequent tokens "
-        "mostly come first; special tokens do not count.",
-    )
-
-
-# The tokenizer of a folder, which reads, writes and puts a text into a chat template; all of it apart.
-# Its file may say anything: rules that multiply a text, or a template that never ends.
-
-MASK = "[MASK]"
-"""What a person writes for a hidden word, whatever the model's own token for it is."""
-MOST_OPEN = 4
-"""Tokenizers that are kept open where this work is done."""
-
-
 class _Facts(NamedTuple):
     n_tokens: int
     max_len: int
@@ -110,105 +64,142 @@ class _Facts(NamedTuple):
     has_template: bool
 
 
+MASK = "[MASK]"
+"""What a person writes for a hidden word, whatever the model's own token for it is."""
+MOST_OPEN = 4
+"""Tokenizers that are kept open where this work is done."""
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class OpenTokenizer:
+    """A tokenizer of transformers, where its work is done."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._own = tokenizer
+
+    def facts(self) -> _Facts:
+        own = self._own
+        return _Facts(
+            len(own), int(own.model_max_length), own.mask_token is not None, bool(own.chat_template)
+        )  # fmt: skip
+
+    def ids(self, text: str, *, special: bool = True) -> list[int]:
+        """The tokens of a text, with the special ones around it."""
+        mask = self._own.mask_token
+        text = text if mask is None else text.replace(MASK, mask)
+        return list(self._own(text, add_special_tokens=special, verbose=False)["input_ids"])
+
+    def answer_ids(self, text: str) -> list[int]:
+        """The tokens of an answer that a decoder writes."""
+        return list(self._own(text_target=text, verbose=False)["input_ids"])
+
+    def templated(self, text: str) -> str:
+        """What a user says, in the words around it that the model was trained with."""
+        messages = [{"role": "user", "content": text}]
+        return str(self._own.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of ids, without special tokens."""
+        return str(self._own.decode(ids, skip_special_tokens=True))
+
+    def readable(self, ids: list[int]) -> list[str]:
+        """The tokens of ids, as a person reads them; special ones as they are."""
+        special, byte_level = set(self._own.all_special_ids), is_byte_level(self._own)
+        tokens = self._own.convert_ids_to_tokens(ids)
+        return [
+            token if number in special else readable(token, byte_level=byte_level)
+            for number, token in zip(ids, (str(token) for token in tokens), strict=True)
+        ]
+
+    def _left_out(self) -> set[int]:
+        """The tokens that are special or were added later."""
+        return {*self._own.all_special_ids, *self._own.added_tokens_decoder}
+
+    def alphabet(self, side: str, n_ids: int) -> Alphabet:
+        """What texts of one side are made of: the tokens below `n_ids` that are neither special nor added
+        later, and the special ones that the tokenizer puts around a text.
+        """
+        left_out = self._left_out()
+        own = [at for at in range(min(n_ids, len(self._own))) if at not in left_out]
+        bare, whole = (
+            list(self._own("a", add_special_tokens=special, verbose=False)["input_ids"])
+            for special in (False, True)
+        )
+        n_before = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
+        names = self.readable(list(range(len(self._own))))
+        return Alphabet(names, own, {side: whole[:n_before]}, {side: whole[n_before + len(bare) :]})
+
+    def rarity(self, ids: list[int]) -> Rarity:
+        """Of these tokens by their places in the vocabulary, which tokenizers fill with frequent ones
+        first.
+        """
+        left_out = self._left_out()
+        counts = {
+            token: math.inf if id_ in left_out else -float(id_)
+            for token, id_ in zip(self.readable(ids), ids, strict=True)
+        }
+        return Rarity(
+            counts,
+            "Here, rarity is by the place in the tokenizer's vocabulary, a stand-in for counts: frequent "
+            "tokens mostly come first; special tokens do not count.",
+        )
+
+
+def _apart(
+    method: Callable[Concatenate[OpenTokenizer, Given], Result],
+) -> Callable[Concatenate[Tokenizer, Given], Result]:
+    """What an open tokenizer does, done where nothing that its file says harms anybody."""
+
+    def ask(self: Tokenizer, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        answer: Result = apart.run(_answer, method.__name__, *self.where, given, named)
+        return answer
+
+    ask.__doc__ = method.__doc__
+    return ask
+
+
 class Tokenizer:
     """That of one folder. Every method raises ValueError, with a sentence, where its file makes it fail."""
 
     def __init__(self, folder: Folder) -> None:
-        self._where = (str(folder.path), folder.title, folder.stamp)
-        facts: _Facts = self._ask(_facts)
-        self.n_tokens, self.max_len, self.has_mask, self.has_template = facts
+        self.where = (str(folder.path), folder.title, folder.stamp)
+        self.n_tokens, self.max_len, self.has_mask, self.has_template = self._facts()
 
-    def ids(self, text: str, *, special: bool = True) -> list[int]:
-        """The tokens of a text, with the special ones around it."""
-        found: list[int] = self._ask(_ids, text, special)
-        return found
-
-    def answer_ids(self, text: str) -> list[int]:
-        """The tokens of an answer that a decoder writes."""
-        found: list[int] = self._ask(_answer_ids, text)
-        return found
-
-    def templated(self, text: str) -> str:
-        """What a user says, in the words around it that the model was trained with."""
-        found: str = self._ask(_templated, text)
-        return found
-
-    def readable(self, ids: list[int]) -> list[str]:
-        """The tokens of ids, as a person reads them; special ones as they are."""
-        found: list[str] = self._ask(readable_all, ids)
-        return found
-
-    def decode(self, ids: list[int]) -> str:
-        """The text of ids, without special tokens."""
-        found: str = self._ask(_decoded, ids)
-        return found
-
-    def alphabet(self, side: str, n_ids: int) -> Alphabet:
-        found: Alphabet = self._ask(alphabet_of, side, n_ids)
-        return found
-
-    def rarity(self, ids: list[int]) -> Rarity:
-        found: Rarity = self._ask(rarity_of, ids)
-        return found
-
-    def _ask(self, function: Callable[..., Any], *given: Any) -> Any:
-        return apart.run(_answer, function, *self._where, *given)
+    _facts = _apart(OpenTokenizer.facts)
+    ids = _apart(OpenTokenizer.ids)
+    answer_ids = _apart(OpenTokenizer.answer_ids)
+    templated = _apart(OpenTokenizer.templated)
+    decode = _apart(OpenTokenizer.decode)
+    readable = _apart(OpenTokenizer.readable)
+    alphabet = _apart(OpenTokenizer.alphabet)
+    rarity = _apart(OpenTokenizer.rarity)
 
 
-def _answer(function: Callable[..., Any], path: str, title: str, stamp: int, *given: Any) -> Any:
-    """What a function makes of an open tokenizer."""
+def _answer(
+    method: str, path: str, title: str, stamp: int, given: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """What a method of an open tokenizer gives."""
     tokenizer = _opened(path, title, stamp)
     try:
-        return function(tokenizer, *given)
+        return getattr(tokenizer, method)(*given, **named)
     except BaseException as error:  # templates and tokenizers raise errors of every kind
         apart.check_ordinary(error)
         raise ValueError(
-            f"the tokenizer or chat template of {title} failed: {_first_line(error)}; give another text, or "
-            "save them again from another source"
+            f"the tokenizer or chat template of {title} failed: {apart.first_line(error)}; give another "
+            "text, or save them again from another source"
         ) from None
 
 
 @lru_cache(MOST_OPEN)
-def _opened(path: str, title: str, stamp: int) -> Any:
+def _opened(path: str, title: str, stamp: int) -> OpenTokenizer:
     """The tokenizer of a folder, as it was at this stamp. Raises FileError where it is damaged."""
     try:
-        return AutoTokenizer.from_pretrained(Path(path), local_files_only=True, trust_remote_code=False)
+        own = AutoTokenizer.from_pretrained(Path(path), local_files_only=True, trust_remote_code=False)
     except BaseException as error:  # tokenizers raise errors of every kind for what a damaged file holds
         apart.check_ordinary(error)
         raise FileError(
-            f"the tokenizer of {title} could not be read: {_first_line(error)}; save it again as "
+            f"the tokenizer of {title} could not be read: {apart.first_line(error)}; save it again as "
             "tokenizer.json"
         ) from None
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(". ")
-
-
-def _facts(tokenizer: Any) -> _Facts:
-    return _Facts(
-        len(tokenizer),
-        int(tokenizer.model_max_length),
-        tokenizer.mask_token is not None,
-        bool(tokenizer.chat_template),
-    )
-
-
-def _ids(tokenizer: Any, text: str, special: bool) -> list[int]:
-    mask = tokenizer.mask_token
-    text = text if mask is None else text.replace(MASK, mask)
-    return list(tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
-
-
-def _answer_ids(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer(text_target=text, verbose=False)["input_ids"])
-
-
-def _templated(tokenizer: Any, text: str) -> str:
-    said = [{"role": "user", "content": text}]
-    return str(tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
-
-
-def _decoded(tokenizer: Any, ids: list[int]) -> str:
-    return str(tokenizer.decode(ids, skip_special_tokens=True))
+    return OpenTokenizer(own)

@@ -13,7 +13,7 @@ from torch.profiler import ProfilerActivity, profile
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from models import Trace, capture
-from models.engine.capture import Call
+from models.engine.capture import DotProducts
 
 
 def random(*shape: int, seed: int = 1) -> Tensor:
@@ -536,9 +536,9 @@ def test_a_result_that_its_pattern_does_not_explain_is_refused() -> None:
     """As a fused kernel might give that knows another mask."""
     q = random_passes(1, 2, 4, 3)
     ran = F.scaled_dot_product_attention(q, q, q)
-    Call(q, q, q).record(Trace(), "blocks.0", ran)
+    DotProducts(q, q, q).record(Trace(), "blocks.0", ran)
     with pytest.raises(ValueError, match=r"blocks.1 gave another result than softmax\(scores\) v"):
-        Call(q, q, q, is_causal=True).record(Trace(), "blocks.1", ran)
+        DotProducts(q, q, q, is_causal=True).record(Trace(), "blocks.1", ran)
 
 
 def test_what_is_no_module_is_refused_in_a_sentence() -> None:

@@ -186,11 +186,11 @@ def test_a_chat_template_that_fails_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_end_of_a_program_is_no_panic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*given: Any) -> None:
+    def interrupt(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
     model = load_model(f"hf:{families.save('gpt2', tmp_path)}")
-    monkeypatch.setattr("models.zoo.hub.tokenizer._ids", interrupt)
+    monkeypatch.setattr("models.zoo.hub.tokenizer.OpenTokenizer.ids", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.read("the animal")
 
