@@ -6,10 +6,9 @@ findings()["positional"].measured(load_model("translator")).said
 """
 
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 
 from models.findings.finding import BarFilm, Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.registry import import_all
 
 __all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
 
@@ -17,6 +16,6 @@ __all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Paramete
 @cache
 def findings() -> dict[str, Finding]:
     """Every finding by name: each file of this folder that has a FINDING, by its title."""
-    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+    modules = import_all(__name__, __path__)
     found = [module.FINDING for module in modules if hasattr(module, "FINDING")]
     return {each.name: each for each in sorted(found, key=lambda each: each.title)}

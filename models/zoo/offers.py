@@ -1,4 +1,7 @@
-"""What can be set while a model reads, as data that a page draws without knowing the model. No torch here."""
+"""The models that can be opened by a name, and how they are shown: known without torch, loaded on demand.
+
+What ships is offered by its card, a training run by its folder; any other model by a file of `others`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,14 @@ from models.config import POSITION_SCHEMES
 from models.files import FileError, read_json
 from models.limits import in_force
 from models.mask_names import MASK_TITLES, about_argument
+from models.registry import import_all
 from models.zoo.folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, weights_path
 from models.zoo.hub.folder import NAME
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
 
+# What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 
 MAX_ARGUMENT = in_force().mask_characters
 MAX_CHARACTERS = in_force().text_characters
@@ -151,9 +154,6 @@ UNTRAINED = (
 """Sizes and mask of the untrained model; it pads by itself."""
 
 
-# The models that can be opened by a name, and how they are shown: known without torch, loaded on demand.
-# What ships is offered by its card, a training run by its folder; any other model by a file of `others`.
-
 DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
 HUB = NAME
@@ -220,8 +220,7 @@ def offers() -> dict[str, Offer]:
 def _import_others() -> None:
     from models.zoo import others
 
-    for found in iter_modules(others.__path__):
-        import_module(f"{others.__name__}.{found.name}")
+    import_all(others.__name__, others.__path__)
 
 
 def offer_of(name: str) -> Offer | None:

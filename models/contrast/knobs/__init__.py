@@ -1,12 +1,9 @@
 """The knobs, a file each; every file of this folder is imported and calls `register`."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from models.contrast.knob import KNOBS, Knob
+from models.registry import import_all
 
-for found in iter_modules(__path__):
-    import_module(f"{__name__}.{found.name}")
+import_all(__name__, __path__)
 
 
 def knobs() -> dict[str, Knob]:

@@ -1,8 +1,5 @@
 """Training tasks. Every file of this folder is imported, so that a task is found by being there."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from models.data.tasks.batch import (
     IGNORED,
     Advice,
@@ -20,6 +17,7 @@ from models.data.tasks.batch import (
     Writing,
 )
 from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, option, quotients
+from models.registry import import_all
 
 __all__ = [
     "IGNORED",
@@ -45,5 +43,4 @@ __all__ = [
     "quotients",
 ]
 
-for found in iter_modules(__path__):
-    import_module(f"{__name__}.{found.name}")
+import_all(__name__, __path__)

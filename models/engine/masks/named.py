@@ -28,7 +28,10 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
             f"mask {name!r} of {n:,} tokens would hold {n**2:,} yes or no; "
             f"at most {MOST_WHOLE:,} tokens have a whole mask; give a shorter text"
         )
-    allowed = KINDS[kind].make(n, given)
+    part, make, *_ = KINDS[kind]
+    position = torch.arange(n)
+    allowed = part(position[:, None], position, n, given) if part else make(n, given) if make else None
+    assert allowed is not None
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
 
 

@@ -12,15 +12,13 @@ in a new file, here alternating.py:
 Every file of this folder is imported, so that a scheme is found by being there.
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from models.engine.position_scheme import POSITIONS, LayerPositions, PositionScheme, has_bias, register, turns
 from models.engine.positions.alibi import alibi_bias, alibi_slopes
 from models.engine.positions.rotary import rotate
 from models.engine.positions.sinusoidal import sinusoids, waves
 from models.engine.positions.t5 import relative_buckets
 from models.engine.positions.transformer_xl import TransformerXL
+from models.registry import import_all
 
 __all__ = [
     "POSITIONS",
@@ -38,5 +36,4 @@ __all__ = [
     "waves",
 ]
 
-for found in iter_modules(__path__):
-    import_module(f"{__name__}.{found.name}")
+import_all(__name__, __path__)

@@ -197,7 +197,7 @@ def test_a_mask_of_too_many_tokens_is_never_whole() -> None:
 
 
 def test_every_mask_but_the_painted_one_has_a_rule() -> None:
-    assert [name for name in MASKS if masks.kind.KINDS[name].part is None] == ["painted"]
+    assert [name for name in MASKS if masks.core.KINDS[name].part is None] == ["painted"]
 
 
 def test_several_masks_allow_what_all_allow() -> None:

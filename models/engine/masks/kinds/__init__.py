@@ -3,11 +3,9 @@
 A new mask is a new file here, such as checkered.py:
 
     ABOUT = MaskName(title="checkered")
-    register("checkered", lambda n, argument: ...)
+    register("checkered", lambda query, key, n, argument: (query + key) % 2 == 0)
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
+from models.registry import import_all
 
-for found in iter_modules(__path__):
-    import_module(f"{__name__}.{found.name}")
+import_all(__name__, __path__)

@@ -10,8 +10,4 @@ ABOUT = MaskName(
     title="none",
 )
 
-register(
-    "none",
-    lambda n, argument: torch.ones(1, 1, n, n, dtype=torch.bool),
-    part=lambda query, key, n, argument: torch.ones(len(query), len(key), dtype=torch.bool),
-)
+register("none", lambda query, key, n, argument: torch.ones(len(query), len(key), dtype=torch.bool))
