@@ -1,4 +1,4 @@
-"""Keys and values that decoding need not compute twice."""
+"""Multi-head attention (Vaswani et al. 2017, 3.2): fast when nobody looks, step by step when traced."""
 
 from functools import partial
 
@@ -14,6 +14,8 @@ from models.engine.masks import Allowed
 from models.engine.positions import LayerPositions
 from models.engine.sparse import Sparse
 from models.engine.trace import Scope, record
+
+# Keys and values that decoding need not compute twice.
 
 Heads = Float[Tensor, "batch head key d_head"]
 NewHeads = Float[Tensor, "batch head new d_head"]
@@ -95,9 +97,6 @@ class DecoderCache:
         for layer in self.layers:
             for attention in layer:
                 attention.select(rows)
-
-
-# Multi-head attention (Vaswani et al. 2017, 3.2): fast when nobody looks, step by step when traced.
 
 
 class MultiHeadAttention(nn.Module):

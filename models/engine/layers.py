@@ -1,4 +1,4 @@
-"""A text read segment by segment, as Transformer-XL reads it (Dai et al. 2019, 3.2)."""
+"""The parts between embedding and logits: feed-forward network, layer, stack."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from models.engine.masks import Allowed
 from models.engine.positions import POSITIONS, LayerPositions
 from models.engine.sparse import Sparse
 from models.engine.trace import Scope, record, within
+
+# A text read segment by segment, as Transformer-XL reads it (Dai et al. 2019, 3.2).
 
 Stream = Float[Tensor, "batch position d_model"]
 
@@ -75,8 +77,6 @@ def in_segments(
     parts = [model.read_segment(part, past) for part in tokens.split(segment, dim=1)]
     return torch.cat(parts, dim=1)
 
-
-# The parts between embedding and logits: feed-forward network, layer, stack.
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

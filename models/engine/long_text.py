@@ -1,4 +1,11 @@
-"""Cells of a long pattern: the largest or the mean weight of many pairs."""
+"""Attention of long texts, exact and in blocks: no whole pattern is ever in memory.
+
+A text of n tokens has patterns of n x n cells a head, 4 GB at 32,768. Kept are q and k, n x d_head each; what
+is looked at is computed from them: a picture of the whole in at most `size` x `size` cells, a window at any
+magnification, one row, one column, the brightest pairs. The softmax of a row needs its largest score and the
+sum of its exponentials, two numbers a row, which the picture of the whole finds on its way (as FlashAttention
+does; Dao et al. 2022, section 3.1).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +23,8 @@ from models.engine import masks
 from models.engine.masks import Allowed
 from models.engine.position_scheme import Added
 from models.engine.trace import Trace
+
+# Cells of a long pattern: the largest or the mean weight of many pairs.
 
 Measure = Literal["largest", "mean"]
 
@@ -56,13 +65,6 @@ def along(values: Tensor, step: int, measure: Measure) -> Tensor:
         parts.append(values[:, None, whole:])
     return torch.cat([part.amax(2) if measure == "largest" else part.mean(2) for part in parts], dim=1)
 
-
-# Attention of long texts, exact and in blocks: no whole pattern is ever in memory.
-# A text of n tokens has patterns of n x n cells a head, 4 GB at 32,768. Kept are q and k, n x d_head each;
-# what is looked at is computed from them: a picture of the whole in at most `size` x `size` cells, a
-# window at any magnification, one row, one column, the brightest pairs. The softmax of a row needs its
-# largest score and the sum of its exponentials, two numbers a row, which the picture of the whole finds on
-# its way (as FlashAttention does; Dao et al. 2022, section 3.1).
 
 CELLS = 1 << 22
 """Cells of a pattern that are in memory at once: 16 MB."""

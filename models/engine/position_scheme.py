@@ -1,8 +1,4 @@
-"""What positions add to the scores of a long text, for a few queries and keys at a time.
-
-A number that depends on the distance alone stands in one vector for all distances; a part of the pattern is a
-view of it whose rows begin one number further left each, so that adding it costs one pass over the part.
-"""
+"""What every position scheme can do, and the registry of them."""
 
 from __future__ import annotations
 
@@ -17,6 +13,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import POSITION_SCHEMES, ModelConfig
+
+# What positions add to the scores of a long text, for a few queries and keys at a time.
+# A number that depends on the distance alone stands in one vector for all distances; a part of the pattern is
+# a view of it whose rows begin one number further left each, so that adding it costs one pass over the part.
 
 ROWS = 128
 """Queries whose answers to all distances are in memory at once."""
@@ -122,8 +122,6 @@ def key_minus_query(n_query: int, n_key: int) -> Tensor:
     """Every key - query, rising, as `ByDistance` holds them."""
     return torch.arange(1 - n_query, n_key)
 
-
-# What every position scheme can do, and the registry of them.
 
 Heads = Float[Tensor, "batch head position d_head"]
 Queries = Float[Tensor, "batch head query d_head"]

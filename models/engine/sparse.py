@@ -1,8 +1,8 @@
-"""Strided sparse attention that computes little but the open pairs (Child et al. 2019, 4.3 and 5.5).
+"""Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.5).
 
-A query sees the `stride` tokens before it, and every `stride`-th token before them. The near ones stand side
-by side. The far ones do so in another order, where those that are a stride apart stand together: each query
-meets its own class alone. One softmax goes over both, by one largest score and one sum a row.
+Strided masks go by `Strides`, all others as follows. Queries go together in groups of neighbours. A group
+meets the keys that any of its queries sees and no others: the work falls with the pairs that a mask hides,
+where a mask over all pairs computes hidden ones too.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from models.engine.masks import argument_of, in_parts, kind_of
+
+# Strided sparse attention that computes little but the open pairs (Child et al. 2019, 4.3 and 5.5).
+# A query sees the `stride` tokens before it, and every `stride`-th token before them. The near ones stand
+# side by side. The far ones do so in another order, where those that are a stride apart stand together: each
+# query meets its own class alone. One softmax goes over both, by one largest score and one sum a row.
 
 Heads = Float[Tensor, "batch head position d_head"]
 
@@ -93,12 +98,6 @@ class Strides(NamedTuple):
         n = -(-self.n // self.stride)
         return torch.ones(n, n, dtype=torch.bool).tril(-2)
 
-
-# Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.5).
-# Strided masks go by `strides`, all others as follows.
-# Queries go together in groups of neighbours. A group meets the keys that any of its queries sees and no
-# others: the work falls with the pairs that a mask hides, where a mask over all pairs computes hidden ones
-# too.
 
 GROUP = 128
 """Queries of a group: enough for PyTorch's kernel to be at its best, and few against the texts it is for."""

@@ -1,4 +1,4 @@
-"""What goes in, as vectors: ids by their rows, vectors by a linear layer; what does not fit is said."""
+"""The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
 
 from functools import lru_cache
 
@@ -15,6 +15,8 @@ from models.engine.long_text import LongTrace, mask_in_parts
 from models.engine.position_scheme import has_bias
 from models.engine.sparse import Sparse, paying
 from models.engine.trace import Trace, check_one_prompt, within
+
+# What goes in, as vectors: ids by their rows, vectors by a linear layer; what does not fit is said.
 
 
 def of_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
@@ -57,8 +59,6 @@ def _named(name: str, argument: str, n: int, device: torch.device) -> Tensor:
     """A mask is the same for every batch of a training run: make it once."""
     return masks.named(name, argument, n).to(device)
 
-
-# The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder.
 
 Tokens = Int[Tensor, "batch position"]
 Logits = Float[Tensor, "batch position vocab"]

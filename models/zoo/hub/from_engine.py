@@ -1,4 +1,4 @@
-"""What all architectures of transformers ask of a config, and what their weights are made of."""
+"""A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from models.data.tasks.masked import Masked
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.text_classes import TextClasses
 from models.data.word_tokenizer import SPECIALS
-from models.engine.attention import MultiHeadAttention
 from models.engine.layers import Stack
 from models.engine.transformer import Transformer
+
+# What all architectures of transformers ask of a config, and what their weights are made of.
 
 ADDED = ("sinusoidal", "learned", "none")
 """Position schemes that add one vector to each token: a table can hold them."""
@@ -79,6 +80,17 @@ def query_scale(config: ModelConfig) -> float:
     return config.scale * config.head_size**0.5
 
 
+def layer_weights(name: str, layer: Any, names: dict[str, str], scale: float) -> Weights:
+    """What a layer of ours has of these names, under theirs; queries are scaled."""
+    weights: Weights = {}
+    for ours, theirs in names.items():
+        if ours.startswith("cross_") and layer.cross_attention is None:
+            continue
+        by = scale if ours.endswith("q_proj") else 1.0
+        weights |= linear(f"{name}.{theirs}", layer.get_submodule(ours), scale=by)
+    return weights
+
+
 def load(net: Any, weights: Weights) -> Any:
     """Gives a model of transformers these weights, on the CPU and in float32; it must need no others."""
     owned = {name: each.detach().to("cpu", torch.float32, copy=True) for name, each in weights.items()}
@@ -89,6 +101,14 @@ def load(net: Any, weights: Weights) -> Any:
 # Decoder-only models with rotary positions as GPT-NeoX (Black et al. 2022), its residual not in parallel.
 
 NEOX = "GPT-NeoX"
+NEOX_NAMES = {
+    "self_attention.out_proj": "attention.dense",
+    "feed_forward.linear_in": "mlp.dense_h_to_4h",
+    "feed_forward.linear_out": "mlp.dense_4h_to_h",
+    "self_norm": "input_layernorm",
+    "ff_norm": "post_attention_layernorm",
+}
+"""The parts of a layer of ours by the names of theirs; q, k and v of theirs are one map."""
 
 
 def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
@@ -115,23 +135,13 @@ def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         **linear("gpt_neox.final_layer_norm", stack.norm),
     }
     for at, layer in enumerate(stack.layers):
-        weights |= _layer(f"gpt_neox.layers.{at}", layer, config)
+        name = f"gpt_neox.layers.{at}"
+        weights |= layer_weights(name, layer, NEOX_NAMES, 1.0)
+        weights |= _joined(f"{name}.attention.query_key_value", layer.self_attention, config)
     return load(GPTNeoXForCausalLM(settings), weights)
 
 
-def _layer(name: str, layer: Any, config: ModelConfig) -> Weights:
-    attention, network = layer.self_attention, layer.feed_forward
-    return {
-        **_joined(f"{name}.attention.query_key_value", attention, config),
-        **linear(f"{name}.attention.dense", attention.out_proj),
-        **linear(f"{name}.mlp.dense_h_to_4h", network.linear_in),
-        **linear(f"{name}.mlp.dense_4h_to_h", network.linear_out),
-        **linear(f"{name}.input_layernorm", layer.self_norm),
-        **linear(f"{name}.post_attention_layernorm", layer.ff_norm),
-    }
-
-
-def _joined(name: str, attention: MultiHeadAttention, config: ModelConfig) -> Weights:
+def _joined(name: str, attention: Any, config: ModelConfig) -> Weights:
     """Each head's rows of q, k and v after one another; q and k in the order in which theirs turns them."""
     order = turning_order(config.head_size)
     parts = [linear("x", attention.q_proj, scale=query_scale(config))]
@@ -153,6 +163,14 @@ def turning_order(d_head: int) -> Tensor:
 # norm before each sublayer.
 
 GPT2 = "GPT-2"
+GPT2_NAMES = {
+    "self_attention.out_proj": "attn.c_proj",
+    "feed_forward.linear_in": "mlp.c_fc",
+    "feed_forward.linear_out": "mlp.c_proj",
+    "self_norm": "ln_1",
+    "ff_norm": "ln_2",
+}
+"""As of GPT-NeoX; linear maps are kept [in, out]."""
 
 
 def gpt2_family(config: ModelConfig) -> str:
@@ -192,33 +210,33 @@ def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         **linear("transformer.ln_f", stack.norm),
     }
     for at, layer in enumerate(stack.layers):
-        weights |= _layer_gpt2(f"transformer.h.{at}", layer, query_scale(config))
+        weights |= _gpt2_layer(f"transformer.h.{at}", layer, query_scale(config))
     return load(net, weights)
 
 
-def _layer_gpt2(name: str, layer: Any, scale: float) -> Weights:
-    attention, network = layer.self_attention, layer.feed_forward
+def _gpt2_layer(name: str, layer: Any, scale: float) -> Weights:
+    attention = layer.self_attention
     q, k, v = (linear("x", each) for each in (attention.q_proj, attention.k_proj, attention.v_proj))
     parts = [{key: value * scale for key, value in q.items()}, k, v]
-    return {
-        f"{name}.attn.c_attn.weight": torch.cat([part["x.weight"] for part in parts]).mT,
-        f"{name}.attn.c_attn.bias": torch.cat([part["x.bias"] for part in parts]),
-        **_turned(linear(f"{name}.attn.c_proj", attention.out_proj)),
-        **_turned(linear(f"{name}.mlp.c_fc", network.linear_in)),
-        **_turned(linear(f"{name}.mlp.c_proj", network.linear_out)),
-        **linear(f"{name}.ln_1", layer.self_norm),
-        **linear(f"{name}.ln_2", layer.ff_norm),
-    }
-
-
-def _turned(weights: Weights) -> dict[str, Tensor]:
-    """Linear maps as GPT-2 keeps them, [in, out]."""
-    return {name: each.mT if each.dim() == 2 else each for name, each in weights.items()}
+    weights = layer_weights(name, layer, GPT2_NAMES, 1.0)
+    for kind in ("weight", "bias"):
+        weights[f"{name}.attn.c_attn.{kind}"] = torch.cat([part[f"x.{kind}"] for part in parts])
+    return {key: each.mT if each.dim() == 2 else each for key, each in weights.items()}
 
 
 # Encoder-only models as BERT (Devlin et al. 2019): a norm after each sublayer and after the embeddings.
 
 BERT = "BERT"
+BERT_NAMES = {
+    "self_attention.q_proj": "attention.self.query",
+    "self_attention.k_proj": "attention.self.key",
+    "self_attention.v_proj": "attention.self.value",
+    "self_attention.out_proj": "attention.output.dense",
+    "self_norm": "attention.output.LayerNorm",
+    "feed_forward.linear_in": "intermediate.dense",
+    "feed_forward.linear_out": "output.dense",
+    "ff_norm": "output.LayerNorm",
+}
 
 
 def bert_family(config: ModelConfig) -> str:
@@ -253,7 +271,7 @@ def bert_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
     output = model.embedding if model.output is None else model.output
     weights: Weights = _embeddings(model)
     for at, layer in enumerate(stack.layers):
-        weights |= _layer_bert(f"bert.encoder.layer.{at}", layer, query_scale(config))
+        weights |= layer_weights(f"bert.encoder.layer.{at}", layer, BERT_NAMES, query_scale(config))
     transform: Any = model.transform
     if transform is None:
         biased = linear("classifier", output)
@@ -281,25 +299,22 @@ def _embeddings(model: Transformer) -> Weights:
     }
 
 
-def _layer_bert(name: str, layer: Any, scale: float) -> Weights:
-    attention, network = layer.self_attention, layer.feed_forward
-    return {
-        **linear(f"{name}.attention.self.query", attention.q_proj, scale=scale),
-        **linear(f"{name}.attention.self.key", attention.k_proj),
-        **linear(f"{name}.attention.self.value", attention.v_proj),
-        **linear(f"{name}.attention.output.dense", attention.out_proj),
-        **linear(f"{name}.attention.output.LayerNorm", layer.self_norm),
-        **linear(f"{name}.intermediate.dense", network.linear_in),
-        **linear(f"{name}.output.dense", network.linear_out),
-        **linear(f"{name}.output.LayerNorm", layer.ff_norm),
-    }
-
-
 # Encoder-decoders with sinusoids: Marian (Junczys-Dowmunt et al. 2018) with a norm after each sublayer,
 # and Pegasus (Zhang et al. 2020), the same with a norm before. T5 fits none of ours: its norms subtract no
 # mean.
 
 _FAMILIES = {"post": "Marian", "pre": "Pegasus"}
+MARIAN_NAMES = {
+    f"{kind}_attention.{part}": f"{theirs}.{part}"
+    for kind, theirs in (("self", "self_attn"), ("cross", "encoder_attn"))
+    for part in ("q_proj", "k_proj", "v_proj", "out_proj")
+} | {
+    "self_norm": "self_attn_layer_norm",
+    "cross_norm": "encoder_attn_layer_norm",
+    "feed_forward.linear_in": "fc1",
+    "feed_forward.linear_out": "fc2",
+    "ff_norm": "final_layer_norm",
+}
 _INTO = ("q_proj", "k_proj", "v_proj", "fc1")
 """Linear maps that read the residual stream; all others write to it."""
 
@@ -361,30 +376,10 @@ def channel_order(d_model: int) -> Tensor:
 def _stack(name: str, stack: Stack, scale: float, order: Tensor) -> Weights:
     weights: Weights = {}
     for at, layer in enumerate(stack.layers):
-        weights |= _layer_marian(f"{name}.layers.{at}", layer, scale)
+        weights |= layer_weights(f"{name}.layers.{at}", layer, MARIAN_NAMES, scale)
     if isinstance(stack.norm, nn.LayerNorm):
         weights |= linear(f"{name}.layer_norm", stack.norm)
     return {key: _reordered(key, each, order) for key, each in weights.items()}
-
-
-def _layer_marian(name: str, layer: Any, scale: float) -> Weights:
-    network = layer.feed_forward
-    weights = _attention(f"{name}.self_attn", layer.self_attention, scale)
-    weights |= linear(f"{name}.self_attn_layer_norm", layer.self_norm)
-    if layer.cross_attention is not None:
-        weights |= _attention(f"{name}.encoder_attn", layer.cross_attention, scale)
-        weights |= linear(f"{name}.encoder_attn_layer_norm", layer.cross_norm)
-    weights |= linear(f"{name}.fc1", network.linear_in) | linear(f"{name}.fc2", network.linear_out)
-    return weights | linear(f"{name}.final_layer_norm", layer.ff_norm)
-
-
-def _attention(name: str, attention: MultiHeadAttention, scale: float) -> Weights:
-    return {
-        **linear(f"{name}.q_proj", attention.q_proj, scale=scale),
-        **linear(f"{name}.k_proj", attention.k_proj),
-        **linear(f"{name}.v_proj", attention.v_proj),
-        **linear(f"{name}.out_proj", attention.out_proj),
-    }
 
 
 def _reordered(name: str, weight: Tensor, order: Tensor) -> Tensor:
@@ -461,8 +456,6 @@ def _template(task: Task) -> str:
         return "[CLS] $A [SEP]"
     return "[CLS] $A" if isinstance(task, TextClasses) and task.pool == "cls" else ""
 
-
-# A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits.
 
 _FAMILIES_FROM_ENGINE: dict[
     str, tuple[Callable[[ModelConfig], str], Callable[[Transformer, dict[str, Any]], Any]]

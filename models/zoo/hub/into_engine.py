@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 from models.config import ModelConfig
 from models.engine.size import FLOAT_BYTES
 from models.engine.transformer import Transformer
+from models.zoo.hub.from_engine import BERT_NAMES, GPT2_NAMES
 from models.zoo.hub.loading import check_room
 
 ACTIVATIONS = {
@@ -106,10 +107,10 @@ def _gpt2(net: Any) -> tuple[dict[str, Any], Weights]:
         for letter, weight, bias in zip("qkv", *parts, strict=True):
             weights[f"{at}.self_attention.{letter}_proj.weight"] = weight
             weights[f"{at}.self_attention.{letter}_proj.bias"] = bias
-        weights |= _turned(f"{at}.self_attention.out_proj", block.attn.c_proj)
-        weights |= _turned(f"{at}.feed_forward.linear_in", block.mlp.c_fc)
-        weights |= _turned(f"{at}.feed_forward.linear_out", block.mlp.c_proj)
-        weights |= _as(f"{at}.self_norm", block.ln_1) | _as(f"{at}.ff_norm", block.ln_2)
+        for ours, theirs in GPT2_NAMES.items():
+            module = block.get_submodule(theirs)
+            weight = module.weight.mT if module.weight.dim() == 2 else module.weight  # kept [in, out]
+            weights |= {f"{at}.{ours}.weight": weight, f"{at}.{ours}.bias": module.bias}
     return fields, weights
 
 
@@ -126,15 +127,8 @@ def _bert(net: Any) -> tuple[dict[str, Any], Weights]:
         **_as("encoder.embedding_norm", embeddings.LayerNorm),
     }
     for i, layer in enumerate(net.base_model.encoder.layer):
-        at, attention = f"encoder.layers.{i}", layer.attention
-        weights |= _as(f"{at}.self_attention.q_proj", attention.self.query)
-        weights |= _as(f"{at}.self_attention.k_proj", attention.self.key)
-        weights |= _as(f"{at}.self_attention.v_proj", attention.self.value)
-        weights |= _as(f"{at}.self_attention.out_proj", attention.output.dense)
-        weights |= _as(f"{at}.self_norm", attention.output.LayerNorm)
-        weights |= _as(f"{at}.feed_forward.linear_in", layer.intermediate.dense)
-        weights |= _as(f"{at}.feed_forward.linear_out", layer.output.dense)
-        weights |= _as(f"{at}.ff_norm", layer.output.LayerNorm)
+        for ours, theirs in BERT_NAMES.items():
+            weights |= _as(f"encoder.layers.{i}.{ours}", layer.get_submodule(theirs))
     return fields, weights
 
 
@@ -148,11 +142,6 @@ def _bert_with_head(net: Any) -> tuple[dict[str, Any], Weights]:
 
 def _as(name: str, module: Any) -> Weights:
     return {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
-
-
-def _turned(name: str, module: Any) -> Weights:
-    """As `_as`, of a linear map whose weights are [in, out], as GPT-2 keeps them."""
-    return {f"{name}.weight": module.weight.mT, f"{name}.bias": module.bias}
 
 
 _MADE = {"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert}
