@@ -85,14 +85,14 @@ def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
     """
     raw = read_bounded(path, MAX_JSON_BYTES, "JSON")
     try:
-        found = parsed(raw)
+        value = parsed(raw)
     except ValueError:
         raise FileError(f"{str(path)!r} is no JSON: it is damaged, or another file; restore it") from None
-    if not isinstance(found, dict):
-        raise FileError(f"{str(path)!r} holds a {type(found).__name__}, not a JSON object; restore it")
+    if not isinstance(value, dict):
+        raise FileError(f"{str(path)!r} holds a {type(value).__name__}, not a JSON object; restore it")
     if newest is not None:
-        check_version(path, found.get("version"), newest)
-    return found
+        check_version(path, value.get("version"), newest)
+    return value
 
 
 def parsed(raw: bytes) -> Any:
@@ -101,8 +101,8 @@ def parsed(raw: bytes) -> Any:
     Its strings can be written as UTF-8: a lone surrogate, which JSON allows, becomes a replacement character.
     """
     try:
-        found = json.loads(raw)
-        return _with_whole_characters(found) if _HALF.search(raw) else found
+        value = json.loads(raw)
+        return _with_whole_characters(value) if _HALF.search(raw) else value
     except RecursionError:
         raise ValueError("too deep") from None
 
@@ -144,15 +144,15 @@ def read_json_if_any(path: Path, *, newest: int | None = None) -> dict[str, Any]
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The JSON objects of a file with one a line; [] without a file. Broken or foreign lines are left out."""
-    found = []
+    objects = []
     for line in read_bounded(path, MAX_JSON_BYTES, "JSON").splitlines() if path.is_file() else ():
         try:
             value = parsed(line)
         except ValueError:
             continue
         if isinstance(value, dict):
-            found.append(value)
-    return found
+            objects.append(value)
+    return objects
 
 
 def check_version(path: Path, version: object, newest: int) -> None:

@@ -64,35 +64,35 @@ class DataSummary:
     labels: tuple[str, ...] = ()
 
 
-def for_batches(seen: DataSummary, size: int) -> DataSummary | None:
+def for_batches(summary: DataSummary, size: int) -> DataSummary | None:
     """What was seen, for batches of this size; None where the data must be read again to measure padding."""
-    if seen.batch_size in (0, size):
-        return seen
-    same = seen.padding is None or seen.unit == "characters"  # pieces of a long text are of one length
-    return replace(seen, batch_size=size) if same else None
+    if summary.batch_size in (0, size):
+        return summary
+    same = summary.padding is None or summary.unit == "characters"  # pieces of a long text are of one length
+    return replace(summary, batch_size=size) if same else None
 
 
 def sentences(source: Source) -> list[str]:
     """What was found out about a file, and what of it is not used."""
-    found = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
+    lines = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
     if source.encoding.doubt:
-        found.append(source.encoding.doubt)
+        lines.append(source.encoding.doubt)
     if not source.columns:
-        return [*found, f"{source.rows:,} lines."]
+        return [*lines, f"{source.rows:,} lines."]
     head = "The first row names the columns" if source.how.header == "yes" else "No row names the columns"
-    found.append(
+    lines.append(
         f"Columns are parted by {_MARKS[source.how.separator]}. {head}: {', '.join(source.columns)}."
     )
     roles = ", ".join(f"{role.replace('_', ' ')} is “{name}”" for role, name in source.chosen.items())
-    found.append(f"{roles[:1].upper()}{roles[1:]}.")
+    lines.append(f"{roles[:1].upper()}{roles[1:]}.")
     first = source.first
     parts = [
         f"{count:,} {reason}" + (f" (first: line {first[reason]:,})" if reason in first else "")
         for reason, count in source.left_out.items()
     ]
     left = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
-    found.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
-    return found
+    lines.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
+    return lines
 
 
 _MARKS = {"comma": "commas", "semicolon": "semicolons", "tab": "tabs", "bar": "bars"}

@@ -157,10 +157,10 @@ def _fetch_part(part: Part, path: Path, name: str, progress: Progress) -> None:
             come = _unpacked(part, come, name)
         algorithm, digest = part.digest.split(":")
         with come.open("rb") as file:
-            found = hashlib.file_digest(file, algorithm).hexdigest()
-        if found != digest:
+            actual = hashlib.file_digest(file, algorithm).hexdigest()
+        if actual != digest:
             raise SourceError(
-                f"{part.address} gave a file with {algorithm} {found}, not {digest}: it is damaged or "
+                f"{part.address} gave a file with {algorithm} {actual}, not {digest}: it is damaged or "
                 "another one, and was not kept; try again, or name a file of your own",
                 name,
             )

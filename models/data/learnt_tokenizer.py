@@ -88,11 +88,11 @@ class LearntTokenizer:
     def characters(cls, *texts: str, specials: Sequence[str] = ("<unk>",)) -> LearntTokenizer:
         """All characters of texts, by their code points. The last special reads unknown ones."""
         # piece by piece: other threads come to their turn between two
-        found: set[str] = set()
+        letters: set[str] = set()
         for text in texts:
             for start in range(0, len(text), _PIECE):
-                found.update(text[start : start + _PIECE])
-        vocabulary = [*specials, *sorted(found)]
+                letters.update(text[start : start + _PIECE])
+        vocabulary = [*specials, *sorted(letters)]
         return cls("characters", vocabulary, n_specials=len(specials), unknown_id=len(specials) - 1)
 
     @classmethod

@@ -142,8 +142,8 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
     _check(path.name, shape, size)
     content = file.read(size + 1)
     if len(content) != size:
-        found = f"{len(content):,}" if len(content) < size else "more"
-        raise ValueError(f"{path.name!r} states {size:,} bytes and holds {found}; copy or download it again")
+        n_held = f"{len(content):,}" if len(content) < size else "more"
+        raise ValueError(f"{path.name!r} states {size:,} bytes and holds {n_held}; copy or download it again")
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
@@ -333,10 +333,10 @@ def forget() -> None:
 @lru_cache(maxsize=1)
 def _idx(pairs: tuple[Pair, ...], stamps: tuple[object, ...]) -> PictureSet:
     """`stamps`: a file that has changed is read again."""
-    found = [_read_pair(*pair) for pair in pairs]
-    if len(found) == 1:
-        return split(*found[0], white=_WHITE)
-    (pictures, labels), (others, their_labels) = found
+    sets = [_read_pair(*pair) for pair in pairs]
+    if len(sets) == 1:
+        return split(*sets[0], white=_WHITE)
+    (pictures, labels), (others, their_labels) = sets
     if pictures.shape[1:] != others.shape[1:]:
         raise ValueError(
             f"{pairs[0][0].name!r} has pictures of another size than {pairs[1][0].name!r}; "
@@ -363,5 +363,5 @@ def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
 def _stamp(path: Path) -> tuple[int, int] | None:
     if not path.is_file():
         return None
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size

@@ -53,7 +53,7 @@ def is_quoted(text: str, between: str) -> bool:
 
 
 def names_columns(
-    rows: Sequence[Sequence[str]], known: Sequence[Collection[str]], said: Sequence[str]
+    rows: Sequence[Sequence[str]], known: Sequence[Collection[str]], chosen: Sequence[str]
 ) -> bool:
     """Whether the first of some rows names columns.
 
@@ -61,10 +61,10 @@ def names_columns(
     one), or a name that is like nothing under it.
     """
     head = [cell.strip().lower() for cell in rows[0]] if rows else []
-    if any(name.strip().lower() in head for name in said if name):
+    if any(name.strip().lower() in head for name in chosen if name):
         return True
-    found = [any(cell in names for cell in head) for names in known]
-    if (found and all(found)) or (len(head) == 2 and any(found)):
+    known_roles = [any(cell in names for cell in head) for names in known]
+    if (known_roles and all(known_roles)) or (len(head) == 2 and any(known_roles)):
         return True
     return _looks_named([[cell.strip() for cell in row] for row in rows[:SAMPLE_ROWS]])
 
@@ -102,16 +102,16 @@ def _sampled(text: str, between: str, *, quoted: bool = True) -> list[list[str]]
     if len(part) == _SAMPLE:
         lines = lines[:-1] or lines
     reader = csv.reader(lines, delimiter=between, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                found.append([cell.strip() for cell in row])
-            if len(found) >= SAMPLE_ROWS:
+                rows.append([cell.strip() for cell in row])
+            if len(rows) >= SAMPLE_ROWS:
                 break
     except csv.Error:
         pass  # whoever reads the file says what is wrong with it
-    return found
+    return rows
 
 
 def _looks_named(rows: Sequence[Sequence[str]]) -> bool:
@@ -169,16 +169,16 @@ class TableFormat:
         return asdict(self) | {"columns": list(self.columns)}
 
     @classmethod
-    def from_json(cls, said: Any) -> TableFormat:
+    def from_json(cls, kept: Any) -> TableFormat:
         """What `to_json` wrote. Raises ValueError for anything else."""
         names = {"encoding", "separator", "header", "quotes"}
-        values = said if isinstance(said, dict) else {}
+        values = kept if isinstance(kept, dict) else {}
         columns = values.get("columns", [])
         words = [values.get(name, AUTO) for name in names] + (
             columns if isinstance(columns, list) else [None]
         )
         if not all(isinstance(word, str) for word in words):
-            raise ValueError(f"reading={said!r:.40} is not how a table was read; give what learnt returned")
+            raise ValueError(f"reading={kept!r:.40} is not how a table was read; give what learnt returned")
         chosen = {name: values[name] for name in names if name in values}
         return cls(columns=tuple(columns), **chosen)
 
@@ -280,8 +280,8 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     table = Table(read, how, columns, (), rows[1:] if named else rows, left_out)
     _check_lengths(table, len(columns))
     table.at = _places(table, columns, named, how, roles, needs)
-    found = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
-    table.how = replace(how, encoding=read.encoding.codec, header="yes" if named else "no", columns=found)
+    names = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
+    table.how = replace(how, encoding=read.encoding.codec, header="yes" if named else "no", columns=names)
     if not table.rows:
         raise ValueError(f"{read.name!r} has no row but its names of columns; choose a file with rows in it")
     return table
@@ -310,10 +310,10 @@ def _places(
     needs: str,
 ) -> tuple[int, ...]:
     """Where the column of each role stands: as said, by a known name, or the one that is left of two."""
-    said = how.columns or ("",) * len(roles)
+    chosen = how.columns or ("",) * len(roles)
     places: list[int | None] = [
         _place(columns, name, role.option, table.read.name) if name else None
-        for name, role in zip(said, roles, strict=True)
+        for name, role in zip(chosen, roles, strict=True)
     ]
     lower = [column.lower() for column in columns] if named else []
     for at, role in enumerate(roles):
@@ -327,17 +327,17 @@ def _places(
             places[missing[0]] = 1 - (places[1 - missing[0]] or 0)
         elif missing:
             places = list(_by_likeness(table, roles))
-    found = [place for place in places if place is not None]
-    if len(found) < len(roles):
+    indices = [place for place in places if place is not None]
+    if len(indices) < len(roles):
         first = columns if named or not table.rows else [cell.strip() for cell in table.rows[0][1]]
         shown = shortened(", ".join(first[:SHOWN_COLUMNS]), 80)
         raise ValueError(f"{table.read.name!r} has the columns {shown!r}; {needs}")
-    if len(set(found)) < len(found):
-        names = " and ".join(role.option for role in roles)
+    if len(set(indices)) < len(indices):
+        names, twice = " and ".join(role.option for role in roles), columns[indices[0]]
         raise ValueError(
-            f"{names} are both {columns[found[0]]!r:.60}; choose two different columns of {table.read.name!r}"
+            f"{names} are both {twice!r:.60}; choose two different columns of {table.read.name!r}"
         )
-    return tuple(found)
+    return tuple(indices)
 
 
 def _place(columns: tuple[str, ...], name: str, option: str, file: str) -> int:

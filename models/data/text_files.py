@@ -39,13 +39,11 @@ def names_of(path: Path) -> list[str]:
         return [path.name]
     try:
         with names_file_of(path).open("rb") as file:
-            said = json.loads(file.read(_MOST_BYTES))
+            names = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
-        said = []
-    names = (
-        [name[:MOST_CHARACTERS] for name in said if isinstance(name, str)] if isinstance(said, list) else []
-    )
-    return names[:_MOST] or [path.name]
+        names = []
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return [name[:MOST_CHARACTERS] for name in texts[:_MOST]] or [path.name]
 
 
 def with_name(path: Path, name: str) -> bytes:
@@ -61,8 +59,6 @@ def names_file_of(path: Path) -> Path:
 
 
 # In which encoding a text was saved: as its mark says, as UTF-8, as a person says, or else as detected.
-# Detection is charset-normalizer's, over the encodings that are offered here. What is detected is said,
-# and what is no more than a guess is said to be one.
 
 AUTO = "auto"
 TITLES = {
@@ -128,8 +124,8 @@ class Encoding:
         return TITLES.get(plain, plain.upper())
 
     def __str__(self) -> str:
-        ways = {"said": ", as chosen", "mark": ", by its mark", "detected": ", as detected"}
-        return f"{self.title}{', which is a guess' if self.how == 'guess' else ways.get(self.how, '')}"
+        origins = {"said": ", as chosen", "mark": ", by its mark", "detected": ", as detected"}
+        return f"{self.title}{', which is a guess' if self.how == 'guess' else origins.get(self.how, '')}"
 
 
 def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, Encoding]:
@@ -151,12 +147,12 @@ def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, Encoding]:
                 f"{name!r} begins with the mark of {codec.upper()}, and byte {error.start:,} does not fit "
                 "it; save it again as UTF-8"
             ) from None
-        text, found = _detected(raw, name, error.start)
+        text, reading = _detected(raw, name, error.start)
     else:
-        found = Encoding(codec, "mark" if mark else "plain" if codec == "utf-8" else "detected", _odd(text))
+        reading = Encoding(codec, "mark" if mark else "plain" if codec == "utf-8" else "detected", _odd(text))
     if "\0" in text:
         raise ValueError(f"{name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")
-    return text, found
+    return text, reading
 
 
 def _as_said(raw: bytes, name: str, encoding: str, mark: str) -> tuple[str, Encoding]:
@@ -193,8 +189,8 @@ def _unmarked_utf16(raw: bytes) -> str:
 def _detected(raw: bytes, name: str, wrong: int) -> tuple[str, Encoding]:
     """The text in the likeliest encoding; where several are about as likely, in the first of `TITLES`."""
     sample = _sample(raw)
-    found = from_bytes(sample, cp_isolation=_DETECTED, threshold=1.0)
-    likeness = {codec: value for match in found for codec, value in _codecs(match)}
+    matches = from_bytes(sample, cp_isolation=_DETECTED, threshold=1.0)
+    likeness = {codec: value for match in matches for codec, value in _codecs(match)}
     weighed = {codec: value + _USUAL.get(codec, 0.0) for codec, value in likeness.items()}
     best = max(weighed.values(), default=0.0)
     near = [codec for codec in _DETECTED if weighed.get(codec, -9.0) >= best - _LIKE]
@@ -243,13 +239,13 @@ def _said_to_be(codec: str, others: list[str], sample: bytes) -> Encoding:
 
 def _sample(raw: bytes) -> bytes:
     """Lines that are not ASCII: the others fit nearly every encoding."""
-    found, size = [], 0
+    lines, size = [], 0
     for line in _NOT_ASCII_LINE.finditer(raw):
-        found.append(line.group())
-        size += len(found[-1])
+        lines.append(line.group())
+        size += len(lines[-1])
         if size >= _LOOKED_AT:
             break
-    return b"".join(found)
+    return b"".join(lines)
 
 
 def _odd(text: str) -> str:
@@ -259,10 +255,10 @@ def _odd(text: str) -> str:
         return (
             f"{lost:,} letters were lost before (�): the program that saved it took it for another encoding."
         )
-    found = _TWICE.search(text)
-    if found:
+    match = _TWICE.search(text)
+    if match:
         return (
-            f"It holds “{found.group()}”, as a text does that was once read in a wrong encoding and saved; "
+            f"It holds “{match.group()}”, as a text does that was once read in a wrong encoding and saved; "
             "save it again from its source."
         )
     return ""
@@ -304,10 +300,10 @@ def read_file(path: Path, encoding: str = AUTO) -> ReadText:
         raise ValueError(f"{name!r} cannot be read ({error.strerror}); choose a file that is there") from None
     if len(raw) > MAX_BYTES:
         raise ValueError(f"{name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
-    text, found = decode(raw, name, encoding)
+    text, reading = decode(raw, name, encoding)
     if not text.strip():
         raise ValueError(f"{name!r} is empty; choose a file with text in it")
-    return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), found)
+    return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), reading)
 
 
 def rows_of(
@@ -333,13 +329,13 @@ def rows_of(
             yield line
 
     reader = csv.reader(lines(), delimiter=between, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    found = 0
+    n_rows = 0
     try:
         for row in reader:
             begun = 0
             if any(cell.strip() for cell in row):
-                found += 1
-                if found > MAX_ROWS:
+                n_rows += 1
+                if n_rows > MAX_ROWS:
                     raise ValueError(f"{name!r} has more than {MAX_ROWS:,} rows; give a part of it")
                 yield reader.line_num, row
             elif left_out is not None:

@@ -1,4 +1,4 @@
-"""The third-person pronouns of both languages, each one word to the tokenizer."""
+"""Text to word ids and back; and which known words are like one that is not known."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

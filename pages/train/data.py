@@ -20,8 +20,8 @@ def draw(look: DataSummary | None) -> None:
     with st.container(border=True, key="train_data"):
         st.markdown("**Data**")
         if look.source is not None:
-            for said in sentences(look.source):
-                st.text(said)
+            for line in sentences(look.source):
+                st.text(line)
         st.html(_facts(look))
         for board in boards_of(look):
             figure = board_figure(board, dark=st.context.theme.type == "dark")
@@ -38,21 +38,21 @@ def draw(look: DataSummary | None) -> None:
 
 def facts_of(look: DataSummary) -> list[tuple[str, str]]:
     """What is known of the data as single numbers: a name and a text for each."""
-    found = [
+    facts = [
         (split, "made at random" if size is None else f"{size:,} {look.unit}")
         for split, size in look.sizes.items()
         if size != 0 or split != "test"
     ]
     if look.room is not None and look.lengths:
-        found.append(("tokens, median and longest", f"{look.median:,.0f} and {look.longest:,}"))
-        found.append((f"cut at {look.room:,} tokens", _percent(look.cut)))
+        facts.append(("tokens, median and longest", f"{look.median:,.0f} and {look.longest:,}"))
+        facts.append((f"cut at {look.room:,} tokens", _percent(look.cut)))
     if look.padding is not None:
-        found.append((f"padding, in batches of {look.batch_size}", _percent(look.padding)))
+        facts.append((f"padding, in batches of {look.batch_size}", _percent(look.padding)))
     if look.vocabulary is not None:
-        found.append(("vocabulary", f"{look.vocabulary:,} tokens"))
+        facts.append(("vocabulary", f"{look.vocabulary:,} tokens"))
     if look.unknown is not None:
-        found.append(("unknown tokens, held out", _percent(look.unknown)))
-    return found
+        facts.append(("unknown tokens, held out", _percent(look.unknown)))
+    return facts
 
 
 def boards_of(look: DataSummary) -> list[Board]:

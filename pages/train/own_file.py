@@ -46,10 +46,10 @@ def refusals(info: TaskInfo, given: State) -> list[str]:
     """What was wrong with files that were handed in, until another is chosen: nothing else may start
     meanwhile, since a run without the file would be another than the visitor believes.
     """
-    found = [
+    sentences = [
         st.session_state.get(f"{given.key(option.name)}.refused") for option in info.options if option.file
     ]
-    return [f"{said}; {_ANOTHER}." for said in found if said]
+    return [f"{sentence}; {_ANOTHER}." for sentence in sentences if sentence]
 
 
 def _take(given: State, option: Option) -> None:
@@ -93,8 +93,8 @@ def _about_it(given: State, option: Option, file: str, place: DeltaGenerator) ->
 
 def _kept_files(given: State, field: str) -> None:
     """Draws the visitor's kept files, to be used again, or deleted before they expire."""
-    found = uploads.mine()
-    if not found:
+    files = uploads.mine()
+    if not files:
         return
 
     def delete(name: str) -> None:
@@ -105,8 +105,8 @@ def _kept_files(given: State, field: str) -> None:
         if given.kept[field] == name:
             given.put({field: ""})
 
-    with st.expander(f"Your files ({len(found)})"):
-        for upload in found:
+    with st.expander(f"Your files ({len(files)})"):
+        for upload in files:
             key = f"{given.key(field)}.{upload.name}"
             left = f"Kept for {upload.days_left} more days, longer if it is read"
             with st.container(horizontal=True, vertical_alignment="center"):

@@ -48,10 +48,10 @@ class Dependency(NamedTuple):
 
 def dependencies(pair: Pair) -> list[Dependency]:
     """Those of `RELATIONS` that hold in the pair's English sentence."""
-    found = sorted(_of_nouns(pair.english))
+    relations = sorted(_of_nouns(pair.english))
     if mention := pair.english_mention:
-        found.append(Dependency("coref", mention.pronoun, mention.antecedent))
-    return found
+        relations.append(Dependency("coref", mention.pronoun, mention.antecedent))
+    return relations
 
 
 def _of_nouns(words: Sequence[str]) -> Iterator[Dependency]:
@@ -137,18 +137,18 @@ def aligned(english: Sequence[str], french: Sequence[str]) -> list[Link]:
     Words that the grammar does not know have none, nor have those without a counterpart.
     """
     of_english, of_french = _places(_of_english(english)), _places(_of_french(french))
-    found: dict[tuple[int, int], bool] = {}
+    links: dict[tuple[int, int], bool] = {}
     for meaning in of_english.keys() & of_french.keys():
         sure = not meaning.startswith(POSSIBLE)
         for pair in zip(of_english[meaning], of_french[meaning], strict=False):
-            found[pair] = found.get(pair, False) or sure
-    return [Link(*pair, sure) for pair, sure in sorted(found.items())]
+            links[pair] = links.get(pair, False) or sure
+    return [Link(*pair, sure) for pair, sure in sorted(links.items())]
 
 
 def _places(meanings: Iterable[set[str]]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = defaultdict(list)
-    for at, said in enumerate(meanings):
-        for meaning in said:
+    for at, of_word in enumerate(meanings):
+        for meaning in of_word:
             places[meaning].append(at)
     return places
 
@@ -157,17 +157,17 @@ def _of_english(words: Sequence[str]) -> Iterator[set[str]]:
     known = _english()
     for at, word in enumerate(words):
         rest, before = list(words[at + 1 :]), words[at - 1] if at else ""
-        said = known.get(word, set())
+        meanings = known.get(word, set())
         if word in DETERMINERS or word == "an":
             yield _articles(rest, known) | ({"~many"} if word == "many" else set())
-        elif "~asked" in said:
-            yield said | {f"~finite:{verb}" for verb in _next(rest, known, "verb:")}
-        elif before == "there" and "be" in said:
+        elif "~asked" in meanings:
+            yield meanings | {f"~finite:{verb}" for verb in _next(rest, known, "verb:")}
+        elif before == "there" and "be" in meanings:
             yield {"~has"}
         elif word == "in" and rest[:1] == ["front"]:
             yield {"~front"}
         else:
-            yield said
+            yield meanings
 
 
 def _of_french(words: Sequence[str]) -> Iterator[set[str]]:
@@ -203,9 +203,9 @@ def _articles(rest: Sequence[str], known: Lexicon) -> set[str]:
 def _next(rest: Sequence[str], known: Lexicon, kind: str) -> set[str]:
     """What the first word that has meanings of a kind may mean, of that kind."""
     for word in rest:
-        found = {meaning.removeprefix(kind) for meaning in known.get(word, ()) if meaning.startswith(kind)}
-        if found:
-            return found
+        meanings = {meaning.removeprefix(kind) for meaning in known.get(word, ()) if meaning.startswith(kind)}
+        if meanings:
+            return meanings
     return set()
 
 

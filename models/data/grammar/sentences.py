@@ -75,10 +75,10 @@ def place_phrase(rng: random.Random) -> Both:
     return join(rng.choice(_PREPOSITIONS), Both(place.english(), place.french()))
 
 
-def filler_adjective(rng: random.Random, noun: Noun, taken: set[Adjective]) -> Adjective | None:
+def filler_adjective(rng: random.Random, noun: Noun, deciding: set[Adjective]) -> Adjective | None:
     """An adjective that suits the noun and says nothing about the pronoun (`taken` are those that would)."""
     suitable = next((words for kinds, words in _SUITABLE if noun.kinds & kinds), _OTHER_ADJECTIVES)
-    free = [adjective for adjective in suitable if adjective not in taken]
+    free = [adjective for adjective in suitable if adjective not in deciding]
     return rng.choice(free) if free else None
 
 
@@ -204,22 +204,22 @@ def _sample_roles(rng: random.Random, frame: Frame) -> tuple[NounPhrase, NounPhr
     thing_plural = plural if rng.random() < 0.85 else not plural
     antecedent: Role = rng.choice(("subject", "object"))
     adjective = rng.choice(frame.subject_adjectives if antecedent == "subject" else frame.object_adjectives)
-    taken = {*frame.subject_adjectives, *frame.object_adjectives}
+    deciding = {*frame.subject_adjectives, *frame.object_adjectives}
     return (
-        _definite(rng, subject, plural, taken),
-        _definite(rng, thing, thing_plural, taken),
+        _definite(rng, subject, plural, deciding),
+        _definite(rng, thing, thing_plural, deciding),
         antecedent,
         adjective,
     )
 
 
-def _definite(rng: random.Random, noun: Noun, plural: bool, taken: set[Adjective]) -> NounPhrase:
+def _definite(rng: random.Random, noun: Noun, plural: bool, deciding: set[Adjective]) -> NounPhrase:
     determiner = rng.choices(("the", "this", "my", "our"), (76, 10, 7, 7))[0]
     if determiner in ("my", "our") and not noun.kinds & ADDITIONS.owned:
         determiner = "the"
     if determiner == "this" and plural:
         determiner = "these"
-    adjective = filler_adjective(rng, noun, taken) if rng.random() < 0.25 else None
+    adjective = filler_adjective(rng, noun, deciding) if rng.random() < 0.25 else None
     return NounPhrase(noun, plural, determiner, adjective)
 
 
@@ -238,8 +238,8 @@ def _with_link(rng: random.Random, recipe: Reason, mood: str) -> Reason:
         return replace(recipe, link=style, modality="want", polarity="yes")
     if style == "question":
         return replace(recipe, question=True)
-    ways: tuple[tuple[Polarity, Modality], ...] = (("not", "do"), ("not", "can"), ("never", "do"))
-    polarity, modality = rng.choices(ways, (70, 18, 12))[0]
+    refusals: tuple[tuple[Polarity, Modality], ...] = (("not", "do"), ("not", "can"), ("never", "do"))
+    polarity, modality = rng.choices(refusals, (70, 18, 12))[0]
     first = style == "as" or rng.random() < 0.25
     return replace(
         recipe,

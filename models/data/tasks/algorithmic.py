@@ -217,12 +217,12 @@ class Algorithmic(Answering):
 
     def _held_out(self, count: int) -> list[str]:
         rng = random.Random(0)
-        found: list[str] = []
-        while len(found) < count:
+        questions: list[str] = []
+        while len(questions) < count:
             question = self.question(rng)
             if is_held_out(question):
-                found.append(question)
-        return found
+                questions.append(question)
+        return questions
 
     def strange(self, token: str) -> str:
         return f"{token!r} is no character of {self.name!r}; use {self.alphabet}"

@@ -60,11 +60,11 @@ class BackCopy(Task):
         return Alphabet(self.outputs(), range(1, len(LETTERS) + 1), {"decoder": (0,)})
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        found: list[Tensor] = []
-        while len(found) < size:
+        texts: list[Tensor] = []
+        while len(texts) < size:
             rows = self.drawn(generator, size)
-            found += [row for row in rows if is_held_out(self.written((row + 1).tolist())) == held_out]
-        letters = torch.stack(found[:size]) + 1  # [text, position]
+            texts += [row for row in rows if is_held_out(self.written((row + 1).tolist())) == held_out]
+        letters = torch.stack(texts[:size]) + 1  # [text, position]
         inputs = torch.cat([torch.zeros_like(letters[:, :1]), letters[:, :-1]], dim=1)
         return Batch((inputs,), letters)
 

@@ -145,8 +145,8 @@ class Rarity(NamedTuple):
     @classmethod
     def counted(cls, counts: Mapping[str, int | float], special: Iterable[str], where: str) -> Rarity:
         """By counts in training data; special tokens are never rare."""
-        said = f"Here, rarity is by counts in {where}; special tokens do not count."
-        return cls({**counts, **dict.fromkeys(special, math.inf)}, said)
+        sentence = f"Here, rarity is by counts in {where}; special tokens do not count."
+        return cls({**counts, **dict.fromkeys(special, math.inf)}, sentence)
 
 
 class Named(NamedTuple):
@@ -245,9 +245,9 @@ def answers_at(logits: Tensor, targets: Tensor, batch: Batch) -> At:
     place = asked if len(targets) != asked.numel() else torch.ones_like(asked)
 
     def spread(values: Tensor) -> Tensor:
-        found = torch.zeros(asked.shape, dtype=values.dtype, device=values.device)
-        found[place] = values
-        return found.cpu()
+        whole = torch.zeros(asked.shape, dtype=values.dtype, device=values.device)
+        whole[place] = values
+        return whole.cpu()
 
     return At(asked.cpu(), spread(nats).double(), batch.targets.cpu(), spread(best), spread(sure))
 

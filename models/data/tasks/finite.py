@@ -1,4 +1,4 @@
-"""What tasks with labelled examples share: which of them a batch has, and the names of their classes."""
+"""What tasks share whose examples can be counted, or come from a file of a person's own."""
 
 import hashlib
 from abc import abstractmethod
@@ -152,12 +152,12 @@ class Finite(Task):
 
 def _of_epochs(seed: int, n: int, first: int, count: int) -> list[int]:
     """`count` numbers below n from the `first` on, of an endless row that has each number once an epoch."""
-    found: list[int] = []
-    while len(found) < count:
-        epoch, at = divmod(first + len(found), n)
+    numbers: list[int] = []
+    while len(numbers) < count:
+        epoch, at = divmod(first + len(numbers), n)
         order = torch.randperm(n, generator=generator_of(seed, 2 * _EPOCHS + epoch))
-        found += order[at : at + count - len(found)].tolist()
-    return found
+        numbers += order[at : at + count - len(numbers)].tolist()
+    return numbers
 
 
 def is_tested(text: str) -> bool:

@@ -91,13 +91,13 @@ class Induction(DrawnTexts):
         generator = torch.Generator().manual_seed(0)
         batch = self.batch(generator, _SAMPLES, held_out=True).to(model.embedding.weight.device)
         best = model(*batch.inputs).argmax(dim=-1)
-        made = []
+        samples = []
         for ids, written, wanted in zip(batch.inputs[0], best, batch.targets, strict=True):
             asked = wanted != IGNORED
             half = ids[: int(asked.sum()) + 1]
-            given, said, right = map(self._text, (half, written[asked], wanted[asked]))
-            made.append(Sample(given, said, right))
-        return made
+            given, letters, right = map(self._text, (half, written[asked], wanted[asked]))
+            samples.append(Sample(given, letters, right))
+        return samples
 
     def _text(self, ids: list[int] | Tensor) -> str:
         return "".join(self.outputs()[int(id_)] for id_ in ids)

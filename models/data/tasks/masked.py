@@ -90,7 +90,7 @@ def test_passages_of(source: str, file: str, *, encoding: str = AUTO) -> Passage
 def _sentences(text: str) -> Iterator[str]:
     """One after another: a file of full stops alone has millions."""
     start = 0
-    for end in chain((found.span() for found in _END.finditer(text)), [(len(text), len(text))]):
+    for end in chain((match.span() for match in _END.finditer(text)), [(len(text), len(text))]):
         part = text[start : min(end[0], start + _MAX_CHARACTERS)].strip()
         if part:
             yield part
@@ -100,8 +100,8 @@ def _sentences(text: str) -> Iterator[str]:
 def _clauses(sentence: str) -> tuple[str, str] | None:
     """A sentence cut where its second clause begins; None where it has one only."""
     for link in _LINKS:
-        first, found, second = sentence.partition(f" {link} ")
-        if found and first and second:
+        first, linked, second = sentence.partition(f" {link} ")
+        if linked and first and second:
             return first, f"{link} {second}"
     return None
 
@@ -206,8 +206,8 @@ class Masked(OwnFile, Finite):
         words = answers_at(logits[~first], targets[~first], batch)
         follows = replace(batch, targets=batch.extra["next"][:, None])
         at = answers_at(logits[first], targets[first], follows)
-        said = (logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT).cpu()
-        right = of_examples(said == follows.targets[:, 0].cpu())
+        answers = (logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT).cpu()
+        right = of_examples(answers == follows.targets[:, 0].cpu())
         scores = {"hidden words": words.shares(), "next sentence": right}
         return Judged({"masked": words.loss(), "next sentence": at.loss()}, scores)
 
@@ -275,13 +275,13 @@ class Masked(OwnFile, Finite):
         batch = self.batch(torch.Generator().manual_seed(0), 4, held_out=True)
         with torch.no_grad():
             best = model(batch.inputs[0].to(model.embedding.weight.device)).argmax(dim=-1).cpu()
-        made = []
-        for ids, said, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
+        samples = []
+        for ids, words, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
             asked = targets != IGNORED
-            rows = [torch.where(asked, shown, ids).tolist() for shown in (torch.tensor(MASK), said, targets)]
+            rows = [torch.where(asked, shown, ids).tolist() for shown in (torch.tensor(MASK), words, targets)]
             given, filled, right = map(self._text, rows)
-            made.append(Sample(given, filled, right))
-        return made
+            samples.append(Sample(given, filled, right))
+        return samples
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the sentence that is watched."""

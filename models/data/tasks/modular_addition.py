@@ -110,19 +110,19 @@ class ModularAddition(Finite):
     def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The two numbers with what the model says after the "="."""
         with torch.no_grad():
-            said = self.outputs()[int(model(*reading.inputs)[0, -1].argmax())]
-        return replace(reading, answer=said, following=said)
+            sum_ = self.outputs()[int(model(*reading.inputs)[0, -1].argmax())]
+        return replace(reading, answer=sum_, following=sum_)
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Held-out pairs, what the model says, and what is right."""
-        found = []
+        samples = []
         for text in self._samples:
             a, b, _ = text.split()
             reading = self.read(text)
             inputs = reading.inputs[0].to(model.embedding.weight.device)
-            said = self.outputs()[int(model(inputs)[0, -1].argmax())]
-            found.append(Sample(text, said, str((int(a) + int(b)) % self.modulus)))
-        return found
+            answer = self.outputs()[int(model(inputs)[0, -1].argmax())]
+            samples.append(Sample(text, answer, str((int(a) + int(b)) % self.modulus)))
+        return samples
 
     def watched(self, model: Transformer) -> dict[str, Tensor]:
         """How much of each frequency the embedding of the numbers has."""

@@ -104,26 +104,26 @@ class Needle(Answering):
         if depth is not None:
             slots[0] = round(depth * n_filler)
         filler = [[rng.choice(FILLER)] for _ in range(n_filler)]
-        said_facts = [
+        facts_in_words = [
             [word.format(name) for word in _FACT] + [*code, STOP]
             for name, code in zip(names, codes, strict=True)
         ]
         for at in sorted(range(n_facts), key=lambda at: slots[at], reverse=True):
-            filler.insert(slots[at], said_facts[at])
-        said = [word for piece in filler for word in piece]
-        place = said.index(codes[0][0])
-        return Haystack((*said, *(word.format(names[0]) for word in _QUESTION)), codes[0], place)
+            filler.insert(slots[at], facts_in_words[at])
+        words = [word for piece in filler for word in piece]
+        place = words.index(codes[0][0])
+        return Haystack((*words, *(word.format(names[0]) for word in _QUESTION)), codes[0], place)
 
     def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
         """In training, of any length and number of facts, as few are easier to learn."""
         facts = self.facts if held_out else rng.randint(1, self.facts)
-        made = self.haystack(rng, rng.randint(self._shortest(facts), self.length), facts)
-        return made.text, self.ids_of((*made.words, *made.answer)), len(made.words) - 1
+        haystack = self.haystack(rng, rng.randint(self._shortest(facts), self.length), facts)
+        return haystack.text, self.ids_of((*haystack.words, *haystack.answer)), len(haystack.words) - 1
 
     def probe(self) -> Reading:
         """A held-out text with its answer; its text is what one types to have it answered."""
-        made = self._held_out(1, max(self._shortest(self.facts), min(_SHOWN, self.length)))[0]
-        return replace(self.with_answer([*made.words], [*made.answer]), text=made.text)
+        haystack = self._held_out(1, max(self._shortest(self.facts), min(_SHOWN, self.length)))[0]
+        return replace(self.with_answer([*haystack.words], [*haystack.answer]), text=haystack.text)
 
     def read(self, text: str) -> Reading:
         """Words of the task; what follows the question is its answer as far as it is given."""
@@ -153,8 +153,8 @@ class Needle(Answering):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """The first held-out texts, answered greedily."""
         return [
-            Sample(made.text, " ".join(self.answer_of(model, [*made.words])), " ".join(made.answer))
-            for made in self._samples
+            Sample(each.text, " ".join(self.answer_of(model, [*each.words])), " ".join(each.answer))
+            for each in self._samples
         ]
 
     def _shortest(self, facts: int) -> int:
@@ -167,9 +167,9 @@ class Needle(Answering):
 
     def _held_out(self, count: int, length: int) -> list[Haystack]:
         rng = random.Random(0)
-        found: list[Haystack] = []
-        while len(found) < count:
-            made = self.haystack(rng, length)
-            if is_held_out(made.text):
-                found.append(made)
-        return found
+        haystacks: list[Haystack] = []
+        while len(haystacks) < count:
+            haystack = self.haystack(rng, length)
+            if is_held_out(haystack.text):
+                haystacks.append(haystack)
+        return haystacks

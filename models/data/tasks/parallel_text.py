@@ -123,8 +123,8 @@ class ParallelText(OwnTable, Finite, Pairs):
         samples = []
         for text, translation in self._parts["held out"][:_SAMPLES]:
             source = self._row(text, translation, self.length).source
-            made = self.answered(model, self._reading(text, source, [])).answer
-            samples.append(Sample(text, made, translation))
+            own = self.answered(model, self._reading(text, source, [])).answer
+            samples.append(Sample(text, own, translation))
         return samples
 
     def learnt(self) -> dict[str, Any]:

@@ -131,11 +131,11 @@ class Autoencoder(Pictures):
 
         The error of PCA with `d_model` numbers for a whole picture stands beside it, to be beaten.
         """
-        originals, made = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
+        originals, outputs = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
         rebuilt = self.pictures.pca(originals, model.config.d_model)
         variance, error, error_of_pca = (
             (p.expand_as(originals) - originals).double().square().flatten(1).sum(dim=1)
-            for p in (self.pictures.mean, made, rebuilt)
+            for p in (self.pictures.mean, outputs, rebuilt)
         )
         scores = {
             "error (share of variance)": Each(error, variance),
@@ -147,8 +147,8 @@ class Autoencoder(Pictures):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Ten held-out pictures, and what the model makes of them."""
         batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
-        made = model(*(i.to(next(model.parameters()).device) for i in batch.inputs))
-        return [Sample(originals=self.cut.join(batch.targets), pictures=self.rebuilt(made))]
+        logits = model(*(i.to(next(model.parameters()).device) for i in batch.inputs))
+        return [Sample(originals=self.cut.join(batch.targets), pictures=self.rebuilt(logits))]
 
     def rebuilt(self, logits: Tensor) -> Tensor:
         """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1."""
@@ -207,8 +207,8 @@ class Classifier(Pictures):
         """Ten held-out pictures, and what the model takes them for."""
         pictures, labels = self.draw(generator_of(seed, 0), _SHOWN, held_out=True)
         best = model(self._framed(pictures).to(next(model.parameters()).device)).argmax(dim=-1)[:, 0]
-        made, wanted = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
-        return [Sample(made=made, wanted=wanted, originals=pictures)]
+        answers, wanted = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
+        return [Sample(made=answers, wanted=wanted, originals=pictures)]
 
     def outputs(self) -> tuple[str, ...]:
         return self.classes

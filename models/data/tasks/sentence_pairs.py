@@ -1,4 +1,4 @@
-"""Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's."""
+"""Pairs of sentences as rows of ids, of the grammar or a table; and the base of tasks that translate them."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""A person's table of texts and labels, as the IMDb reviews are handed round: bounded, checked, split."""
+"""Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
 
 import hashlib
 import random
@@ -115,8 +115,6 @@ def _named_before(rows: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
     different = [len({row[at] for row in rows if len(row) > at}) for at in (0, 1)]
     return (False, 0, 1) if different[1] <= different[0] else (False, 1, 0)
 
-
-# Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels.
 
 _COUNTED = 2_000
 _CLASSES = ("negative", "positive")

@@ -33,8 +33,8 @@ _UNKNOWN = ("[UNK]", "<unk>")
 
 def pad_of(task: Task) -> int | None:
     """The id of padding; 0 where a task has none of its own and fills short rows after what is asked."""
-    said = task.dictates().get("pad_id")
-    return int(said) if said is not None else None
+    pad = task.dictates().get("pad_id")
+    return int(pad) if pad is not None else None
 
 
 def padding_of(task: Task, batch: Batch) -> tuple[int, Tensor]:
@@ -60,9 +60,9 @@ def _last(asked: Tensor) -> Tensor:
 
 def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ShownExample:
     """The example `at` of a batch of tokens."""
-    made, outputs = task.made_of(), task.outputs()
-    names = made.names if made is not None else outputs
-    own = frozenset(made.own) if made is not None else frozenset(range(len(names)))
+    alphabet, outputs = task.made_of(), task.outputs()
+    names = alphabet.names if alphabet is not None else outputs
+    own = frozenset(alphabet.own) if alphabet is not None else frozenset(range(len(names)))
     sides, more = {}, 0
     lengths = padding_of(task, batch)[1][:, at].tolist()
     asked = batch.targets[at]
@@ -107,7 +107,7 @@ def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
     counts = np.array(_token_counts(task), dtype=np.int64)
     room = int(dictated["max_len"]) if len(counts) else None
     lengths, ends = _histogram(counts, room)
-    batch, said = _first(task)
+    batch, texts = _first(task)
     return DataSummary(
         source=source,
         sizes=_sizes(task),
@@ -124,7 +124,7 @@ def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
         batch_size=size,
         vocabulary=int(dictated["vocab_size"]),
         unknown=_unknown(task),
-        examples=tuple(cells_of(task, batch, at, text) for at, text in enumerate(said)),
+        examples=tuple(cells_of(task, batch, at, text) for at, text in enumerate(texts)),
     )
 
 
@@ -180,8 +180,8 @@ def _histogram(counts: np.ndarray, room: int | None) -> tuple[tuple[int, ...], t
     ends = sorted({*range(step, top + step, step), room} if top > room else {*range(step, top + step, step)})
     if len(ends) > 2 * _BINS:  # a few are far longer than all others
         ends = [*ends[: 2 * _BINS - 1], top]
-    found = np.searchsorted(ends, counts)
-    return tuple(np.bincount(found, minlength=len(ends)).tolist()), tuple(ends)
+    bins = np.searchsorted(ends, counts)
+    return tuple(np.bincount(bins, minlength=len(ends)).tolist()), tuple(ends)
 
 
 def _classes(task: Task) -> dict[str, int]:
@@ -214,15 +214,14 @@ def _padding(task: Task, size: int) -> float | None:
 
 def _unknown(task: Task) -> float | None:
     """The share of the tokens of held-out examples that stand for what the vocabulary lacks."""
-    names = [name for name in ("[UNK]", "<unk>") if name in (made.names if (made := task.made_of()) else ())]
-    if not names:
+    alphabet = task.made_of()
+    places = [at for at, name in enumerate(alphabet.names) if name in _UNKNOWN] if alphabet else []
+    if not places:
         return None
-    assert made is not None
-    unknown = list(made.names).index(names[0])
     batch = task.sketched(64) if isinstance(task, TextModel) else _held_out(task)
     ids = torch.cat([side.flatten() for side in batch.inputs])
     own = ids if pad_of(task) is None else ids[ids != pad_of(task)]
-    return float((own == unknown).float().mean())
+    return float((own == places[0]).float().mean())
 
 
 def _held_out(task: Task) -> Batch:

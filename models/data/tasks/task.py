@@ -1,4 +1,4 @@
-"""The options of a task: fields that a page can offer and a command line can set."""
+"""A task: what a model learns, where its examples come from, what to look at while it does."""
 
 from __future__ import annotations
 
@@ -71,8 +71,6 @@ def check(name: str, value: Any, spec: Field[Any]) -> None:
             f"{name}={shortened(repr(value))} is not within {low:g} to {high:g}; try {spec.default!r}"
         )
 
-
-# A task: what a model learns, where its examples come from, what to look at while it does.
 
 Tally = dict[str, tuple[float, float]]
 """For each score, a sum and what that sum is to be divided by."""

@@ -1,4 +1,4 @@
-"""Which of two languages the words of a text are of, by the words that only one of them has."""
+"""Translation of the shipped grammar, whose models are also asked what each pronoun means."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,8 +75,6 @@ def _only(vocabulary: Vocabulary, words: Sequence[str], language: str) -> int:
     return sum(word.lower() in known for word in words)
 
 
-# Translation of the shipped grammar, whose models are also asked what each pronoun means.
-
 _SAMPLES = 4
 _CROSSING = "In cross-attention, each word looks at the one it translates"
 
@@ -113,8 +111,8 @@ class Translation(Pairs):
         """As everywhere; but a run from when both tasks were one has the other's options, too."""
         if {"file", "vocabulary"} <= options.keys():
             dropped = ("antecedent_weight",) if options["file"] else ("file", "vocabulary")
-            kept = {name: value for name, value in options.items() if name not in dropped}
-            return ParallelText.kept(kept) if options["file"] else super().of(kept)
+            own = {name: value for name, value in options.items() if name not in dropped}
+            return ParallelText.kept(own) if options["file"] else super().of(own)
         return super().of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
@@ -265,9 +263,9 @@ class Translation(Pairs):
                 continue
             probabilities = model.unembed(trace["encoder.norm"][position]).softmax(dim=-1)
             best = int(probabilities.argmax())
-            found = ids.index(best) if best in ids and best != ids[position] else None
-            word = self.words.vocabulary[best] if found is None else tokens[found]
-            named.append(Named(position, word, probabilities[best].item(), found))
+            place = ids.index(best) if best in ids and best != ids[position] else None
+            word = self.words.vocabulary[best] if place is None else tokens[place]
+            named.append(Named(position, word, probabilities[best].item(), place))
         return named
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
@@ -307,8 +305,8 @@ class Translation(Pairs):
             direction = pair.directions[0]
             row = grammar_row(self.words, pair, direction)
             text = " ".join(pair.source(direction))
-            made = self.answered(model, self._reading(text, row.source, [])).answer
-            samples.append(Sample(text, made, self.spoken(row.target, first_token(direction))))
+            translation = self.answered(model, self._reading(text, row.source, [])).answer
+            samples.append(Sample(text, translation, self.spoken(row.target, first_token(direction))))
         return samples
 
     def learnt(self) -> dict[str, Any]:

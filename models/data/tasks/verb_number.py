@@ -1,4 +1,4 @@
-"""Sentences up to the verb: "the keys to the cabinet near the doors", with other nouns in its way."""
+"""Say whether the verb that comes next is singular or plural, whatever nouns stand before it."""
 
 import hashlib
 import random
@@ -66,9 +66,9 @@ def sample_beginning(rng: random.Random, *, held_out: bool = False) -> Beginning
     has no other noun is of training.
     """
     while True:
-        found, nearest = _drawn(rng)
-        if is_held_out(found.subject, nearest) == held_out if nearest else not held_out:
-            return found
+        beginning, nearest = _drawn(rng)
+        if is_held_out(beginning.subject, nearest) == held_out if nearest else not held_out:
+            return beginning
 
 
 @cache
@@ -117,8 +117,6 @@ def _phrase(rng: random.Random, noun: str) -> list[str]:
     described = [rng.choice(_ADJECTIVES)] if rng.random() < 0.2 else []
     return [rng.choice(_DETERMINERS), *described, noun]
 
-
-# Say whether the verb that comes next is singular or plural, whatever nouns stand before it.
 
 _COUNTED = 2_000
 _CLASSES = ("singular", "plural")

@@ -77,10 +77,10 @@ def tasks() -> dict[str, TaskInfo]:
     def describe() -> tuple[dict[str, TaskInfo], int]:
         from models.data.tasks import TASKS
 
-        found = [_described(name, kind) for name, kind in TASKS.items()]
+        infos = [_described(name, kind) for name, kind in TASKS.items()]
         order = [*GROUPS, OTHERS]
-        found.sort(key=lambda info: order.index(info.group))
-        return {info.name: info for info in found}, _BYTES
+        infos.sort(key=lambda info: order.index(info.group))
+        return {info.name: info for info in infos}, _BYTES
 
     return cast(dict[str, TaskInfo], cache.cached(cache.results, "tasks", describe))
 

@@ -95,12 +95,12 @@ def told(value: str) -> str:
 
 
 def _with_names(text: str, unknown: Callable[[str], str]) -> str:
-    def said(found: re.Match[str]) -> str:
-        name = found["name"]
+    def said(match: re.Match[str]) -> str:
+        name = match["name"]
         own = own_name(folder() / name)
-        return unknown(name) if own == name else f"{found['mark']}{own}{found['mark']}"
+        return unknown(name) if own == name else f"{match['mark']}{own}{match['mark']}"
 
-    return re.sub(rf"(?P<mark>['\"]?)(?P<name>{_NAME.pattern})(?P=mark)", said, text)
+    return re.sub(rf"(?P<mark>['\"]?)(?P<name>{_NAME.pattern})(?P=mark)", replacement, text)
 
 
 def called(name: str) -> str:
@@ -118,10 +118,10 @@ def name_of(path: object) -> str:
 def mine(kind: str = "data") -> list[Upload]:
     """The files of this visitor, the last used first: "data" to train on, "attention", or each "picture"."""
     ends = in_force().upload_days - time.time() / _DAY
-    found = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
+    files = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
     return [
         Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY)), tuple(names_of(path)))
-        for path, it in found
+        for path, it in files
         if _KINDS.get(path.suffix, "data") == kind
     ]
 
@@ -218,12 +218,12 @@ def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most
 
 def _files(place: Path) -> dict[Path, os.stat_result]:
     """The files in a visitor's folder, without one that is removed meanwhile."""
-    found = {}
+    files = {}
     for path in place.glob("*"):
         with suppress(OSError):
             if _NAME.fullmatch(path.name):
-                found[path] = path.stat()
-    return found
+                files[path] = path.stat()
+    return files
 
 
 # The columns of a table of a visitor's own, as the menus offer them.
