@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from models.data.tasks import Batch, Each, Judged, Tally, Task, quotients
+from models.data.tasks import Batch, Judgement, Quotients, Tally, Task, quotients
 from models.engine.transformer import Transformer
 
 RESAMPLES, FEWEST = 1_000, 200
@@ -62,7 +62,7 @@ def _counted(rng: np.random.Generator, n: int, total: int) -> Float[np.ndarray, 
     return np.bincount(drawn.ravel(), minlength=total * n).reshape(total, n).astype(np.float64)
 
 
-def resampled(each: Each, *, seed: int = _SEED) -> Float[np.ndarray, " resample"]:
+def resampled(each: Quotients, *, seed: int = _SEED) -> Float[np.ndarray, " resample"]:
     """The score of each resample. It is a quotient of sums, so a long sentence weighs as many tokens as it
     has. Resamples in which nothing counts are NaN.
     """
@@ -71,7 +71,7 @@ def resampled(each: Each, *, seed: int = _SEED) -> Float[np.ndarray, " resample"
         return np.concatenate([times @ above / (times @ below) for times in counts(len(above), seed)])
 
 
-def interval(each: Each, *, seed: int = _SEED) -> Interval | None:
+def interval(each: Quotients, *, seed: int = _SEED) -> Interval | None:
     """The 95% interval of a score: Wilson's where it is a share of examples that are right, else that of the
     percentile bootstrap; None of fewer than two examples that count.
 
@@ -93,7 +93,7 @@ def between(found: Float[np.ndarray, " resample"]) -> Interval | None:
     return (low, high) if math.isfinite(low + high) else None
 
 
-def right_of(each: Each) -> tuple[int, int] | None:
+def right_of(each: Quotients) -> tuple[int, int] | None:
     """How many examples are right, of how many; None where some are neither right nor wrong.
 
     Where an example counts several answers, that is known only if all are right, or none is.
@@ -120,7 +120,7 @@ def wilson(right: int, n: int) -> Interval:
     return low, 1.0 if right == n else (middle + half) / (n + z2)
 
 
-def loss_interval(losses: Mapping[str, Each], weights: Mapping[str, float]) -> Interval | None:
+def loss_interval(losses: Mapping[str, Quotients], weights: Mapping[str, float]) -> Interval | None:
     """The interval of a weighted sum of scores whose resamples are of the same examples."""
     if not losses or any((np.asarray(each.below) > 0).sum() < 2 for each in losses.values()):
         return None
@@ -145,7 +145,7 @@ class Verdict(NamedTuple):
 class Found(NamedTuple):
     """Losses and scores of each example, and the weight of each loss in "loss"."""
 
-    judged: Judged
+    judged: Judgement
     weights: dict[str, float]
 
 
@@ -161,16 +161,16 @@ def judge(
     Raises RuntimeError of torch where a batch does not suit the model.
     """
     device = next(model.parameters()).device
-    losses, scores, weights = dict[str, Each](), dict[str, Each](), dict[str, float]()
+    losses, scores, weights = dict[str, Quotients](), dict[str, Quotients](), dict[str, float]()
     for batch in batches:
         with torch.no_grad(), products or nullcontext():
             judged = task.judged(model, batch.to(device))
         for whole, part in ((losses, judged.losses), (scores, judged.scores)):
             for name, each in part.items():
-                each = Each(each.above.cpu().double(), each.below.cpu().double())
+                each = Quotients(each.above.cpu().double(), each.below.cpu().double())
                 whole[name] = whole[name].joined(each) if name in whole else each
         weights |= {name: weight for name, (weight, _) in task.terms(batch).items()}
-    return Found(Judged(losses, scores), weights)
+    return Found(Judgement(losses, scores), weights)
 
 
 def verdict(found: Found) -> Verdict:
@@ -191,12 +191,12 @@ def verdict(found: Found) -> Verdict:
     return Verdict(values, n, {name: each for name, each in intervals.items() if each is not None})
 
 
-def value_of(each: Each) -> float:
+def value_of(each: Quotients) -> float:
     """The score of all examples together."""
     return float(each.above.sum() / each.below.sum())
 
 
-def n_of(each: Each) -> int:
+def n_of(each: Quotients) -> int:
     """The examples that count."""
     return int((each.below > 0).sum())
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor
 
-from models.data.tasks import At, Batch, Each, Split, Task
+from models.data.tasks import Answers, Batch, Quotients, Split, Task
 from models.data.tasks.finite import MOST_CLASSES, Finite
 from models.data.tasks.language_model import TextModel
 from models.data.tasks.pictures import Pictures
@@ -156,7 +156,7 @@ MOST_ERRORS, MOST_CHARACTERS_OF_ERRORS = 40, 400
 Entry = dict[str, Any]
 
 
-def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[At]) -> list[Entry]:
+def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[Answers]) -> list[Entry]:
     """The held-out examples that are answered wrongly, the highest loss first: what was given, the right
     answer, the model's, and the probability of that (of its least sure token, where it has several).
     """
@@ -188,7 +188,7 @@ def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) 
     labels = task.drawn(split, numbers)[1]
     rows = []
     for label in range(task.pictures.n_classes):
-        part = Each(*(side[labels == label] for side in each))
+        part = Quotients(*(side[labels == label] for side in each))
         if n_of(part):
             low, high = interval(part) or (None, None)
             entry = {"class": str(label), "n": n_of(part), "value": value_of(part), "low": low, "high": high}
@@ -415,7 +415,7 @@ def _of_text(task: Task, held: list[Piece], found: Found) -> list[Entry]:
     if isinstance(task, TextModel):
         rows = [row for piece in held for row in piece.batch.targets.tolist()]
         bytes_of = torch.tensor([_bytes(task.written(row)) for row in rows], dtype=torch.float64)
-        each = Each(found.judged.losses["loss"].above / math.log(2), bytes_of)
+        each = Quotients(found.judged.losses["loss"].above / math.log(2), bytes_of)
         entries.append(_entry("bits per byte", value_of(each), n_of(each), interval(each), method(len(rows))))
     return entries
 
@@ -425,7 +425,7 @@ def _bytes(text: str) -> int:
     return len(text.encode()) - 2 * text.count("\N{REPLACEMENT CHARACTER}")
 
 
-def positions(ats: Sequence[At]) -> Entry:
+def positions(ats: Sequence[Answers]) -> Entry:
     """The mean loss (nats) at each position over the examples that ask there, with its 95% band."""
     width = max(at.nats.shape[1] for at in ats)
     nats, asked = (np.zeros((sum(len(at.nats) for at in ats), width)) for _ in range(2))
@@ -449,7 +449,7 @@ def positions(ats: Sequence[At]) -> Entry:
     }
 
 
-def classes(task: Task, ats: Sequence[At]) -> tuple[Entry, Entry]:
+def classes(task: Task, ats: Sequence[Answers]) -> tuple[Entry, Entry]:
     """Who is taken for whom with the scores of each class; and their mean F1 as a score."""
     truth = [int(row[0]) for at in ats for row in at.targets]
     answers = [int(row[0]) for at in ats for row in at.best]

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.algorithmic import is_held_out
-from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading
+from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading
 from models.data.tasks.task import Task, generator_of, option
 
 BEGINNING = "<bos>"
@@ -97,7 +97,7 @@ class BackCopy(Task):
         """Letters; the mark is none."""
         return "".join(LETTERS[at - 1] for at in ids if at)
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of letters after vowels that are right."""
         read = batch.inputs[0].cpu()
         after_vowel = (read > 0) & _IS_VOWEL[(read - 1).clamp(min=0)]

@@ -175,18 +175,18 @@ class Sample:
 # What a model did with each example of a batch: scores, intervals and lists of errors stand on it.
 
 
-class Each(NamedTuple):
+class Quotients(NamedTuple):
     """For each example a sum, and what it is divided by: the score of some is their sums' quotient."""
 
     above: Float[Tensor, " example"]
     below: Float[Tensor, " example"]
 
-    def joined(self, other: Each) -> Each:
+    def joined(self, other: Quotients) -> Quotients:
         """Those of both, one after the other."""
-        return Each(torch.cat([self.above, other.above]), torch.cat([self.below, other.below]))
+        return Quotients(torch.cat([self.above, other.above]), torch.cat([self.below, other.below]))
 
 
-class At(NamedTuple):
+class Answers(NamedTuple):
     """The answers at every position of a batch, on the CPU; what is not `asked` has no meaning.
 
     nats: -ln of the right answer's probability. best: the likeliest answer. sure: its probability.
@@ -203,40 +203,42 @@ class At(NamedTuple):
         """Where something is asked and the likeliest answer is right."""
         return self.asked & (self.best == self.targets)
 
-    def loss(self, asked: Bool[Tensor, "example position"] | None = None) -> Each:
+    def loss(self, asked: Bool[Tensor, "example position"] | None = None) -> Quotients:
         """Nats per answer, of those that are asked or of some of them."""
         counted = self.asked if asked is None else asked
         return per_example(self.nats, counted)
 
-    def shares(self, asked: Bool[Tensor, "example position"] | None = None) -> Each:
+    def shares(self, asked: Bool[Tensor, "example position"] | None = None) -> Quotients:
         """Answers that are right, of those that are asked or of some of them."""
         counted = self.asked if asked is None else asked
         return per_example(self.right.double(), counted)
 
-    def whole(self) -> Each:
+    def whole(self) -> Quotients:
         """Examples that are right throughout."""
         return of_examples((self.right | ~self.asked).all(dim=1))
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """Losses by the names of `Task.terms`, and the scores, the most important first; for each example."""
 
-    losses: dict[str, Each]
-    scores: dict[str, Each]
+    losses: dict[str, Quotients]
+    scores: dict[str, Quotients]
 
 
-def per_example(values: Float[Tensor, "example position"], counted: Bool[Tensor, "example position"]) -> Each:
+def per_example(
+    values: Float[Tensor, "example position"], counted: Bool[Tensor, "example position"]
+) -> Quotients:
     """Sums of what counts of each example, and how much counts."""
-    return Each(torch.where(counted, values, 0.0).double().sum(dim=1), counted.double().sum(dim=1))
+    return Quotients(torch.where(counted, values, 0.0).double().sum(dim=1), counted.double().sum(dim=1))
 
 
-def of_examples(right: Tensor, counted: Tensor | None = None) -> Each:
+def of_examples(right: Tensor, counted: Tensor | None = None) -> Quotients:
     """The share of examples [example] that are right, of all or of those that count."""
     counts = torch.ones_like(right, dtype=torch.bool) if counted is None else counted.bool()
-    return Each((right.bool() & counts).double(), counts.double())
+    return Quotients((right.bool() & counts).double(), counts.double())
 
 
-def answers_at(logits: Tensor, targets: Tensor, batch: Batch) -> At:
+def answers_at(logits: Tensor, targets: Tensor, batch: Batch) -> Answers:
     """From logits [answer, output] and targets [answer] of what a batch asks, or of all its positions."""
     logits, asked = logits.float(), batch.targets != IGNORED
     nats = cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none")
@@ -249,7 +251,7 @@ def answers_at(logits: Tensor, targets: Tensor, batch: Batch) -> At:
         whole[place] = values
         return whole.cpu()
 
-    return At(asked.cpu(), spread(nats).double(), batch.targets.cpu(), spread(best), spread(sure))
+    return Answers(asked.cpu(), spread(nats).double(), batch.targets.cpu(), spread(best), spread(sure))
 
 
 # Random tokens, read twice in a row: a text of which nothing can be known but that it repeats.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks.algorithmic import SIZES, DrawnTexts, is_held_out
-from models.data.tasks.batch import IGNORED, At, Batch, Each, Reading, Sample
+from models.data.tasks.batch import IGNORED, Answers, Batch, Quotients, Reading, Sample
 from models.data.tasks.task import option
 from models.engine.transformer import Transformer
 
@@ -81,7 +81,7 @@ class Induction(DrawnTexts):
         ids = [known.index(letter) + 1 for letter in typed]
         return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Shares of the second half's letters that are right, and of sequences that are right throughout."""
         return {"second half": at.shares(), "exact match": at.whole()}
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
-from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading, Sample, Split, check_room
+from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
 from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, cut_pieces, draw
 from models.data.tasks.task import Task, generator_of, option
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
@@ -70,13 +70,13 @@ class TextModel(OwnFile, Finite):
         """A batch of the held-out tenth: an estimate of time must not wait for all ids of a long text."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Bits per character (lower is better): all nats over the characters that they pay for; and the
         share of tokens that are likeliest where they stand.
         """
         characters = self.tokenizer.n_characters[batch.targets.cpu()].double().sum(dim=1)
         bits = at.loss().above / math.log(2)
-        return {"bits per character": Each(bits, characters), "accuracy": at.shares()}
+        return {"bits per character": Quotients(bits, characters), "accuracy": at.shares()}
 
     def logits(self, model: Transformer, batch: Batch) -> Tensor:
         """What the model makes of a batch, [piece, position, token]."""

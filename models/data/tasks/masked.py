@@ -21,7 +21,7 @@ from models.data.tasks.batch import (
     IGNORED,
     Alphabet,
     Batch,
-    Judged,
+    Judgement,
     Rarity,
     Reading,
     Sample,
@@ -197,11 +197,11 @@ class Masked(OwnFile, Finite):
         return {"masked": (1.0, batch.n_asked), "next sentence": (1.0, len(batch))}
 
     @torch.no_grad()
-    def judged(self, model: Transformer, batch: Batch) -> Judged:
+    def judged(self, model: Transformer, batch: Batch) -> Judgement:
         """Shares of hidden words, and of pairs of sentences, that the model gets right."""
         if not self.next_sentence:
             at = self.at(model, batch)
-            return Judged({"loss": at.loss()}, {"hidden words": at.shares()})
+            return Judgement({"loss": at.loss()}, {"hidden words": at.shares()})
         logits, targets, first = self._answers_of_both(model, batch)
         words = answers_at(logits[~first], targets[~first], batch)
         follows = replace(batch, targets=batch.extra["next"][:, None])
@@ -209,7 +209,7 @@ class Masked(OwnFile, Finite):
         answers = (logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT).cpu()
         right = of_examples(answers == follows.targets[:, 0].cpu())
         scores = {"hidden words": words.shares(), "next sentence": right}
-        return Judged({"masked": words.loss(), "next sentence": at.loss()}, scores)
+        return Judgement({"masked": words.loss(), "next sentence": at.loss()}, scores)
 
     def _answers_of_both(self, model: Transformer, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """`answers` for the hidden words and, at [CLS], for the sentence; and which of them are at [CLS]."""

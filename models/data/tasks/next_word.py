@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar_text import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
-from models.data.tasks.batch import Alphabet, At, Batch, Each, Rarity, Reading
+from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading
 from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
@@ -55,7 +55,7 @@ class NextWord(Task):
         """Windows of the held-out text, which is short: words are made one after another."""
         return _windows(self._held_out, self.length, generator_of(0, 0), size)
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Mean loss (nats a word) in training's positions, in the next as many, and in the rest."""
         n = at.nats.shape[1]
         spans = pairwise(sorted({0, min(self.length, n), min(2 * self.length, n), n}))

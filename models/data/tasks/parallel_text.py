@@ -14,7 +14,7 @@ from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.tables import Source, TableFormat
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Alphabet, At, Batch, Each, Reading, Sample, Split, check_room
+from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
 from models.data.tasks.finite import OLD, THREE, Finite, OwnTable, column, draw, without_test
 from models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
@@ -88,7 +88,7 @@ class ParallelText(OwnTable, Finite, Pairs):
             t if len(self._pieces.encode(t)) < self.length else c for t, c in zip(whole, cut, strict=True)
         ]
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
         and that of whole sentences, which stays at none for long where texts have more ways to be said.
         """

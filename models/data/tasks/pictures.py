@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from models.data.pictures import BLANK, Cut, Parts, PictureSet, hidden, moved
-from models.data.tasks.batch import At, Batch, Each, Judged, Reading, Sample, Split, of_examples
+from models.data.tasks.batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
 from models.data.tasks.finite import OLD, THREE, Finite, classes_of, draw
 from models.data.tasks.task import generator_of, option
 from models.engine.transformer import Transformer
@@ -126,7 +126,7 @@ class Autoencoder(Pictures):
         return {"loss": mse_loss(model(*batch.inputs).float(), batch.targets)}
 
     @torch.no_grad()
-    def judged(self, model: Transformer, batch: Batch) -> Judged:
+    def judged(self, model: Transformer, batch: Batch) -> Judgement:
         """Squared errors as shares of the pictures' variance about the mean picture: less is better, 0 best.
 
         The error of PCA with `d_model` numbers for a whole picture stands beside it, to be beaten.
@@ -138,10 +138,10 @@ class Autoencoder(Pictures):
             for p in (self.pictures.mean, outputs, rebuilt)
         )
         scores = {
-            "error (share of variance)": Each(error, variance),
-            "error of PCA": Each(error_of_pca, variance),
+            "error (share of variance)": Quotients(error, variance),
+            "error of PCA": Quotients(error_of_pca, variance),
         }
-        return Judged({"loss": Each(error, torch.full_like(error, originals[0].numel()))}, scores)
+        return Judgement({"loss": Quotients(error, torch.full_like(error, originals[0].numel()))}, scores)
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
@@ -199,7 +199,7 @@ class Classifier(Pictures):
         pictures, labels = self.drawn(split, numbers)
         return Batch((self._framed(pictures),), labels[:, None])
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         return {"accuracy": of_examples(at.right[:, 0])}
 
     @torch.no_grad()

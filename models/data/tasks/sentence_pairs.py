@@ -17,7 +17,7 @@ from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.sentences import Direction
 from models.data.tables import SEPARATORS, ColumnRole, Source, TableFormat, read_rows
 from models.data.tasks.algorithmic import padded
-from models.data.tasks.batch import IGNORED, At, Batch, Each, Judged, Reading, Split, Writing
+from models.data.tasks.batch import IGNORED, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
 from models.data.tasks.task import Task, option
 from models.data.text_files import read_text, rows_of
 from models.data.word_tokenizer import (
@@ -205,11 +205,11 @@ class Pairs(Task):
         return {"loss": self._loss(model, model.encode(source), source, target, batch, label_smoothing)}
 
     @torch.no_grad()
-    def judged(self, model: Transformer, batch: Batch) -> Judged:
+    def judged(self, model: Transformer, batch: Batch) -> Judgement:
         at = self.at(model, batch)
-        return Judged({"loss": at.loss()}, self.scored(at, batch))
+        return Judgement({"loss": at.loss()}, self.scored(at, batch))
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Shares of sentences that are right throughout, and of tokens that are likeliest where they stand,
         after the right ones (teacher forcing).
         """

@@ -17,11 +17,11 @@ from models.data.tasks.batch import (
     IGNORED,
     Aligned,
     Alphabet,
-    At,
+    Answers,
     Batch,
-    Each,
-    Judged,
+    Judgement,
     Named,
+    Quotients,
     Rarity,
     Reading,
     Sample,
@@ -281,20 +281,20 @@ class Task(ABC):
         return {name: (each.above.sum().item(), each.below.sum().item()) for name, each in scores.items()}
 
     @torch.no_grad()
-    def judged(self, model: Transformer, batch: Batch) -> Judged:
+    def judged(self, model: Transformer, batch: Batch) -> Judgement:
         """The losses and scores of each example, in one pass. A task whose own `losses` are not the
         cross-entropy gives its own, or none: then `losses` says them, without an interval.
         """
         at = self.at(model, batch)
         own = type(self).losses is not Task.losses
-        return Judged({} if own else {"loss": at.loss()}, self.scored(at, batch))
+        return Judgement({} if own else {"loss": at.loss()}, self.scored(at, batch))
 
     @torch.no_grad()
-    def at(self, model: Transformer, batch: Batch) -> At:
+    def at(self, model: Transformer, batch: Batch) -> Answers:
         """What the model answers at each position that is asked."""
         return answers_at(*self.answers(model, batch), batch)
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The scores of each example, the most important first.
 
         Here it is the share of examples that are right throughout. The model reads the right words before

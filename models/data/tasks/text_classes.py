@@ -11,7 +11,17 @@ import torch
 
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import padded
-from models.data.tasks.batch import Alphabet, At, Batch, Each, Rarity, Reading, Sample, Split, of_examples
+from models.data.tasks.batch import (
+    Alphabet,
+    Answers,
+    Batch,
+    Quotients,
+    Rarity,
+    Reading,
+    Sample,
+    Split,
+    of_examples,
+)
 from models.data.tasks.finite import classes_of
 from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import Unknown
@@ -94,7 +104,7 @@ class TextClasses(Task):
         for step in count():
             yield from self.labelled(generator_of(seed, step), 1, held_out=True).texts
 
-    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of right answers: of all, and of each kind that is scored apart."""
         right = at.right[:, 0]
         marked = {f"accuracy, {name}": of_examples(right, where.cpu()) for name, where in batch.extra.items()}

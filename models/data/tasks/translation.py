@@ -22,7 +22,7 @@ from models.data.tasks.batch import (
     Aligned,
     Alphabet,
     Batch,
-    Judged,
+    Judgement,
     Named,
     Rarity,
     Reading,
@@ -150,7 +150,7 @@ class Translation(Pairs):
         return {"translation": (1.0, batch.n_asked), "antecedent": (self.antecedent_weight, n_named)}
 
     @torch.no_grad()
-    def judged(self, model: Transformer, batch: Batch) -> Judged:
+    def judged(self, model: Transformer, batch: Batch) -> Judgement:
         """Shares of sentences that are right throughout, of pronouns whose noun is named, and of tokens."""
         source, target = batch.inputs
         memory, written = model.encode(source), batch.targets != IGNORED
@@ -159,7 +159,7 @@ class Translation(Pairs):
         pronouns, asked = replace(batch, targets=batch.extra["named"]), batch.extra["named"] != NOTHING_NAMED
         named = answers_at(model.unembed(memory[asked]), pronouns.targets[asked], pronouns)
         scores = {"whole sentences": at.whole(), "antecedents": named.shares(), "tokens right": at.shares()}
-        return Judged({"translation": at.loss(), "antecedent": named.loss()}, scores)
+        return Judgement({"translation": at.loss(), "antecedent": named.loss()}, scores)
 
     def probe(self) -> Reading:
         """The animal that did not cross the street, translated."""

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import binomtest, bootstrap
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import IGNORED, Batch, Each, Task, make_task
+from models.data.tasks import IGNORED, Batch, Quotients, Task, make_task
 from models.data.tasks.batch import answers_at
 from models.engine.transformer import Transformer
 from models.scores.intervals import (
@@ -26,8 +26,8 @@ from models.training.config import run_config
 RNG = np.random.default_rng(0)
 
 
-def each(above, below) -> Each:
-    return Each(*(torch.tensor(side, dtype=torch.float64) for side in (above, below)))
+def each(above, below) -> Quotients:
+    return Quotients(*(torch.tensor(side, dtype=torch.float64) for side in (above, below)))
 
 
 def quotient(above, below, axis):
