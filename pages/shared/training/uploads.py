@@ -95,7 +95,7 @@ def told(value: str) -> str:
 
 
 def _with_names(text: str, unknown: Callable[[str], str]) -> str:
-    def said(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         name = match["name"]
         own = own_name(folder() / name)
         return unknown(name) if own == name else f"{match['mark']}{own}{match['mark']}"
