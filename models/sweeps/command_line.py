@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tqdm import tqdm
 
 from models.names import nearest
+from models.runs.command_line import SETTING, TASK, command
 from models.runs.owners import MACHINE
 from models.runs.printing import aligned
 from models.sweeps import control
@@ -22,20 +22,51 @@ from models.zoo.folders import check_runs_root
 if TYPE_CHECKING:
     from models.sweeps.driver import Open
 
-_SETTING = (
-    "a setting: n_heads=8 is fixed, n_heads=1,2,4 are choices; ranges are log(lo,hi), uniform(lo,hi), "
-    "int(lo,hi)"
-)
+_NONE: list[str] = []
+NAME = "the sweep's name"
 
 
-def sweep(arguments: argparse.Namespace) -> None:
-    """Starts a sweep, or goes on with one, and works on it here; Ctrl-C pauses it."""
-    found = _resumed(arguments) if arguments.resume else _made(arguments)
-    _work(found, arguments.slots)
+@command("sweep")
+def sweep(
+    *,
+    task: Annotated[str, TASK] = "",
+    set: Annotated[
+        list[str],
+        "a setting: n_heads=8 is fixed, n_heads=1,2,4 are choices; ranges are log(lo,hi), uniform(lo,hi), "
+        "int(lo,hi)",
+        "NAME=VALUES",
+    ] = _NONE,
+    seeds: Annotated[int, "runs of each setting"] = 1,
+    trials: Annotated[int, f"settings to try; 0 for the whole grid, or {USUAL_TRIALS}"] = 0,
+    sampler: Annotated[Literal["", "grid", "random", "tpe"], "left out, grid, or tpe for ranges"] = "",
+    prune: Annotated[Literal["none", "asha"], "stop trials that are behind"] = "none",
+    score: Annotated[str, "what is compared; left out, the task's main score"] = "",
+    name: Annotated[str, "what to call the sweep; left out, made up"] = "",
+    slots: Annotated[int, "runs at once; 0 for what the limits allow"] = 0,
+    shipped: Annotated[str, "repeat a sweep that ships with the app", "NAME"] = "",
+    resume: Annotated[str, "go on with this sweep", "NAME"] = "",
+) -> None:
+    """Trains a task with many settings, and compares them; Ctrl-C pauses it."""
+    if (shipped or resume) and (set or task):
+        what = "--resume goes on with" if resume else "--shipped repeats"
+        raise ValueError(f"{what} a sweep as it is; leave out --task and --set")
+    if resume:
+        found = control.find(resume)
+    elif shipped:
+        spec = _shipped(shipped)
+        found = _created(replace(spec, name=name or spec.name))
+    elif not task:
+        raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
+    else:
+        fixed, space = parse(set)
+        asked = {"sampler": sampler, "seeds": seeds, "trials": trials, "score": score, "prune": prune}
+        found = _created(Spec(task=task, space=space, name=name, fixed=fixed, **asked))  # type: ignore[arg-type]
+    _work(found, slots)
 
 
-def sweeps(arguments: argparse.Namespace) -> None:
-    """Prints all sweeps, newest first."""
+@command("sweeps")
+def sweeps() -> None:
+    """Shows all sweeps, newest first."""
     check_runs_root()
     rows: list[tuple[str, ...]] = [("SWEEP", "TASK", "STATE", "TRIALS", "BEST", "VARIES")]
     for each in (*control.list_sweeps(), *list_shipped()):
@@ -47,9 +78,10 @@ def sweeps(arguments: argparse.Namespace) -> None:
     print(aligned(rows) if len(rows) > 1 else none)
 
 
-def sweep_show(arguments: argparse.Namespace) -> None:
-    """Prints a sweep's trials, the best first, and how much each setting matters."""
-    found = control.find(arguments.name)
+@command("sweep-show")
+def sweep_show(name: Annotated[str, NAME]) -> None:
+    """Shows a sweep's trials, the best first, and which settings matter."""
+    found = control.find(name)
     _print(found)
     status = found.status()
     if status.sentence:
@@ -58,20 +90,29 @@ def sweep_show(arguments: argparse.Namespace) -> None:
         print(_goes_on(found))
 
 
-def sweep_delete(arguments: argparse.Namespace) -> None:
-    """Removes a sweep's folder; its runs stay."""
-    control.delete(arguments.name, by=MACHINE)
-    print(f"deleted sweep {arguments.name}; its runs stay")
+@command("sweep-delete")
+def sweep_delete(name: Annotated[str, NAME]) -> None:
+    """Deletes a sweep; its runs stay."""
+    control.delete(name, by=MACHINE)
+    print(f"deleted sweep {name}; its runs stay")
 
 
-def find_rate(arguments: argparse.Namespace) -> None:
-    """Trains a fresh model while the rate rises, and prints the loss at each rate and a suggestion."""
+@command("find-rate")
+def find_rate(
+    *,
+    task: Annotated[str, TASK],
+    set: Annotated[list[str], SETTING, "NAME=VALUE"] = _NONE,
+    low: Annotated[float, "the first rate"] = 1e-6,
+    high: Annotated[float, "the last rate"] = 1.0,
+    steps: Annotated[int, "from the first to the last"] = 120,
+) -> None:
+    """Looks for a learning rate by a range test: prints the loss while the rate rises, and a suggestion."""
     from models.training.rates import RateFinder
     from models.training.settings import configured
 
-    config = configured(arguments.task, arguments.set)
-    finder = RateFinder(config, low=arguments.low, high=arguments.high, steps=arguments.steps)
-    for found in tqdm(finder, total=arguments.steps, unit="step", leave=False):
+    config = configured(task, set)
+    finder = RateFinder(config, low=low, high=high, steps=steps)
+    for found in tqdm(finder, total=steps, unit="step", leave=False):
         last = found
     every = max(1, len(last.rates) // 24)
     kept = range(0, len(last.rates), every)
@@ -80,11 +121,17 @@ def find_rate(arguments: argparse.Namespace) -> None:
     print(f"{aligned(rows)}\n{last.sentence}")
 
 
-def sweep_export(arguments: argparse.Namespace) -> None:
-    """Writes what a sweep asked and found to a folder, without its runs."""
-    found, out = control.find(arguments.name), arguments.out
+@command("sweep-export")
+def sweep_export(
+    name: Annotated[str, NAME],
+    *,
+    out: Annotated[Path, "the folder to write to"],
+    answer: Annotated[str, "what it shows, in words, kept with the results"] = "",
+) -> None:
+    """Writes a sweep's spec and results, without its runs."""
+    found, out = control.find(name), out
     shipped = out.resolve().parent == SHIPPED.resolve()
-    print("wrote", write_results(found, out, answer=arguments.answer, shipped=shipped))
+    print("wrote", write_results(found, out, answer=answer, shipped=shipped))
 
 
 def _shipped(name: str) -> Spec:
@@ -95,43 +142,15 @@ def _shipped(name: str) -> Spec:
     return known[name].spec
 
 
-def _made(arguments: argparse.Namespace) -> Sweep:
+def _created(spec: Spec) -> Sweep:
+    """Makes a sweep, and prints what it comes to."""
     from models.sweeps.plan import plan
 
-    spec = _spec(arguments)
     found = plan(spec)
     print(found.sentence)
     chosen = found.spec
     print(f"sampler {chosen.how}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
     return control.create(spec, by=MACHINE)
-
-
-def _spec(arguments: argparse.Namespace) -> Spec:
-    if arguments.shipped:
-        if arguments.set or arguments.task:
-            raise ValueError("--shipped repeats a sweep as it is; leave out --task and --set")
-        spec = _shipped(arguments.shipped)
-        return replace(spec, name=arguments.name or spec.name)
-    if not arguments.task:
-        raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
-    fixed, space = parse(arguments.set)
-    return Spec(
-        task=arguments.task,
-        space=space,
-        name=arguments.name,
-        fixed=fixed,
-        sampler=arguments.sampler,
-        seeds=arguments.seeds,
-        trials=arguments.trials,
-        score=arguments.score,
-        prune=arguments.prune,
-    )
-
-
-def _resumed(arguments: argparse.Namespace) -> Sweep:
-    if arguments.set or arguments.task:
-        raise ValueError("--resume goes on with a sweep as it is; leave out --task and --set")
-    return control.find(arguments.resume)
 
 
 def _work(found: Sweep, n_slots: int) -> None:
@@ -205,54 +224,3 @@ def _result(trial: Trial) -> tuple[str, ...]:
     value = "" if trial.value is None else f"{trial.value:.4g}"
     spread = "" if trial.spread is None or not value else f"{trial.spread:.2g}"
     return trial.state, value, spread, str(trial.n or ""), trial.sentence
-
-
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the commands of this module to those of `python -m models.training`."""
-    _add_sweep(commands)
-    commands.add_parser("sweeps", help="show all sweeps").set_defaults(act=sweeps)
-    for name, act, about in (
-        ("sweep-show", sweep_show, "show a sweep's trials and which settings matter"),
-        ("sweep-delete", sweep_delete, "delete a sweep; its runs stay"),
-    ):
-        command = commands.add_parser(name, help=about)
-        command.set_defaults(act=act)
-        command.add_argument("name", help="the sweep's name")
-    kept = commands.add_parser("sweep-export", help="write a sweep's spec and results, without its runs")
-    kept.set_defaults(act=sweep_export)
-    kept.add_argument("name", help="the sweep's name")
-    kept.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    kept.add_argument("--answer", default="", help="what it shows, in words, kept with the results")
-    finder = commands.add_parser("find-rate", help="look for a learning rate: a range test")
-    finder.set_defaults(act=find_rate)
-    finder.add_argument("--task", required=True, help="what to learn; `tasks` lists them")
-    finder.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as for `run`")
-    for name, kind, value in (("low", float, 1e-6), ("high", float, 1.0), ("steps", int, 120)):
-        finder.add_argument(f"--{name}", type=kind, default=value, help="default %(default)s")
-
-
-def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("sweep", help="train a task with many settings, and compare them")
-    command.set_defaults(act=sweep)
-    command.add_argument("--task", default="", help="what to learn; `tasks` lists them")
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUES", help=_SETTING)
-    command.add_argument("--seeds", type=int, default=1, help="runs of each setting; default %(default)s")
-    command.add_argument(
-        "--trials", type=int, default=0, help=f"settings to try; default: the whole grid, or {USUAL_TRIALS}"
-    )
-    command.add_argument(
-        "--sampler",
-        default="",
-        choices=("grid", "random", "tpe"),
-        help="default: grid, or tpe for ranges",
-    )
-    command.add_argument(
-        "--prune", default="none", choices=("none", "asha"), help="stop trials that are behind; default none"
-    )
-    command.add_argument("--score", default="", help="what is compared; default: the task's main score")
-    command.add_argument("--name", default="", help="what to call the sweep; left out, made up")
-    command.add_argument("--slots", type=int, default=0, help="runs at once; default: what the limits allow")
-    command.add_argument(
-        "--shipped", default="", metavar="NAME", help="repeat a sweep that ships with the app"
-    )
-    command.add_argument("--resume", default="", metavar="NAME", help="go on with this sweep")

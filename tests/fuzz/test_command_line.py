@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import models.sweeps.command_line  # noqa: F401 (it adds its commands)
 from models.runs.command_line import main
-from models.sweeps.command_line import add_commands
 from tests.fuzz.odd import VALUES
 
 SETTINGS = {"steps": 4, "validate_every": 2, "batch_size": 4, "n_layers": 1, "n_heads": 2, "d_model": 8}
@@ -32,7 +32,7 @@ def command(*words: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["training", *words])
         try:
-            main(add_commands)
+            main()
         except SystemExit as ended:
             assert isinstance(ended.code, str), ended.code  # Python prints it, and the exit status is 1
             return ended.code

@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from models.runs.command_line import AddCommands, main
+import models.sweeps.command_line  # noqa: F401 (it adds its commands)
+from models.runs.command_line import main
 
 
-def caller(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *more: AddCommands
-) -> Callable[..., str]:
-    """Function that runs a command and returns what it printed. more: functions that add commands."""
+def caller(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Function that runs a command and returns what it printed."""
 
     def run(*words: object, settings: Iterable[str] = ()) -> str:
         sets = [part for setting in settings for part in ("--set", setting)]
         monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
-        main(*more)
+        main()
         return capsys.readouterr().out
 
     return run

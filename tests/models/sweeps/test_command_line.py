@@ -6,7 +6,6 @@ from models.runs import jobs
 from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, control
-from models.sweeps.command_line import add_commands
 from models.sweeps.shipped import ShippedSweep, list_shipped
 from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
@@ -23,7 +22,7 @@ def call(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTENTION_LAB_SERVING", "")  # the driver names itself there; forgotten afterwards
     used = AtOnce(root, lambda said: {10: {"loss": 2.0}, 20: {"loss": said["training"]["learning_rate"]}})
     monkeypatch.setattr(jobs, "backend", lambda: used)
-    return caller(monkeypatch, capsys, add_commands)
+    return caller(monkeypatch, capsys)
 
 
 def test_a_sweep_is_run_listed_shown_exported_and_deleted(call, tmp_path):
