@@ -232,7 +232,7 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
     from models.runs.worker import train_here
 
     if wanted():
-        from models.runs.ray.following import train_there as train_here
+        from models.runs.worker import train_there as train_here
 
     print(f"run {folder.id} in {folder.path}")
     with (folder.path / LOG).open("a", encoding="utf-8") as log, Bar(config) as bar, redirect_stderr(log):
@@ -317,11 +317,10 @@ def show_data(
 ) -> None:
     """Shows a task's data as the model will read it."""
     from models.data.tasks.summary import summary_of
-    from models.runs.shown_data import told
     from models.training.settings import configured
 
     config = configured(task, set)
-    print(told(summary_of(config.task, config.training.batch_size)))
+    print(data_lines(summary_of(config.task, config.training.batch_size)))
 
 
 @command("tasks")

@@ -30,7 +30,7 @@ from models.runs.recipes import TRANSLATIONS
 from models.runs.results import changed_words, history_of
 from models.training.config import RunConfig, run_config
 from models.training.evaluation import evaluate, look
-from models.training.snapshots import snapshot
+from models.training.loop import snapshot
 from models.zoo.files import write_model
 from models.zoo.folders import CARD, Which
 
@@ -238,7 +238,7 @@ def card_of(
     folder: RunFolder, config: RunConfig, model: Transformer, name: str, which: Which = "last"
 ) -> dict[str, Any]:
     """All that a reader needs to judge the model, to use it and to train it again."""
-    best = folder.best() if which == "best" else None
+    best = read_best(folder.path) if which == "best" else None
     training = _training(folder, config)
     if best:
         training |= {"step": best.step, "chosen": f"the best {best.score} of the run's validations"}

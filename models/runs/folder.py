@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
     from models.runs.checkpoints import Checkpoint
-    from models.runs.results import Best
 
 
 # What a person adds to a run: tags and notes, kept in its config.json; and the filter that finds them.
@@ -406,12 +405,6 @@ class RunFolder:
         from models.runs.checkpoints import read_checkpoint
 
         return read_checkpoint(self.path / CHECKPOINT)
-
-    def best(self) -> Best | None:
-        """The best validation, whose weights are kept; None before the first."""
-        from models.runs.results import read_best
-
-        return read_best(self.path)
 
     def model(self, which: Which = "last") -> Transformer:
         """The model with the weights of the last checkpoint, or of the best validation. Raises FileError."""

@@ -14,35 +14,14 @@ from typing import Any, Protocol, runtime_checkable
 from filelock import Timeout
 
 from models.runs import limits, owners, queue
-from models.runs.backends import LocalBackend
+from models.runs.backends import LocalBackend, RayBackend
 from models.runs.continuation import Change, changed_config, kept_step, make_further
 from models.runs.folder import RunFolder, create_run, delete_on
 from models.runs.limits import JobRefused
-from models.runs.owners import NotAllowed, Visitor
+from models.runs.owners import Visitor
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
 from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
-
-__all__ = [
-    "Backend",
-    "JobRefused",
-    "NotAllowed",
-    "Status",
-    "Visitor",
-    "annotate",
-    "backend",
-    "check",
-    "delete",
-    "extend",
-    "pause",
-    "rename",
-    "resume",
-    "run_folder",
-    "share",
-    "status",
-    "stop",
-    "submit",
-]
 
 
 @runtime_checkable
@@ -65,8 +44,6 @@ class Backend(Protocol):
 def backend() -> Backend:
     """The backend that all runs go to: this machine, or the Ray cluster that ATTENTION_LAB_RAY names."""
     if os.environ.get("ATTENTION_LAB_RAY"):
-        from models.runs.backends import RayBackend
-
         return RayBackend(runs_root())
     return LocalBackend(runs_root())
 

@@ -41,7 +41,8 @@ from models.training import PeerLost
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
-
+from models.runs.backends import RayBackend
+from models.zoo.folders import runs_root
 
 MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25
@@ -429,3 +430,53 @@ if __name__ == "__main__":
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # everything is written: unloading PyTorch would only keep the slot from the next run
+
+
+# Follows a run of a cluster from the command line, which shows it as one of this machine.
+
+FOLLOW_SECONDS = 0.5
+
+
+def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
+    """Gives a run to the cluster and waits until it has ended. A signal to end (Ctrl-C, SIGTERM) pauses it,
+    as in one process, and so does the dispatcher where this process is gone.
+
+    on_record: is given the record of each step that was kept. Raises JobRefused where the run lies elsewhere
+    than among all runs, trains already, or no cluster is there.
+    """
+    backend = RayBackend(runs_root())
+    if folder.path.absolute().parent != runs_root().absolute():
+        raise JobRefused(
+            f"{str(folder.path)!r} is not among all runs, where the cluster looks; leave --out away, or take "
+            "ATTENTION_LAB_RAY away to train on this machine"
+        )
+    now = backend.status(folder.id)
+    if now.live:
+        raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
+    seen, asked = now.step, _Asked()
+    with heeding_signals(asked):
+        backend.submit(folder.id)
+        while True:
+            now = backend.status(folder.id)
+            for line in folder.metrics(after_step=seen):
+                seen = line["step"]
+                if on_record is not None:
+                    on_record(_record(line))
+            if not now.live:
+                return now
+            if asked.signalled:
+                asked.signalled = False
+                backend.stop(folder.id, ask="pause")
+            time.sleep(FOLLOW_SECONDS)
+
+
+class _Asked:
+    signalled = False
+
+
+def _record(line: dict[str, Any]) -> Record:
+    """The record of a step as the run's file has it."""
+    from models.training.loop import Record
+
+    names = ("step", "loss", "losses", "learning_rate", "gradient_norm", "tokens_per_second", "memory")
+    return Record(*(line[name] for name in names), validation=line.get("validation"))

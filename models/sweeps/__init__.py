@@ -15,9 +15,8 @@ from models.sweeps.control import (
     sweeps_root,
     usual_slots,
 )
-from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.spec import Choices, Range, Spec, parse
-from models.sweeps.sweep import Sweep, Trial
+from models.sweeps.sweep import ShippedSweep, Sweep, Trial, list_shipped
 
 __all__ = [
     "Choices",

@@ -14,9 +14,8 @@ from models.runs.command_line import SETTING, TASK, command
 from models.runs.owners import MACHINE
 from models.runs.printing import aligned
 from models.sweeps import control
-from models.sweeps.shipped import SHIPPED, ShippedSweep, list_shipped, write_results
 from models.sweeps.spec import USUAL_TRIALS, Spec, parse
-from models.sweeps.sweep import Sweep, Trial, in_words
+from models.sweeps.sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, list_shipped, write_results
 from models.zoo.folders import check_runs_root
 
 if TYPE_CHECKING:

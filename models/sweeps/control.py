@@ -22,9 +22,8 @@ from models.runs.owners import NotAllowed, Ownership, Visitor
 from models.runs.processes import serving_process
 from models.runs.ray.cluster import wanted
 from models.runs.status import Ask, Status, hanging, write_status
-from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.spec import NAME, Spec
-from models.sweeps.sweep import SPEC, VERSION, Sweep
+from models.sweeps.sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
 from models.zoo.folders import check_runs_root, runs_root
 
 _SAID = 200  # settings that make no model: no page shows more

@@ -17,9 +17,8 @@ from models.data.tasks import Batch, Task
 from models.engine import size
 from models.engine.layers import Layer
 from models.training.config import RunConfig
-from models.training.loop import Training
+from models.training.loop import Training, snapshot_bytes, snapshot_steps
 from models.training.memory import activation_bytes, choose, example, memory_bytes
-from models.training.snapshots import snapshot_bytes, snapshot_steps
 
 FRESH_SECONDS = 10.0
 """A measured speed of the machine counts for so long."""

@@ -1,39 +1,76 @@
-"""AdamW and Adam, and their state by the names of the weights."""
+"""The arithmetic of a run: an iterator of records that prints and writes nothing and starts no process."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
-
-import torch
-from torch import Tensor, nn
-
-from models.data.tasks import Batch
-from models.engine.transformer import Transformer
-from models.training import norms
-from models.training.config import TrainingConfig
-from models.training.memory import Machine
-
-if TYPE_CHECKING:
-    from typing import Any
 import os
+import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from types import TracebackType
+from typing import Any
 
+import torch
+from jaxtyping import Float16
+from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_
 
-from models.data.tasks import Sample
+from models.byte_units import MB
+from models.config import ModelConfig
+from models.data.tasks import Batch, Reading, Sample
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.limits import in_force
 from models.scores.intervals import Interval, Verdict, validated
-from models.training.config import RunConfig
+from models.training.config import RunConfig, TrainingConfig
 from models.training.growth import remedy
 from models.training.memory import choose
-from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
+
+# A probe's attention at some steps of a run: compact, bounded, and dense at the start.
+
+MOST_BYTES = in_force().snapshots_mb * MB
+
+
+def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:
+    """At most `n` steps from 0 to `steps`, both included, equally far apart on a logarithmic axis.
+
+    At the start, where such steps would coincide, every step is taken. Together the snapshots stay below
+    `snapshots_mb`, so large ones are fewer, but two at least.
+    """
+    n = max(2, min(n, MOST_BYTES // max(1, bytes_each), steps + 1))
+    for n_candidates in range(n, 64 * n):
+        chosen = {0, *(round(steps ** (i / (n_candidates - 2))) for i in range(1, n_candidates - 1)), steps}
+        if len(chosen) >= n:
+            break
+    return sorted({*sorted(chosen)[: n - 1], steps})
+
+
+def snapshot_bytes(config: ModelConfig, reading: Reading) -> int:
+    """The bytes of one snapshot: a float16 number for each head, query and key of every attention."""
+    lengths = {stack: len(reading.tokens[stack]) for stack in config.stacks}
+    pairs = sum(n * n for n in lengths.values())
+    if config.kind == "encoder-decoder":
+        pairs += lengths["decoder"] * lengths["encoder"]
+    return 2 * config.n_layers * config.n_heads * pairs
+
+
+@torch.no_grad()
+def snapshot(model: Transformer, reading: Reading) -> dict[str, Float16[Tensor, "head query key"]]:
+    """The pattern of every attention on one reading, by address, on the CPU. Call `eval` first."""
+
+    def patterns(address: str, tensor: Tensor) -> Tensor | None:
+        return tensor.half().cpu() if address.endswith(".pattern") else None
+
+    trace = Trace(patterns)
+    device = next(model.parameters()).device
+    model(*(each.to(device) for each in reading.inputs), trace=trace)
+    return {address: trace[address] for address in trace}
+
+
+# AdamW and Adam, and their state by the names of the weights.
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
@@ -188,45 +225,45 @@ def shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, T
     return {"loss": sum((piece[name][0] * share for name, share in found.items()), start=zero), **found}
 
 
-# What a training does otherwise where several processes train one model (`models.training.together`).
+# How long the gradient and the weights of each part of a model are.
+
+_LAYER = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
-class Alone:
-    """One process that reads every batch whole and has nobody to agree with."""
-
-    rank = 0
-    model: Transformer
-    _machine: Machine
-    _optimizer: torch.optim.Optimizer
-    _randomness: Randomness
-
-    def agreed(self, *flags: bool) -> list[bool]:
-        """What the process of rank 0 says, at every rank; all must ask at the same step."""
-        return list(flags)
-
-    def _placed(self, model: Transformer) -> Transformer:
-        """The model where it trains."""
-        return model.to(self._machine.device)
-
-    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Takes over weights and the optimiser's moments, both by the names of the weights."""
-        self.model.load_state_dict(weights)
-        restore(self._optimizer, self.model, moments)
-
-    def _mine(self, batch: Batch) -> Batch:
-        """The part of a batch that this process reads."""
-        return batch
-
-    def _drawing(self) -> AbstractContextManager[Any]:
-        """Inside, dropout draws the run's own random numbers."""
-        return self._randomness
-
-    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The norm of each tensor."""
-        return norms.lengths(tensors)
+def weight_part(weight: str) -> str:
+    """The part that a weight's name belongs to: "encoder.0" for a layer, "embedding", "decoder.norm", ..."""
+    layer = _LAYER.match(weight)
+    if layer:
+        return f"{layer[1]}.{layer[2]}"
+    names = weight.split(".")
+    return ".".join(names[:2]) if names[0] in ("encoder", "decoder") else names[0]
 
 
-# The training loop: an iterator of records that prints nothing, writes nothing and starts no process.
+def norms_of(tensors: Sequence[Tensor]) -> Tensor:
+    """The Euclidean norm of each tensor, [tensor]; all are computed by few kernels."""
+    return torch.stack(torch._foreach_norm(list(tensors)))
+
+
+def total_norm(norms: Tensor) -> Tensor:
+    """The norm of all tensors together; the same bits as `torch.nn.utils.get_total_norm` of them."""
+    return torch.linalg.vector_norm(norms)
+
+
+def norms_by_part(
+    parts: Sequence[str], gradients: Sequence[float | None], weights: Sequence[float]
+) -> dict[str, list[float]]:
+    """[gradient norm, weight norm] of each part, in the model's order, with six digits.
+
+    parts: that of each weight. gradients, weights: the norm of each weight's gradient, None for a weight
+    without one, and of the weight. A part's norm is the root of the sum of its weights' squares.
+    """
+    squares: dict[str, list[float]] = {}
+    for part, gradient, weight in zip(parts, gradients, weights, strict=True):
+        found = squares.setdefault(part, [0.0, 0.0])
+        found[0] += (gradient or 0.0) ** 2
+        found[1] += weight**2
+    return {part: [float(f"{square**0.5:.6g}") for square in both] for part, both in squares.items()}
+
 
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
@@ -264,13 +301,15 @@ class Record:
     tokens: int = 0
 
 
-class Training(Alone, Iterator[Record]):
+class Training(Iterator[Record]):
     """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
     chosen: a sentence on the device. seconds: spent on steps, validations, samples and snapshots so
     far, including those before a `load_state`.
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
+
+    rank = 0
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
@@ -285,7 +324,7 @@ class Training(Alone, Iterator[Record]):
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
         self._weights = list(self.model.parameters())
-        self._parts = [norms.part_of(name) for name, _ in self.model.named_parameters()]
+        self._parts = [weight_part(name) for name, _ in self.model.named_parameters()]
         self._optimizer = make_optimizer(self.model, how, self._machine.device)
         self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
         self._randomness = Randomness(self._machine.device, how.seed)
@@ -307,7 +346,7 @@ class Training(Alone, Iterator[Record]):
             self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
         self._check_finite(values["loss"])
-        norm_value = norms.total(gradients).item()
+        norm_value = total_norm(gradients).item()
         by_part = self._norms(gradients)
         seconds = time.perf_counter() - start
         looks = self._looks()
@@ -395,7 +434,7 @@ class Training(Alone, Iterator[Record]):
         self._scaler.unscale_(self._optimizer)
         gradients = self._lengths([weight.grad for weight in self._weights if weight.grad is not None])
         if how.clip:
-            clip_grads_with_norm_(self._weights, how.clip, norms.total(gradients))
+            clip_grads_with_norm_(self._weights, how.clip, total_norm(gradients))
         self._scaler.step(self._optimizer)
         self._scaler.update()
         return losses, gradients
@@ -408,7 +447,7 @@ class Training(Alone, Iterator[Record]):
         found = iter(gradients.tolist())
         moved = [None if weight.grad is None else next(found) for weight in self._weights]
         with torch.no_grad():
-            return norms.by_part(self._parts, moved, self._lengths(self._weights).tolist())
+            return norms_by_part(self._parts, moved, self._lengths(self._weights).tolist())
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.
@@ -486,3 +525,30 @@ class Training(Alone, Iterator[Record]):
             how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
             words = remedy(how.learning_rate, usual, how.clip)
             raise DivergedError(f"the loss is {loss} at step {self.step}: the training diverged; {words}")
+
+    # What is done otherwise where several processes train one model (`models.training.together`).
+
+    def agreed(self, *flags: bool) -> list[bool]:
+        """What the process of rank 0 says, at every rank; all must ask at the same step."""
+        return list(flags)
+
+    def _placed(self, model: Transformer) -> Transformer:
+        """The model where it trains."""
+        return model.to(self._machine.device)
+
+    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
+        """Takes over weights and the optimiser's moments, both by the names of the weights."""
+        self.model.load_state_dict(weights)
+        restore(self._optimizer, self.model, moments)
+
+    def _mine(self, batch: Batch) -> Batch:
+        """The part of a batch that this process reads."""
+        return batch
+
+    def _drawing(self) -> AbstractContextManager[Any]:
+        """Inside, dropout draws the run's own random numbers."""
+        return self._randomness
+
+    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
+        """The norm of each tensor."""
+        return norms_of(tensors)

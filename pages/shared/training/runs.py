@@ -151,7 +151,7 @@ class Run:
     def best(self) -> Best | None:
         """The best validation whose weights are kept; None where there is none, or its file is damaged."""
         try:
-            return self.folder.best()
+            return read_best(self.folder.path)
         except ValueError:
             return None
 

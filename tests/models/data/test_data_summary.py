@@ -10,7 +10,7 @@ from torch import Tensor
 from models.data.data_summary import for_batches, sentences
 from models.data.tasks import make_task
 from models.data.tasks.summary import summary_of
-from models.runs.shown_data import told
+from models.runs.printing import data_lines
 
 WORDS = ["schön", "groß", "öde", "müde", "heute", "sehr", "Gäste"]
 ROWS = [
@@ -90,7 +90,7 @@ def test_every_kind_of_task_can_be_looked_at(name: str) -> None:
     for shown in found.examples:
         asked = [cell.target for cells in shown.sides.values() for cell in cells if cell.target]
         assert asked or shown.answer
-    assert told(found).count("\n") > 2
+    assert data_lines(found).count("\n") > 2
 
 
 def test_the_answer_of_an_algorithm_stands_under_its_tokens() -> None:

@@ -56,11 +56,13 @@ def same(path, wanted):
 
 def test_the_file_has_the_weights_of_the_best_step(tmp_path, scored):
     run = create_run(config(**RUN), path=tmp_path / "run")
-    assert run.best() is None
+    assert read_best(run.path) is None
     with pytest.raises(FileError, match=r"keeps no best weights: .* choose the last step"):
         run.model("best")
     train_into(run, config(**RUN))
-    assert run.best() == Best(10, "exact match", 0.7, 2.0)  # step 12 is as good, but its loss is higher
+    assert read_best(run.path) == Best(
+        10, "exact match", 0.7, 2.0
+    )  # step 12 is as good, but its loss is higher
     wanted = weights_at(10)
     assert same(run.path / BEST, wanted)
     model = run.model("best").state_dict()
@@ -97,10 +99,10 @@ def test_a_kill_leaves_the_best_of_the_steps_that_are_left(tmp_path, scored, sto
     train_into(run, config(**RUN), resume=True, **stop_after(1))
     assert not (run.path / NEXT_BEST).exists()
     if kept:
-        assert same(run.path / BEST, weights_at(run.best().step))
-        assert run.best().step <= run.checkpoint().step
+        assert same(run.path / BEST, weights_at(read_best(run.path).step))
+        assert read_best(run.path).step <= run.checkpoint().step
     train_into(run, config(**RUN), resume=True)
-    assert run.best().step == 10 and same(run.path / BEST, weights_at(10))
+    assert read_best(run.path).step == 10 and same(run.path / BEST, weights_at(10))
 
 
 def test_a_kill_between_the_checkpoint_and_the_best_takes_the_waiting_weights(tmp_path, scored, monkeypatch):
@@ -110,10 +112,10 @@ def test_a_kill_between_the_checkpoint_and_the_best_takes_the_waiting_weights(tm
         results, "settle_best", lambda *given: calls.append(1) or (len(calls) < 3 and settle(*given))
     )
     train_into(run, config(**RUN), **stop_after(5))
-    assert run.checkpoint().step == 5 and run.best() is None and (run.path / NEXT_BEST).exists()
+    assert run.checkpoint().step == 5 and read_best(run.path) is None and (run.path / NEXT_BEST).exists()
     monkeypatch.undo()
     train_into(run, config(**RUN), resume=True, **stop_after(0))
-    assert run.best().step == 4 and same(run.path / BEST, weights_at(4))
+    assert read_best(run.path).step == 4 and same(run.path / BEST, weights_at(4))
 
 
 def test_a_full_disk_leaves_the_last_whole_one(tmp_path, scored, monkeypatch):
@@ -137,7 +139,7 @@ def test_a_damaged_file_says_so(tmp_path, scored):
     run = create_run(config(**RUN), path=tmp_path / "run")
     (run.path / BEST).write_bytes(b"half")
     with pytest.raises(FileError, match=r"no whole file of weights .* choose the last step"):
-        run.best()
+        read_best(run.path)
 
 
 def test_a_run_of_before_has_none_until_it_validates_better(tmp_path, scored):
@@ -145,9 +147,9 @@ def test_a_run_of_before_has_none_until_it_validates_better(tmp_path, scored):
     train_into(run, config(**RUN), **stop_after(9))
     (run.path / BEST).unlink()
     train_into(run, config(**RUN), resume=True, **stop_after(0))
-    assert run.best() is None
+    assert read_best(run.path) is None
     train_into(run, config(**RUN), resume=True)
-    assert run.best().step == 10
+    assert read_best(run.path).step == 10
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_patience_ends_a_run_and_a_resumed_one_stays_ended(tmp_path, scored):
     impatient = config(**RUN, patience=1)
     run = create_run(impatient, path=tmp_path / "other")
     assert train_into(run, impatient)
-    assert run.checkpoint().step == 8 and run.best().step == 6 and run.snapshots()[-1] == 8
+    assert run.checkpoint().step == 8 and read_best(run.path).step == 6 and run.snapshots()[-1] == 8
     assert train_into(run, impatient, resume=True)
     assert run.checkpoint().step == 8
 
@@ -218,7 +220,7 @@ def test_a_run_that_stops_early_says_where_and_what_was_best(root):
     run = create_run(config(steps=60, validate_every=1, patience=3, min_delta=10.0, n_snapshots=2))
     status = train_here(run)
     assert (status.state, status.step, short_outcome(status.outcome)) == ("finished", 4, "early")
-    best = run.best()
+    best = read_best(run.path)
     assert status.outcome == (
         f"stopped early at step 4 of 60: {best.score} has not improved in 3 validations (patience); "
         f"the best is step {best.step} with {best.score} {best.value:.4g}"

@@ -6,7 +6,7 @@ from models.runs import jobs
 from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, control
-from models.sweeps.shipped import ShippedSweep, list_shipped
+from models.sweeps.sweep import ShippedSweep, list_shipped
 from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
 

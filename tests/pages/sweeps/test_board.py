@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.sweeps import shipped
+from models.sweeps import sweep as sweep_module
 from pages.sweeps import board, open_sweep, page, state
 from tests.pages.sweeps.conftest import MakeSweep
 from viz_core.boards import Bars, Parallel, Points
@@ -84,8 +84,10 @@ def test_the_lines_of_the_take_away_run(make_sweep: MakeSweep, capsys: pytest.Ca
 def test_a_shipped_sweep_is_everybodys_and_nobodys(
     make_sweep: MakeSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
-    shipped.write_results(make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough.")
+    monkeypatch.setattr(sweep_module, "SHIPPED", tmp_path / "shipped")
+    sweep_module.write_results(
+        make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough."
+    )
     assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered"]
     sweep = state.find_sweep("answered")
     assert sweep is not None and page.row_of(sweep, "").cells[3] == "shipped"
