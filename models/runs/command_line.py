@@ -317,6 +317,7 @@ def show_data(
 ) -> None:
     """Shows a task's data as the model will read it."""
     from models.data.tasks.summary import summary_of
+    from models.runs.printing import data_lines
     from models.training.settings import configured
 
     config = configured(task, set)

@@ -27,7 +27,7 @@ from models.files import write_json, write_whole, writing
 from models.names import nearest
 from models.runs.folder import RunFolder
 from models.runs.recipes import TRANSLATIONS
-from models.runs.results import changed_words, history_of
+from models.runs.results import changed_words, history_of, read_best
 from models.training.config import RunConfig, run_config
 from models.training.evaluation import evaluate, look
 from models.training.loop import snapshot

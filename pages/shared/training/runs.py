@@ -18,7 +18,7 @@ from models.runs import jobs, owners
 from models.runs.comparison import mean_words
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, may_see
-from models.runs.results import Best, is_share
+from models.runs.results import Best, is_share, read_best
 from models.runs.significance import Summary
 from models.runs.status import Status
 from models.training.config import BEFORE
