@@ -13,7 +13,7 @@ from pages.shared.browser.uploading import Uploading
 from pages.shared.table.component import table
 from pages.start.way import way
 
-imports.one_at_a_time()
+imports.import_shared()
 streamlit_internals.ignore_unknown_widgets()
 work_process.serve_readers()
 app = st.App(

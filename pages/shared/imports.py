@@ -1,33 +1,34 @@
-"""Modules are imported one after the other, whichever threads ask for them.
+"""What several visitors need is imported before the first one comes.
 
 Python locks each module by itself. Where one thread imports a package whose `__init__` imports its parts, and
 another begins with a part, each waits for the other; Python notices and hands out a half-made module: an
-ImportError for a visitor. In a class that arrives while the server is still cold this happens (seen with four
-visitors on four pages).
+ImportError for a visitor. In a class that arrives while the server is still cold this happened, with four
+visitors on four pages. So nothing that two threads may ask for at once is left to be imported later.
 
-This is undocumented: it leans on the private function that Python calls for a module that is not there yet.
-tests/pages/shared/test_imports.py fails when it goes.
+What reads models of transformers is (it takes seconds): the one inference thread that computes imports it.
+So are packages that are always entered by the same door, such as scipy's parts.
 """
 
-import sys
-import threading
-from types import ModuleType
-from typing import Any
+from importlib import import_module
+from pathlib import Path
 
-_machinery: Any = sys.modules["_frozen_importlib"]
-_lock = threading.RLock()
+ROOT = Path(__file__).parents[2]
+LATER = ("models/zoo/hub", "models/sweeps/driver.py", "models/runs/ray")
+"""What the server imports on one thread alone, or never."""
+SCRIPTS = ("page", "navigation", "__main__")
+"""Files that do something when they are imported: Streamlit runs them for a visitor, or a shell does. One of
+that name is a module: what the pages of the lab have alike.
+"""
 
 
-def one_at_a_time() -> None:
-    """Makes imports wait for each other from now on; to be called before visitors come, once or more."""
-    find_and_load = _machinery._find_and_load
-    if getattr(find_and_load, "waits", False):
-        return
-
-    def waiting(name: str, import_: Any) -> ModuleType:
-        with _lock:
-            loaded: ModuleType = find_and_load(name, import_)
-            return loaded
-
-    setattr(waiting, "waits", True)  # noqa: B010
-    _machinery._find_and_load = waiting
+def import_shared() -> None:
+    """Imports all modules of the pages, and of the models that they show; to be called before visitors
+    come.
+    """
+    for folder in ("viz_core", "pages", "models"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            place = file.relative_to(ROOT)
+            is_script = file.stem in SCRIPTS and place.as_posix() != "pages/lab/page.py"
+            if not is_script and not place.as_posix().startswith(LATER):
+                parts = place.with_suffix("").parts
+                import_module(".".join(parts[:-1] if file.stem == "__init__" else parts))

@@ -51,7 +51,7 @@ export function loadPlotly() {
 export function registerFor(Plotly, traces) {
   if (traces.every(({ type = "scatter" }) => PLOTLY.kinds.includes(type)) || registered) return;
   registered = true;
-  Plotly.registerOthers();
+  Plotly.registerOthers?.();
 }
 
 /* Fetches Plotly's code without running it, once the browser has nothing else to do. */
