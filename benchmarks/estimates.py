@@ -32,7 +32,7 @@ from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import read_json_if_any
 from models.runs.backends import ROOT
-from models.training.config import LIMITS, RunConfig, run_config
+from models.training.config import RunConfig, run_config
 from models.training.estimates import estimate, probe
 from pages.shared.training import settings, tasks_on_offer
 from pages.train.form import PRESETS
@@ -148,7 +148,7 @@ def _run(config: RunConfig, share: float) -> Taken:
         changes = {
             "steps": steps,
             "validate_every": how.validation_interval,
-            "n_snapshots": max(LIMITS["n_snapshots"][0], round(share * how.n_snapshots)),
+            "n_snapshots": max(2, round(share * how.n_snapshots)),
         }
         command = [sys.executable, "-m", "models.training", "run", "--task", config.task.name]
         for name, value in _settings(config, changes).items():

@@ -2,14 +2,12 @@
 
 import math
 import sys
-from collections.abc import Iterable
-from dataclasses import MISSING, asdict, dataclass, fields
-from difflib import get_close_matches
+from dataclasses import MISSING, asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
-from models.names import shortened
+from models.fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
@@ -17,10 +15,8 @@ Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 Normalizer = Literal["softmax", "softmax-plus-one", "sigmoid"]
 
-_SWITCHES = (
-    "bias", "tied_embeddings", "residual", "feed_forward", "embedding_norm", "output_transform"
-)  # fmt: skip
-_LARGEST = 1_000_000_000  # the largest size: arithmetic with larger ones overflows
+SIZE = whole(1, 1_000_000_000)
+"""Of a tensor: arithmetic with larger ones overflows."""
 _SCHEMES = Path(__file__).parent / "engine" / "positions"
 POSITION_SCHEMES: list[str] = sorted(
     (file.stem.replace("_", "-") for file in _SCHEMES.glob("[!_]*.py")),
@@ -29,7 +25,7 @@ POSITION_SCHEMES: list[str] = sorted(
 """Names a config may give as `positions`: a file each; `models.engine.positions.register` adds more."""
 
 
-@no_type_check  # the checks below say in words what a field may be
+@no_type_check  # check_fields says in words what a field may be
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that decides a model's parameters and arithmetic.
@@ -49,44 +45,65 @@ class ModelConfig:
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
 
-    kind: Kind
-    n_layers: int
-    n_heads: int
-    d_model: int
-    vocab_size: int
-    max_len: int
-    d_head: int | None = None
-    d_ff: int | None = None
-    activation: Activation = "relu"
-    norm: Norm = "pre"
-    bias: bool = True
-    dropout: float = 0.0
-    tied_embeddings: bool = True
-    positions: str = "sinusoidal"
+    kind: Kind = setting(MISSING, one_of(get_args(Kind)))
+    n_layers: int = setting(MISSING, SIZE, "Layers", "Layers of each stack", offered=whole(1, 48))
+    n_heads: int = setting(MISSING, SIZE, "Heads", offered=whole(1, 64))
+    d_model: int = setting(MISSING, SIZE, help="Width of the residual stream", offered=whole(1, 4_096))
+    vocab_size: int = setting(MISSING, SIZE)
+    max_len: int = setting(
+        MISSING, SIZE, "Context", "Positions that the model reads at once", offered=whole(1, 4_096)
+    )
+    d_head: int | None = setting(None, SIZE)
+    d_ff: int | None = setting(
+        None,
+        SIZE,
+        "d_ff (0: 4 ×)",
+        "Width of the feed-forward layers; 0 is four times d_model",
+        offered=whole(0, 16_384),
+    )
+    activation: Activation = setting("relu", one_of(get_args(Activation)))
+    norm: Norm = setting(
+        "pre",
+        one_of(get_args(Norm)),
+        help="Whether vectors are normalised before or after each sublayer",
+        offered=one_of(("pre", "post")),
+    )
+    bias: bool = setting(True, SWITCH)
+    dropout: float = setting(
+        0.0,
+        number(0, 1),
+        help="Share of activations that is dropped while training",
+        offered=number(0, 0.95),
+    )
+    tied_embeddings: bool = setting(True, SWITCH)
+    positions: str = setting(
+        "sinusoidal", one_of(POSITION_SCHEMES), help="How the model knows where a token stands"
+    )
     attention_scale: bool | float = True
-    target_vocab_size: int | None = None
+    target_vocab_size: int | None = setting(None, SIZE)
     pad_id: int | None = 0
-    input_channels: int | None = None
-    n_outputs: int | None = None
-    pooling: Pooling = "none"
+    input_channels: int | None = setting(None, SIZE)
+    n_outputs: int | None = setting(None, SIZE)
+    pooling: Pooling = setting("none", one_of(get_args(Pooling)))
     mask: str = "none"
     mask_argument: str = ""
-    residual: bool = True
-    feed_forward: bool = True
+    residual: bool = setting(True, SWITCH)
+    feed_forward: bool = setting(True, SWITCH)
     norm_eps: float = 1e-5
-    embedding_norm: bool = False
-    token_types: int | None = None
-    output_transform: bool = False
-    normalizer: Normalizer = "softmax"
+    embedding_norm: bool = setting(False, SWITCH)
+    token_types: int | None = setting(None, SIZE)
+    output_transform: bool = setting(False, SWITCH)
+    normalizer: Normalizer = setting(
+        "softmax",
+        one_of(get_args(Normalizer)),
+        "Scores to weights",
+        "How scores become weights; with softmax, a row sums to 1 even where no key is of use",
+    )
 
     def __post_init__(self) -> None:
-        for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
-            _check_size(name, getattr(self, name))
-        for name in ("d_head", "d_ff", "target_vocab_size", "input_channels", "n_outputs", "token_types"):
-            if getattr(self, name) is not None:
-                _check_size(name, getattr(self, name), " or None")
+        self._check_dropout()
+        check_fields(self)
         self._resolve_defaults()
-        self._check_choices()
         self._check_numbers()
         self._check_vocabularies()
         self._check_ends()
@@ -127,21 +144,7 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
         """The config that `to_dict` wrote. Raises ValueError for unknown, missing or invalid entries."""
-        if not isinstance(values, dict):
-            raise ValueError(
-                f"a config is a JSON object, not {type(values).__name__}; give what to_dict returned"
-            )
-        known = [field.name for field in fields(cls)]
-        for name in values:
-            if name not in known:
-                near = get_close_matches(str(name), known, n=1)
-                remedy = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
-                raise ValueError(f"{name!r} is no field of ModelConfig; {remedy}")
-        needed = [field.name for field in fields(cls) if field.default is MISSING]
-        missing = [name for name in needed if name not in values]
-        if missing:
-            raise ValueError(f"{', '.join(missing)} missing: every ModelConfig states {', '.join(needed)}")
-        return cls(**values)
+        return from_values(cls, values)
 
     def _resolve_defaults(self) -> None:
         if self.d_head is None:
@@ -156,26 +159,17 @@ class ModelConfig:
         if self.d_ff is None:
             object.__setattr__(self, "d_ff", 4 * self.d_model)
 
-    def _check_choices(self) -> None:
-        _check_choice("kind", self.kind, get_args(Kind))
-        _check_choice("activation", self.activation, get_args(Activation))
-        _check_choice("norm", self.norm, get_args(Norm))
-        _check_choice("positions", self.positions, POSITION_SCHEMES)
-        _check_choice("pooling", self.pooling, get_args(Pooling))
-        _check_choice("normalizer", self.normalizer, get_args(Normalizer))
+    def _check_dropout(self) -> None:
+        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise ValueError(
+                f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
+            )
+
+    def _check_numbers(self) -> None:
         if self.head_size % 2 and pairs_channels(self.positions):
             raise ValueError(
                 f"d_head={self.head_size} is odd, but {self.positions} positions turn channels in pairs; "
                 f"try d_head={self.head_size + 1}, or other positions"
-            )
-        for name in _SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} is neither True nor False; choose one")
-
-    def _check_numbers(self) -> None:
-        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
-            raise ValueError(
-                f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
             )
         if not _is_number(self.norm_eps) or not 0 < self.norm_eps < 1:
             raise ValueError(f"norm_eps={self.norm_eps!r:.60} is outside 0 < norm_eps < 1; try 1e-05")
@@ -237,21 +231,6 @@ class ModelConfig:
 def pairs_channels(positions: str) -> bool:
     """Whether this scheme rotates channels in pairs, as its class says; to read that imports PyTorch."""
     return import_module("models.engine.positions").POSITIONS[positions].pairs_channels
-
-
-def _check_size(name: str, value: object, alternative: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(
-            f"{name}={value!r:.60} must be a whole number{alternative}, at least 1; try {name}=4"
-        )
-    if value > _LARGEST:
-        raise ValueError(f"{name}={shortened(f'{value:,}')} is more than {_LARGEST:,}; try {name}=4")
-
-
-def _check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    known = list(choices)
-    if value not in known:
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
 
 
 def _is_number(value: object) -> bool:

@@ -81,7 +81,12 @@ class Rule:
         if self.low is None or self.high is None:
             raise ValueError(f"{name}={_quoted(value)} is not {self}; {remedy}")
         is_whole = isinstance(self.low, int)
-        if not _is_number(value) or not math.isfinite(value) or (is_whole and not isinstance(value, int)):
+        if (
+            not _is_number(value)
+            or value in (math.inf, -math.inf)
+            or value != value
+            or (is_whole and not isinstance(value, int))
+        ):
             raise ValueError(f"{name}={_quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
         try:
             shown = shortened(f"{value:,}")
@@ -106,8 +111,7 @@ class Field:
     default: MISSING where a config must say it; None fits where it is the default. control: how a page
     draws it, a key of `pages.shared.state.WIDGETS`; left out, as its rule suggests. show: an option in
     words, where the rule's names are not it. more: what else the widget is given. offered: the rule of
-    pages, where they offer less than is allowed. reason: why a limit is what it is. about: what else the
-    reader of a field knows by name.
+    pages, where they offer less than is allowed. reason: why a limit is what it is.
     """
 
     default: Any
@@ -119,15 +123,28 @@ class Field:
     more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     offered: Rule | None = None
     reason: str = ""
-    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def check(self, name: str, value: Any, example: Any = None) -> None:
         """Raises ValueError where the field may not be `value`. example: of the remedy, else the default."""
         if value is None and self.default is None:
             return
         shown = self.default if example is None else example
-        is_number = _is_number(shown)
-        self.rule.check(name, value, f"try {shown:,}" if is_number else f"try {shown!r}")
+        if shown is None or shown is MISSING:  # a size
+            shown = 4
+        remedy = f"try {shown:,}" if _is_number(shown) else f"try {shown!r}"
+        self.rule.check(name, value, f"{remedy}, or leave it out" if self.default is None else remedy)
+
+
+@dataclass(frozen=True)
+class Option(Field):
+    """An option of a task. file: the endings of a file that it names (a path; "" for none). of: the option
+    that names the file which this one is about. column: whether it names a column of that.
+    """
+
+    name: str = ""
+    file: tuple[str, ...] = ()
+    of: str = ""
+    column: bool = False
 
 
 def setting(
@@ -146,6 +163,11 @@ def fields_of(kind: type[Any]) -> dict[str, Field]:
     }
 
 
+def options_of(kind: type[Any]) -> dict[str, Option]:
+    """The options of a task, by name."""
+    return {name: field for name, field in fields_of(kind).items() if isinstance(field, Option)}
+
+
 def check_fields(given: Any) -> None:
     """Checks every setting of a dataclass. Raises ValueError, with value, rule and remedy."""
     for name, field in fields_of(type(given)).items():
@@ -157,7 +179,7 @@ def from_values(kind: type[Declared], values: Mapping[str, Any]) -> Declared:
     known = {spec.name: spec for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]
     if not isinstance(values, Mapping):
         raise ValueError(
-            f"a {kind.__name__} is a JSON object, not {type(values).__name__}; give what to_dict returned"
+            f"a config is a JSON object, not {type(values).__name__}; give what to_dict returned"
         )
     for name in values:
         if name not in known:
@@ -214,7 +236,21 @@ def one_of(options: Iterable[Any]) -> Rule:
     return Rule("", read, fits, options=allowed, names=names)
 
 
-SWITCH = one_of((True, False))
+SWITCH = replace(one_of((True, False)), fits=lambda value: isinstance(value, bool))
+
+
+def rule_of(
+    default: Any, low: float | None = None, high: float | None = None, choices: Iterable[Any] = ()
+) -> Rule:
+    """The rule of a value that is of the kind of its default, within bounds, or one of some choices."""
+    if choices:
+        return one_of(choices)
+    if isinstance(default, bool):
+        return SWITCH
+    if isinstance(default, str):
+        return text("a text", lambda raw: raw)
+    low, high = -1e9 if low is None else low, 1e9 if high is None else high
+    return whole(int(low), int(high)) if isinstance(default, int) else number(low, high)
 
 
 def characters(most: int) -> Rule:

@@ -23,6 +23,7 @@ from models.data.tasks.sentence_pairs import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
+from models.fields import options_of
 from models.files import write_json, write_whole, writing
 from models.names import nearest
 from models.runs.folder import RunFolder
@@ -282,7 +283,7 @@ def without_folders(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files_of(task: Task) -> list[str]:
-    return [spec.name for spec in fields(task) if spec.metadata.get("file")]
+    return [name for name, option in options_of(type(task)).items() if option.file]
 
 
 def scaling(config: ModelConfig) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.fields import options_of
 from models.files import FileError, read_lines, write_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
 import hashlib
 from collections import Counter
-from dataclasses import fields
 
 from models.data.text_files import own_name
 
@@ -203,7 +203,7 @@ def files_of(task: Task, before: Mapping[str, Any] | None = None) -> dict[str, d
     """
     found = {}
     options = task.to_dict()
-    for name in [spec.name for spec in fields(task) if spec.metadata.get("file")]:
+    for name in [name for name, option in options_of(type(task)).items() if option.file]:
         if not options.get(name):
             continue
         if before is not None and _options(before).get(name) == options[name]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
+from models.fields import SWITCH, options_of
 from models.files import FileError
 from models.runs.folder import RunFolder, matches, tags_of
 from models.runs.results import history_of, read_best, short_outcome
@@ -128,10 +128,10 @@ def tasks_table() -> str:
     lines = []
     for name, kind in TASKS.items():
         lines += [f"{name}: {kind.title} ({kind.kind})", f"    {kind.see}"]
-        for spec in fields(kind):
-            rule = spec.metadata
-            may = f" [{', '.join(map(str, rule['choices']))}]" if rule.get("choices") else ""
-            lines.append(f"    {spec.name}={spec.default}  {rule.get('about', '')}{may}")
+        for name, option in options_of(kind).items():
+            options = () if option.rule is SWITCH else option.rule.options
+            may = f" [{', '.join(map(str, options))}]" if options else ""
+            lines.append(f"    {name}={option.default}  {option.help}{may}")
     return "\n".join(lines)
 
 

@@ -4,60 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args, no_type_check
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, no_type_check
 
 from models.config import ModelConfig
-from models.names import nearest, shortened
+from models.fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
 
-
-Optimizer = Literal["adamw", "adam"]
-Decay = Literal["matrices", "all"]
-Schedule = Literal["cosine", "constant", "warm-up"]
-Precision = Literal["float32", "bfloat16", "float16"]
-Device = Literal["auto", "cpu", "cuda", "mps"]
-Sharding = Literal["ddp", "fsdp"]
-
-CHOICES: dict[str, tuple[str, ...]] = {
-    "optimizer": get_args(Optimizer),
-    "decay": get_args(Decay),
-    "schedule": get_args(Schedule),
-    "precision": get_args(Precision),
-    "device": get_args(Device),
-    "sharding": get_args(Sharding),
-}
-LIMITS: dict[str, tuple[float, float]] = {
-    "steps": (1, 10_000_000),
-    "batch_size": (1, 65_536),
-    "accumulation": (1, 65_536),
-    "learning_rate": (1e-9, 10.0),
-    "beta1": (0.0, 0.9999),
-    "beta2": (0.0, 0.99999),
-    "weight_decay": (0.0, 10.0),
-    "clip": (0.0, 1e6),
-    "warmup_steps": (0, 10_000_000),
-    "schedule_from": (0, 10_000_000),
-    "final_rate": (0.0, 1.0),
-    "label_smoothing": (0.0, 0.9),
-    "threads": (0, 4_096),
-    "workers": (1, 1_024),
-    "seed": (0, 2**31 - 1),
-    "validate_every": (0, 10_000_000),
-    "held_out": (1, 65_536),
-    "patience": (0, 10_000),
-    "min_delta": (0.0, 1e6),
-    "n_snapshots": (2, 1_000),
-    "checkpoint_seconds": (0.0, 86_400.0),
-}
-"""The least and the greatest value of every number of `TrainingConfig`."""
+DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
+SCHEDULE = "How the rate rises and falls; warm-up is the schedule of the paper (5.3)"
+CHECKPOINTING = "Computes activations twice instead of keeping them: less memory, more time"
+WORKERS = "Processes of a Ray cluster that share each batch; without a cluster, one reads it all"
+SHARDING = "Between workers: ddp gives each the whole model, fsdp each a part of every layer"
 BEFORE: dict[str, Any] = {"decay": "all"}
 """What a run did whose file lacks a field, where that is not the field's default."""
 
 
-@no_type_check  # the checks below say in words what a field may be
+@no_type_check  # check_fields says in words what a field may be
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """How a model is trained.
@@ -75,39 +40,60 @@ class TrainingConfig:
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
     """
 
-    steps: int = 1_000
-    batch_size: int = 32
-    accumulation: int = 1
-    optimizer: Optimizer = "adamw"
-    learning_rate: float = 1e-3
-    beta1: float = 0.9
-    beta2: float = 0.98
-    weight_decay: float = 0.01
-    decay: Decay = "matrices"
-    clip: float = 1.0
-    schedule: Schedule = "cosine"
-    warmup_steps: int = 50
-    schedule_from: int = 0
-    final_rate: float = 0.0
-    label_smoothing: float = 0.0
-    precision: Precision = "float32"
-    compile: bool = False
-    gradient_checkpointing: bool = False
-    device: Device = "auto"
-    threads: int = 0
-    workers: int = 1
-    sharding: Sharding = "ddp"
-    seed: int = 0
-    validate_every: int = 0
-    held_out: int = 256
-    patience: int = 0
-    min_delta: float = 0.0
-    n_snapshots: int = 40
-    checkpoint_seconds: float = 30.0
+    steps: int = setting(1_000, whole(1, 10_000_000), help="Updates of the weights")
+    batch_size: int = setting(32, whole(1, 65_536), "Batch", "Examples of one step")
+    accumulation: int = setting(
+        1, whole(1, 65_536), help="Pieces in which a batch is read: less memory, the same gradient"
+    )
+    optimizer: str = setting("adamw", one_of(("adamw", "adam")))
+    learning_rate: float = setting(
+        1e-3, number(1e-9, 10), help="The highest rate; the schedule says when it is reached", control="rate"
+    )
+    beta1: float = setting(0.9, number(0, 0.9999))
+    beta2: float = setting(0.98, number(0, 0.99999))
+    weight_decay: float = setting(0.01, number(0, 10))
+    decay: str = setting("matrices", one_of(("matrices", "all")), "Decays", DECAY)
+    clip: float = setting(
+        1.0, number(0, 1e6), "Clip gradients at", "The length to which longer gradients are cut; 0 cuts none"
+    )
+    schedule: str = setting("cosine", one_of(("cosine", "constant", "warm-up")), help=SCHEDULE)
+    warmup_steps: int = setting(50, whole(0, 10_000_000), "Warm-up steps")
+    schedule_from: int = setting(0, whole(0, 10_000_000))
+    final_rate: float = setting(
+        0.0, number(0, 1), help="The share of the highest rate at which the cosine schedule ends"
+    )
+    label_smoothing: float = setting(
+        0.0,
+        number(0, 0.9),
+        help="Share of each target that is spread over all outputs (the paper's 5.4)",
+    )
+    precision: str = setting(
+        "float32",
+        one_of(("float32", "bfloat16", "float16")),
+        help="The number format of matrix products; weights stay float32",
+    )
+    compile: bool = setting(
+        False, SWITCH, help="Uses torch.compile, which starts slowly and then trains faster"
+    )
+    gradient_checkpointing: bool = setting(False, SWITCH, help=CHECKPOINTING)
+    device: str = setting("auto", one_of(("auto", "cpu", "cuda", "mps")))
+    threads: int = setting(0, whole(0, 4_096), "Threads (0: all)", "Threads of the CPU; 0 takes every core")
+    workers: int = setting(1, whole(1, 1_024), help=WORKERS)
+    sharding: str = setting("ddp", one_of(("ddp", "fsdp")), help=SHARDING)
+    seed: int = setting(
+        0, whole(0, 2**31 - 1), help="The same seed gives the same numbers again on the same CPU"
+    )
+    validate_every: int = setting(
+        0, whole(0, 10_000_000), help="Steps between validations; 0 is about 20 times a run"
+    )
+    held_out: int = setting(256, whole(1, 65_536), help="Examples that validation reads")
+    patience: int = setting(0, whole(0, 10_000))
+    min_delta: float = setting(0.0, number(0, 1e6))
+    n_snapshots: int = setting(40, whole(2, 1_000), help="How often the heads are kept, for scrubbing")
+    checkpoint_seconds: float = setting(30.0, number(0, 86_400), help="The seconds between two checkpoints")
 
     def __post_init__(self) -> None:
-        for spec in fields(self):
-            _check(spec.name, getattr(self, spec.name), spec.default)
+        check_fields(self)
         if self.accumulation > self.batch_size:
             raise ValueError(
                 f"accumulation={self.accumulation} cannot divide batch_size={self.batch_size}; "
@@ -162,11 +148,7 @@ class TrainingConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
         """The config that `to_dict` wrote. Raises ValueError for unknown or invalid entries."""
-        known = [spec.name for spec in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise ValueError(f"{name!r} is no field of TrainingConfig; {nearest(name, known)}")
-        return cls(**values)
+        return from_values(cls, values)
 
 
 @no_type_check  # a task comes with torch, which is not imported here
@@ -208,30 +190,7 @@ def run_config(
     return RunConfig(task=task, model=model, training=how)
 
 
-def _check(name: str, value: object, default: object) -> None:
-    """Raises ValueError where a field may not be `value`."""
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise ValueError(f"{name}={value!r} is neither True nor False; choose one")
-        return
-    if name in CHOICES:
-        if value not in CHOICES[name]:
-            raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(CHOICES[name])}")
-        return
-    whole = isinstance(default, int)
-    kinds = int if whole else (int, float)
-    endless = isinstance(value, float) and not math.isfinite(value)
-    if isinstance(value, bool) or not isinstance(value, kinds) or endless:
-        raise ValueError(f"{name}={value!r:.60} is no {'whole ' if whole else ''}number; try {default}")
-    low, high = LIMITS[name]
-    if not low <= value <= high:
-        shown = shortened(f"{value:,}")
-        raise ValueError(f"{name}={shown} is not within {low:,g} to {high:,g}; try {default:,}")
-
-
-# The steps of a number that is chosen by its order of magnitude, such as a learning rate: 1, 2, 5, 10 ...
-
-_STEPS = (1, 2, 5)
+_STEPS = (1, 2, 5)  # of a number that is chosen by its order of magnitude, such as a learning rate
 _NEAR = 1e-9  # relative: a step that was written and read again is still that step
 
 

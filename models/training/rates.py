@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.training.config import LIMITS, RunConfig
+from models.fields import fields_of
+from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import DivergedError, Training
 
 LOW, HIGH, STEPS = 1e-6, 1.0, 120
@@ -94,7 +95,8 @@ class _Rising(Training):
 
 def rising(low: float, high: float, steps: int) -> list[float]:
     """`steps` rates from low to high, each the same factor above the one before. Raises ValueError."""
-    least, most = LIMITS["learning_rate"]
+    rule = fields_of(TrainingConfig)["learning_rate"].rule
+    least, most = rule.low or 0.0, rule.high or 0.0
     if not least <= low < high <= most:
         raise ValueError(
             f"rates from {low:g} to {high:g} are no range within {least:g} to {most:g}; "

@@ -8,6 +8,7 @@ from typing import Any
 
 from models.config import ModelConfig
 from models.data.tasks import TASKS, Task, make_task
+from models.fields import options_of
 from models.names import nearest
 from models.training.config import RunConfig, TrainingConfig, run_config
 
@@ -64,7 +65,7 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options with absolute paths, since a run may be resumed from another folder, or by the page."""
-    files = [spec.name for spec in fields(TASKS[task_name]) if spec.metadata.get("file")]
+    files = [name for name, option in options_of(TASKS[task_name]).items() if option.file]
     found = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
     return {**options, **found}
 

@@ -7,11 +7,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import MB, readable
 from models.data.text_files import AUTO, TITLES
+from models.fields import Option
 from pages.shared.browser import uploading
 from pages.shared.state import State, refuse
 from pages.shared.training import uploads
 from pages.shared.training.settings import label_of
-from pages.shared.training.tasks_on_offer import Option, TaskInfo
+from pages.shared.training.tasks_on_offer import TaskInfo
 
 _ANOTHER = "nothing starts until you choose another file, or press Without a file"
 
@@ -21,7 +22,7 @@ def draw(info: TaskInfo, given: State, option: Option) -> None:
     key = given.key(option.name)
     uploading.expect()
     st.file_uploader(
-        f"{label_of(option.name)}: {option.about}",
+        f"{label_of(option.name)}: {option.help}",
         key=f"{key}.upload",
         on_change=_take,
         args=(given, option),

@@ -102,14 +102,14 @@ def test_json_round_trip(**fields: Any):
 
 
 REFUSED = [
-    ({"n_heads": 0}, "n_heads=0 must be a whole number, at least 1; try n_heads=4"),
-    ({"n_layers": -1}, "n_layers=-1 must be a whole number, at least 1; try n_layers=4"),
-    ({"d_model": 64.0}, "d_model=64.0 must be a whole number, at least 1; try d_model=4"),
-    ({"n_layers": True}, "n_layers=True must be a whole number, at least 1; try n_layers=4"),
-    ({"vocab_size": "100"}, "vocab_size='100' must be a whole number, at least 1; try vocab_size=4"),
-    ({"max_len": None}, "max_len=None must be a whole number, at least 1; try max_len=4"),
-    ({"d_head": 0}, "d_head=0 must be a whole number or None, at least 1; try d_head=4"),
-    ({"d_ff": -5}, "d_ff=-5 must be a whole number or None, at least 1; try d_ff=4"),
+    ({"n_heads": 0}, "n_heads=0 is not within 1 to 1,000,000,000; try 4"),
+    ({"n_layers": -1}, "n_layers=-1 is not within 1 to 1,000,000,000; try 4"),
+    ({"d_model": 64.0}, "d_model=64.0 is no whole number; try 4"),
+    ({"n_layers": True}, "n_layers=True is no whole number; try 4"),
+    ({"vocab_size": "100"}, "vocab_size='100' is no whole number; try 4"),
+    ({"max_len": None}, "max_len=None is no whole number; try 4"),
+    ({"d_head": 0}, "d_head=0 is not within 1 to 1,000,000,000; try 4, or leave it out"),
+    ({"d_ff": -5}, "d_ff=-5 is not within 1 to 1,000,000,000; try 4, or leave it out"),
     ({"d_model": 100}, "d_model=100 is not divisible by n_heads=8; try 96 or 104, or set d_head"),
     ({"d_model": 4}, "d_model=4 is not divisible by n_heads=8; try 8, or set d_head"),
     (
@@ -145,7 +145,7 @@ REFUSED = [
         ({"norm_eps": eps}, f"norm_eps={eps!r} is outside 0 < norm_eps < 1; try 1e-05")
         for eps in (0.0, -1e-5, 1, math.nan, True, "1e-5", None)
     ],
-    ({"token_types": 0}, "token_types=0 must be a whole number or None, at least 1; try token_types=4"),
+    ({"token_types": 0}, "token_types=0 is not within 1 to 1,000,000,000; try 4, or leave it out"),
     ({"token_types": 2}, "token_types=2 needs kind='encoder-only', not 'encoder-decoder'; leave it out"),
     ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
     ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
@@ -162,7 +162,7 @@ REFUSED = [
     ],
     (
         {"target_vocab_size": 0},
-        "target_vocab_size=0 must be a whole number or None, at least 1; try target_vocab_size=4",
+        "target_vocab_size=0 is not within 1 to 1,000,000,000; try 4, or leave it out",
     ),
     (
         {"kind": "decoder-only", "target_vocab_size": 50},

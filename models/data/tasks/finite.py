@@ -3,7 +3,7 @@
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +16,7 @@ from models.data.tables import HEADERS, SEPARATORS, Source, TableFormat
 from models.data.tasks.batch import Batch, Split
 from models.data.tasks.task import Task, generator_of, option
 from models.data.text_files import AUTO, CHOICES, read_file
+from models.fields import options_of
 
 MOST_CLASSES = 256
 
@@ -244,7 +245,7 @@ class OwnFile(Task):
 
     def _asked(self) -> list[str]:
         """The file's name and the options about it: where they change, what was found out counts no more."""
-        about = [spec.name for spec in fields(self) if spec.metadata.get("of") == "file"]
+        about = [name for name, option in options_of(type(self)).items() if option.of == "file"]
         return [Path(self.file).name, *(str(getattr(self, name)) for name in about)]
 
 

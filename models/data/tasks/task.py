@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from itertools import count
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ from models.data.tasks.batch import (
 )
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.names import shortened
+from models.fields import Option, check_fields, rule_of
 
 
 def option(
@@ -51,25 +51,9 @@ def option(
     that it names (a path; "" for none). of: the option that names a file, where this one is about that file.
     column_of: the same, where this one names a column of it.
     """
-    rule = {"about": about, "low": low, "high": high, "choices": tuple(choices), "file": tuple(file)}
-    return field(default=default, metadata=rule | {"of": of or column_of, "column": bool(column_of)})
-
-
-def check(name: str, value: Any, spec: Field[Any]) -> None:
-    """Raises ValueError, with value, rule and remedy, where an option may not be `value`."""
-    kind, rule = type(spec.default), spec.metadata
-    numeric = kind is float and isinstance(value, int) and not isinstance(value, bool)
-    if (not isinstance(value, kind) and not numeric) or (kind is int and isinstance(value, bool)):
-        names = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
-        raise ValueError(f"{name}={value!r:.60} is not {names[kind]}; try {spec.default!r}")
-    if rule["choices"] and value not in rule["choices"]:
-        known = ", ".join(map(str, rule["choices"]))
-        raise ValueError(f"{name}={value!r:.60} is unknown; choose one of {known}")
-    low, high = rule["low"], rule["high"]
-    if (low is not None and not value >= low) or (high is not None and not value <= high):
-        raise ValueError(
-            f"{name}={shortened(repr(value))} is not within {low:g} to {high:g}; try {spec.default!r}"
-        )
+    rule, of = rule_of(default, low, high, choices), of or column_of
+    declared = Option(default, rule, help=about, file=tuple(file), of=of, column=bool(column_of))
+    return field(default=default, metadata={"field": declared})
 
 
 Tally = dict[str, tuple[float, float]]
@@ -108,8 +92,7 @@ class Task(ABC):
             TASKS[cls.name] = cls
 
     def __post_init__(self) -> None:
-        for spec in fields(self):
-            check(spec.name, getattr(self, spec.name), spec)
+        check_fields(self)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Task:

@@ -8,18 +8,18 @@ from typing import Any
 
 import streamlit as st
 
-from models.fields import SWITCH, Field, one_of, whole
+from models.fields import SWITCH, Field, fields_of, one_of, whole
 from models.runs import jobs
 from models.runs.continuation import Change
 from models.runs.status import Status
-from models.training.config import LIMITS
+from models.training.config import TrainingConfig
 from pages.shared import visitors
 from pages.shared.state import State, guard_choice, refuse
 from pages.shared.training import runs, settings, tasks_on_offer, uploads
 from pages.shared.training.runs import Run
 from pages.shared.training.tasks_on_offer import TaskInfo
 
-MOST_STEPS = int(LIMITS["steps"][1])
+MOST_STEPS = int(fields_of(TrainingConfig)["steps"].rule.high or 0)
 TRAINING = (
     "learning_rate", "schedule", "warmup_steps", "final_rate", "batch_size", "accumulation",
     "weight_decay", "clip", "label_smoothing", "precision",

@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from models.config import POSITION_SCHEMES, Normalizer
-from models.fields import Field, Rule, characters, number, one_of, whole, written
+from models.config import ModelConfig
+from models.fields import Field, Option, Rule, characters, fields_of, one_of, written
 from models.limits import in_force
-from models.training.config import CHOICES, LIMITS, USUAL_SIZES, RunConfig, TrainingConfig
+from models.training.config import USUAL_SIZES, RunConfig, TrainingConfig
 from models.training.config import run_config as made
 from pages.shared.training import tasks_on_offer, uploads
-from pages.shared.training.tasks_on_offer import Option, TaskInfo
+from pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
 
 
-LABELS = {
-    "n_layers": "Layers",
-    "n_heads": "Heads",
-    "max_len": "Context",
-    "d_ff": "d_ff (0: 4 ×)",
-    "threads": "Threads (0: all)",
-    "normalizer": "Scores to weights",
-    "learning_rate": "Learning rate",
-    "warmup_steps": "Warm-up steps",
-    "batch_size": "Batch",
-    "clip": "Clip gradients at",
-    "decay": "Decays",
-    "memory": "Memory of transformer-xl",
-    "evaluation_memory": "Its memory when scored (0: as trained)",
-}
-HELP = {
-    "n_layers": "Layers of each stack",
-    "d_model": "Width of the residual stream",
-    "d_ff": "Width of the feed-forward layers; 0 is four times d_model",
-    "max_len": "Positions that the model reads at once",
-    "positions": "How the model knows where a token stands",
-    "norm": "Whether vectors are normalised before or after each sublayer",
-    "normalizer": "How scores become weights; with softmax, a row sums to 1 even where no key is of use",
-    "dropout": "Share of activations that is dropped while training",
-    "steps": "Updates of the weights",
-    "batch_size": "Examples of one step",
-    "accumulation": "Pieces in which a batch is read: less memory, the same gradient",
-    "learning_rate": "The highest rate; the schedule says when it is reached",
-    "schedule": "How the rate rises and falls; warm-up is the schedule of the paper (5.3)",
-    "decay": "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do",
-    "clip": "The length to which longer gradients are cut; 0 cuts none",
-    "final_rate": "The share of the highest rate at which the cosine schedule ends",
-    "label_smoothing": "Share of each target that is spread over all outputs (the paper's 5.4)",
-    "precision": "The number format of matrix products; weights stay float32",
-    "compile": "Uses torch.compile, which starts slowly and then trains faster",
-    "gradient_checkpointing": "Computes activations twice instead of keeping them: less memory, more time",
-    "threads": "Threads of the CPU; 0 takes every core",
-    "workers": "Processes of a Ray cluster that share each batch; without a cluster, one reads it all",
-    "sharding": "Between workers: ddp gives each the whole model, fsdp each a part of every layer",
-    "seed": "The same seed gives the same numbers again on the same CPU",
-    "validate_every": "Steps between validations; 0 is about 20 times a run",
-    "held_out": "Examples that validation reads",
-    "n_snapshots": "How often the heads are kept, for scrubbing",
-    "checkpoint_seconds": "The seconds between two checkpoints",
-}
+_FIELDS = fields_of(ModelConfig) | fields_of(TrainingConfig)
+LABELS = {"memory": "Memory of transformer-xl", "evaluation_memory": "Its memory when scored (0: as trained)"}
 _AS_BERT = "what answers at each token can be exported as a BERT only with norm post and embedding norm"
 ENCODER_HELP = {
-    "norm": f"{HELP['norm']}; {_AS_BERT}",
+    "norm": f"{_FIELDS['norm'].help}; {_AS_BERT}",
     "embedding_norm": f"Normalises what enters the first layer; {_AS_BERT}",
 }
 """What some settings do, of tasks whose model is an encoder."""
@@ -74,26 +30,17 @@ ENCODER_HELP = {
 
 def label_of(name: str) -> str:
     """A field's name as a label: gradient_checkpointing becomes Gradient checkpointing; d_model stays."""
-    return LABELS.get(name) or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
+    label = LABELS.get(name) or (_FIELDS[name].label if name in _FIELDS else "")
+    return label or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
 
 
-SIZES: dict[str, tuple[Any, Rule]] = {
-    "n_layers": (USUAL_SIZES["n_layers"], whole(1, 48)),
-    "n_heads": (USUAL_SIZES["n_heads"], whole(1, 64)),
-    "d_model": (USUAL_SIZES["d_model"], whole(1, 4_096)),
-    "d_ff": (0, whole(0, 16_384)),
-    "max_len": (64, whole(1, 4_096)),
-    "positions": ("sinusoidal", one_of(POSITION_SCHEMES)),
-    "norm": ("pre", one_of(("pre", "post"))),
-    "embedding_norm": (False, one_of((True, False))),
-    "activation": ("relu", one_of(("relu", "gelu", "gelu-tanh"))),
-    "normalizer": ("softmax", one_of(get_args(Normalizer))),
-    "dropout": (0.0, number(0, 0.95)),
+SIZES = {**USUAL_SIZES, "d_ff": 0, "max_len": 64} | {
+    name: _FIELDS[name].default
+    for name in ("positions", "norm", "embedding_norm", "activation", "normalizer", "dropout")
 }
-"""Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""
+"""Fields of ModelConfig that a person chooses, and their defaults; d_ff 0 is four times d_model."""
 
 _LARGEST = 1e30
-_BY_FACTORS = ("learning_rate",)  # numbers whose order of magnitude is what matters
 Values = dict[str, Any]
 
 
@@ -108,13 +55,8 @@ def size_names(info: TaskInfo) -> list[str]:
 
 
 def training_names() -> list[str]:
-    """The fields of TrainingConfig, in their order."""
-    return [spec.name for spec in _training_fields()]
-
-
-def _training_fields() -> list[dataclasses.Field[Any]]:
-    """The fields of a new run: its schedule starts at its first step."""
-    return [spec for spec in dataclasses.fields(TrainingConfig) if spec.name != "schedule_from"]
+    """The fields of TrainingConfig, in their order; the schedule of a new run starts at its first step."""
+    return [name for name in fields_of(TrainingConfig) if name != "schedule_from"]
 
 
 def chosen_task(first: str) -> Field:
@@ -126,39 +68,29 @@ def chosen_task(first: str) -> Field:
 
 def declared(info: TaskInfo) -> dict[str, Field]:
     """All settings of a task: the task's defaults, what they may be, and the widgets that set them."""
-    found = {option.name: _option(option) for option in info.options}
+    fields: dict[str, Field] = {}
+    for option in info.options:
+        fields[option.name] = _drawn(option.name, replace(option, rule=option_rule(option)), option.default)
+        if option.column:  # one of the file's, which the page knows once there is a file
+            fields[option.name] = replace(fields[option.name], control="list")
     for name in size_names(info):
-        default, rule = SIZES[name]
-        about = ENCODER_HELP.get(name, "") if info.kind == "encoder-only" else ""
-        found[name] = _param(name, _like(default, info.sizes.get(name, default)), rule, about)
-    for spec in _training_fields():
-        default = _like(spec.default, info.training.get(spec.name, spec.default))
-        found[spec.name] = _param(spec.name, default, _training_rule(spec))
-    return found
+        help = ENCODER_HELP.get(name) if info.kind == "encoder-only" else None
+        field = replace(_FIELDS[name], help=help or _FIELDS[name].help)
+        fields[name] = _drawn(name, field, _like(SIZES[name], info.sizes.get(name, SIZES[name])))
+    for name in training_names():
+        default = _FIELDS[name].default
+        fields[name] = _drawn(name, _FIELDS[name], _like(default, info.training.get(name, default)))
+    return fields
 
 
-def _option(option: Option) -> Field:
-    made = _param(option.name, option.default, option_rule(option), option.about)
-    if option.column:  # one of the file's, which the page knows once there is a file
-        return replace(made, control="list")
-    return made
-
-
-def _param(name: str, default: Any, rule: Rule, about: str = "") -> Field:
-    """The setting, with a widget that suits the kind of its default."""
-    about = about or HELP.get(name, "")
-    label, tip = label_of(name), about[:1].upper() + about[1:] or None
-    if isinstance(default, bool):
-        return Field(default, rule, label, tip, control="switch")
-    if rule.options:
-        return Field(default, rule, label, tip, control="list")
-    if isinstance(default, int):
-        return Field(default, rule, label, tip, control="count", more={"step": 1})
-    if name in _BY_FACTORS:
-        return Field(default, rule, label, tip, control="rate", more={"step": None, "format": "%.6g"})
-    if isinstance(default, float):
-        return Field(default, rule, label, tip, control="count", more={"step": None, "format": "%.6g"})
-    return Field(default, rule, label, tip, control="line")
+def _drawn(name: str, field: Field, default: Any) -> Field:
+    """The field as these pages draw it."""
+    rule = field.offered or field.rule
+    help = field.help and field.help[:1].upper() + field.help[1:]
+    more: dict[str, Any] = {}
+    if rule.low is not None:
+        more = {"step": 1} if isinstance(default, int) else {"step": None, "format": "%.6g"}
+    return replace(field, default=default, rule=rule, label=label_of(name), help=help or None, more=more)
 
 
 def defaults(info: TaskInfo) -> Values:
@@ -220,24 +152,9 @@ def option_rule(option: Option) -> Rule:
     """What a task's option may be."""
     if option.file:
         return uploads.FILE
-    if option.choices:
-        return one_of(tuple(option.choices))
-    if isinstance(option.default, bool):
-        return one_of((True, False))
-    low = -1e9 if option.low is None else option.low
-    high = 1e9 if option.high is None else option.high
-    if isinstance(option.default, int):
-        return whole(int(low), int(high))
-    return number(low, high) if isinstance(option.default, float) else characters(in_force().field_characters)
-
-
-def _training_rule(spec: dataclasses.Field[Any]) -> Rule:
-    if spec.name in CHOICES:
-        return one_of(CHOICES[spec.name])
-    if isinstance(spec.default, bool):
-        return one_of((True, False))
-    low, high = LIMITS[spec.name]
-    return whole(int(low), int(high)) if isinstance(spec.default, int) else number(low, high)
+    if isinstance(option.default, str) and not option.rule.options:
+        return characters(in_force().field_characters)
+    return option.rule
 
 
 def _like(default: Any, value: Any) -> Any:

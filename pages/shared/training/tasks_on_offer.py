@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from models.fields import Option, options_of
 from pages.shared import cache
 
 if TYPE_CHECKING:
@@ -20,24 +21,6 @@ GROUPS = {  # by how the tasks' names begin
 }
 OTHERS = "Your own"
 _BYTES = 50_000
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a task; what it may be, as `models.data.tasks.option` says.
-
-    of: the option that names the file which this one is about. column: whether it names a column of that.
-    """
-
-    name: str
-    default: Any
-    about: str
-    low: float | None
-    high: float | None
-    choices: tuple[Any, ...]
-    file: tuple[str, ...]
-    of: str = ""
-    column: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,19 +69,10 @@ def tasks() -> dict[str, TaskInfo]:
 
 
 def _described(name: str, kind: type[Task]) -> TaskInfo:
-    options = tuple(_option(spec) for spec in fields(kind))
+    options = tuple(replace(option, name=name) for name, option in options_of(kind).items())
     about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " ")
     group = next((group for group, names in GROUPS.items() if name.startswith(names)), OTHERS)
     sizes, training, fixes = dict(kind.sizes), dict(kind.training), dict(kind.fixes)
     return TaskInfo(
         name, kind.title, group, about, kind.see, kind.kind, options, sizes, training, fixes, kind.see_own
-    )  # fmt: skip
-
-
-def _option(spec: Field[Any]) -> Option:
-    rule = spec.metadata
-    about, low, high = rule.get("about", spec.name), rule.get("low"), rule.get("high")
-    return Option(
-        spec.name, spec.default, about, low, high, rule.get("choices", ()), rule.get("file", ()),
-        rule.get("of", ""), rule.get("column", False),
     )  # fmt: skip

@@ -29,7 +29,7 @@ def test_validations_are_as_many_as_the_time_allows(changes, interval):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"steps": 0}, r"steps=0 is not within 1 to 1e\+07; try 1,000"),
+        ({"steps": 0}, r"steps=0 is not within 1 to 10,000,000; try 1,000"),
         ({"learning_rate": math.nan}, "learning_rate=nan is no number; try 0.001"),
         ({"batch_size": 2.5}, "batch_size=2.5 is no whole number; try 32"),
         ({"schedule": "linear"}, "schedule='linear' is unknown; choose one of cosine, constant, warm-up"),

@@ -53,7 +53,7 @@ def test_experiments_set_values_that_a_link_may_hold_and_boards_are_light(part):
     for experiment in part.TRIES:
         inputs = replace(Inputs(), **experiment.set)
         for name, value in experiment.set.items():
-            read = Inputs.__dataclass_fields__[name].metadata["param"].rule.read
+            read = Inputs.__dataclass_fields__[name].metadata["field"].rule.read
             raw = ",".join(map(str, value[0])) if isinstance(value, tuple) else str(value)
             assert read(raw) == value
         board = part.lesson(inputs).board

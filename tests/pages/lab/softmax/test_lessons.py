@@ -49,7 +49,7 @@ def test_experiments_set_values_that_a_link_may_hold(part, lessons):
     for experiment in part.TRIES:
         changed = replace(Inputs(), **experiment.set)
         for name, value in experiment.set.items():
-            read = Inputs.__dataclass_fields__[name].metadata["param"].rule.read
+            read = Inputs.__dataclass_fields__[name].metadata["field"].rule.read
             assert read(str(value)) == value == getattr(changed, name)
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
-from models.fields import read_link
+from models.fields import Option, characters, read_link
 from models.runs import export
 from models.training.config import run_config
 from pages.shared.training import settings, tasks_on_offer, uploads
@@ -22,7 +22,7 @@ def induction() -> tasks_on_offer.TaskInfo:
 
 def test_every_task_is_listed_with_all_its_options(induction: tasks_on_offer.TaskInfo) -> None:
     assert [option.name for option in induction.options] == ["length", "letters"]
-    assert induction.options[0].low == 4 and induction.options[0].about
+    assert induction.options[0].rule.low == 4 and induction.options[0].help
     assert induction.label.startswith("Algorithms: ")
     for info in tasks_on_offer.tasks().values():
         assert info.title and info.see and info.about, info.name
@@ -91,7 +91,7 @@ def test_the_link_of_a_run_is_the_same_run_again(induction: tasks_on_offer.TaskI
 
 
 def test_a_link_names_uploads_only_and_never_a_path(tmp_path: Path) -> None:
-    option = tasks_on_offer.Option("file", "", "a text", None, None, (), (".txt",))
+    option = Option("", characters(9), name="file", file=(".txt",))
     read = settings.option_rule(option).read
     for raw in ("/etc/passwd", "../config.json", "0" * 64 + ".txt"):
         with pytest.raises(ValueError):
