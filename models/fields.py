@@ -74,19 +74,15 @@ class Rule:
         if self.fits(value):
             return
         if self.options:
-            if set(self.options) == {True, False}:
+            if all(isinstance(option, bool) for option in self.options):
                 raise ValueError(f"{name}={_quoted(value)} is neither True nor False; choose one")
             known = ", ".join(str(option) for option in self.options if option != "")
             raise ValueError(f"{name}={_quoted(value)} is unknown; choose one of {known}")
         if self.low is None or self.high is None:
             raise ValueError(f"{name}={_quoted(value)} is not {self}; {remedy}")
         is_whole = isinstance(self.low, int)
-        if (
-            not _is_number(value)
-            or value in (math.inf, -math.inf)
-            or value != value
-            or (is_whole and not isinstance(value, int))
-        ):
+        endless = isinstance(value, float) and not math.isfinite(value)
+        if not _is_number(value) or endless or (is_whole and not isinstance(value, int)):
             raise ValueError(f"{name}={_quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
         try:
             shown = shortened(f"{value:,}")

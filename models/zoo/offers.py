@@ -6,7 +6,7 @@ What ships is offered by its card, a training run by its folder; any other model
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cachetools import TTLCache, cached
 
 from models.config import POSITION_SCHEMES
+from models.fields import Field, characters, one_of, whole
 from models.files import FileError, read_json
 from models.limits import in_force
 from models.mask_names import MASK_TITLES, about_argument
@@ -33,28 +34,16 @@ MAX_UNTRAINED_WORDS = in_force().untrained_words
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One thing that can be set: its name in links and as a keyword, its default, how a page offers it.
+class Setting(Field):
+    """One thing that can be set; name: in links and as a keyword.
 
-    drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "line"
-    of at most `most` characters. names: what a person reads for a choice. builds: the model is made with it;
-    otherwise it reads with it. of_text: another text resets it to the default. turns: another value starts
-    from what the model wrote. guessed: left out, the model guesses it from the text, so that a page always
-    says it. of: the setting whose argument this is, with an example and its meaning for
-    each value that takes an argument; it is cleared when that setting changes.
+    builds: the model is made with it; otherwise it reads with it. of_text: another text resets it to the
+    default. turns: another value starts from what the model wrote. guessed: left out, the model guesses it
+    from the text, so that a page always says it. of: the setting whose argument this is, with an example and
+    its meaning for each value that takes an argument; it is cleared when that setting changes.
     """
 
     name: str
-    default: Any
-    label: str
-    help: str | None = None
-    drawn: str = "list"
-    choices: Sequence[Any] = ()
-    names: Mapping[Any, str] = field(default_factory=dict)
-    low: int = 0
-    high: int = 0
-    most: int = 0
-    placeholder: str | None = None
     builds: bool = False
     of_text: bool = False
     turns: bool = False
@@ -62,95 +51,115 @@ class Setting:
     of: str = ""
     arguments: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    @property
-    def rule(self) -> str:
-        """The allowed values, in words that continue a sentence after "is not"."""
-        if self.choices:
-            return f"one of {', '.join(map(str, self.choices))}"
-        if self.most:
-            return f"at most {self.most:,} characters"
-        return f"a whole number from {self.low} to {self.high}"
-
-    def accepts(self, value: Any) -> bool:
-        """Whether it may be this value."""
-        if self.choices:
-            return value in self.choices
-        if self.most:
-            return isinstance(value, str) and len(value) <= self.most
-        return isinstance(value, int) and self.low <= value <= self.high
-
-    def read(self, raw: str) -> Any:
-        """The value of a link's text. Raises ValueError for a text without a value."""
-        found: list[Any] = [choice for choice in self.choices if str(choice) == raw]
-        value = found[0] if found else raw if self.most or self.choices else int(raw)
-        if not self.accepts(value):
-            raise ValueError(f"{self.name}={raw[:40]!r} is not {self.rule}")
-        return value
-
 
 TRANSLATING = (
     Setting(
-        name="direction", default="en-fr", label="Direction", drawn="segments", choices=("en-fr", "fr-en"),
-        names={"en-fr": "EN → FR", "fr-en": "FR → EN"}, of_text=True, turns=True, guessed=True,
+        "en-fr",
+        one_of({"en-fr": "EN → FR", "fr-en": "FR → EN"}),
+        "Direction",
+        control="segments",
+        name="direction",
+        of_text=True,
+        turns=True,
+        guessed=True,
     ),
     Setting(
-        name="beam", default=1, label="Beam width", drawn="slider", low=1, high=8,
-        help="1 is greedy: always the most probable next word",
+        1,
+        whole(1, 8),
+        "Beam width",
+        "1 is greedy: always the most probable next word",
+        control="slider",
+        name="beam",
     ),
     Setting(
-        name="target", default="", label="Target", drawn="line", most=MAX_CHARACTERS, of_text=True,
-        placeholder="decoded by the model", help="Type a translation to force it; empty: decoded",
+        "",
+        characters(MAX_CHARACTERS),
+        "Target",
+        "Type a translation to force it; empty: decoded",
+        more={"placeholder": "decoded by the model"},
+        name="target",
+        of_text=True,
     ),
     Setting(
-        name="padding", default=0, label="Padding of the source", drawn="segments", choices=(0, 3),
-        names={0: "none", 3: "3 `<pad>`"},
-        help="Tokens that fill up a batch: hidden from encoder and decoder, they change no other number",
+        0,
+        one_of({0: "none", 3: "3 `<pad>`"}),
+        "Padding of the source",
+        "Tokens that fill up a batch: hidden from encoder and decoder, they change no other number",
+        control="segments",
+        name="padding",
     ),
-)  # fmt: skip
+)
 OF_TASK = {"translation": TRANSLATING}
 """What can be set while a model of a task reads: keywords of the task's `read_by`."""
 
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
 UNTRAINED = (
-    Setting(name="n_layers", default=2, label="Layers", drawn="slider", low=1, high=8, builds=True),
-    Setting(name="n_heads", default=4, label="Heads", drawn="slider", low=1, high=16, builds=True),
+    Setting(2, whole(1, 8), "Layers", control="slider", name="n_layers", builds=True),
+    Setting(4, whole(1, 16), "Heads", control="slider", name="n_heads", builds=True),
     Setting(
-        name="d_model", default=64, label="d_model", drawn="steps", builds=True,
-        choices=(8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512), help="Width of the residual stream",
+        64,
+        one_of((8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)),
+        "d_model",
+        "Width of the residual stream",
+        control="steps",
+        name="d_model",
+        builds=True,
     ),
     Setting(
-        name="d_head", default=0, label="d_head", drawn="steps", builds=True, names={0: "auto"},
-        choices=(0, 4, 8, 16, 32, 64, 128), help="auto = d_model / heads",
+        0,
+        one_of({0: "auto"} | {size: str(size) for size in (4, 8, 16, 32, 64, 128)}),
+        "d_head",
+        "auto = d_model / heads",
+        control="steps",
+        name="d_head",
+        builds=True,
+    ),
+    Setting("sinusoidal", one_of(POSITION_SCHEMES), "Positions", name="positions", builds=True),
+    Setting(
+        "on",
+        one_of(tuple(SCALES)),
+        "Scale",
+        "on: dot products are multiplied by 1 / √d_head",
+        name="attention_scale",
+        builds=True,
     ),
     Setting(
-        name="positions", default="sinusoidal", label="Positions", builds=True,
-        choices=POSITION_SCHEMES,  # the list itself, to which schemes may be added
+        "pre",
+        one_of({"pre": "pre-norm", "post": "post-norm"}),
+        "Norm",
+        "Normalise before or after each sublayer",
+        name="norm",
+        builds=True,
     ),
     Setting(
-        name="attention_scale", default="on", label="Scale", builds=True, choices=tuple(SCALES),
-        help="on: dot products are multiplied by 1 / √d_head",
+        0,
+        whole(0, 999),
+        "Seed",
+        "Another seed, other random weights",
+        control="slider",
+        name="seed",
+        builds=True,
     ),
     Setting(
-        name="norm", default="pre", label="Norm", builds=True, choices=("pre", "post"),
-        names={"pre": "pre-norm", "post": "post-norm"}, help="Normalise before or after each sublayer",
+        "none",
+        one_of(MASK_TITLES),
+        "Mask",
+        "Who may attend to whom; padding adds three <pad> tokens and hides them",
+        name="mask",
     ),
     Setting(
-        name="seed", default=0, label="Seed", drawn="slider", low=0, high=999, builds=True,
-        help="Another seed, other random weights",
-    ),
-    Setting(
-        name="mask", default="none", label="Mask", choices=tuple(MASK_TITLES), names=MASK_TITLES,
-        help="Who may attend to whom; padding adds three <pad> tokens and hides them",
-    ),
-    Setting(
-        name="mask_arg", default="", label="Mask argument", drawn="line", most=MAX_ARGUMENT, of="mask",
+        "",
+        characters(MAX_ARGUMENT),
+        "Mask argument",
+        name="mask_arg",
+        of="mask",
         arguments={
             name: (mask.example, mask.meaning)
             for name in MASK_TITLES
             if (mask := about_argument(name)).rule and mask.title != "padding"
         },
     ),
-)  # fmt: skip
+)
 """Sizes and mask of the untrained model; it pads by itself."""
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from models.contrast import knobs
-from models.fields import Field, Rule, characters, one_of, text, whole
+from models.fields import SHOWN, Field, Rule, characters, one_of, text, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.beside.board import Selection, on_one_grid, place_of, token_words
@@ -124,9 +124,9 @@ def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
             refuse(f"The link's with={name!r} is no setting of this model; it is left out.")
             continue
         try:
-            found[name] = known[name].read(raw)
-        except ValueError as error:
-            refuse(f"The link's {error}; its default is taken.")
+            found[name] = known[name].rule.parsed(raw)
+        except ValueError:
+            refuse(f"The link's {name}={raw[:SHOWN]!r} is not {known[name].rule}; its default is taken.")
     if len(found) < len(given):  # said once
         page().put({"with": urlencode(found)})
     return tuple(found.items())

@@ -204,11 +204,11 @@ def model_controls() -> None:
 def _draw(shown: State, setting: Setting, place: DeltaGenerator) -> None:
     """The widget of one setting."""
     changes: dict[str, Any] = {}
-    if setting.drawn == "line":
+    if setting.rule.most:
         of = shown.kept[setting.of] if setting.of else ""
         example, meaning = setting.arguments.get(of, ("", ""))
         off = bool(setting.of) and not example
-        changes = {"placeholder": example or setting.placeholder, "disabled": off}
+        changes = {"placeholder": example or setting.more.get("placeholder"), "disabled": off}
         changes |= {"help": f"{example} = {meaning}"} if example else {}
     shown.draw(setting.name, place, then=lambda: _changed(setting), **changes)
 
@@ -312,7 +312,7 @@ def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
 
 def _advice(advice: Advice) -> None:
     setting = next(s for s in offer().settings if s.name == advice.setting)
-    read, better = (setting.names.get(v, str(v)) for v in (page().kept[setting.name], advice.value))
+    read, better = (setting.rule.names.get(v, str(v)) for v in (page().kept[setting.name], advice.value))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(plain(f"{advice.because} They are read as {read}:"))
         st.button(f"read {better}", key="advice", on_click=take_advice, args=(advice,))

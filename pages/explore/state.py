@@ -235,15 +235,7 @@ def declared(model: str) -> dict[str, Field]:
     prose = offer.reads == "prose"
     more = {"height": 68} if prose else {"placeholder": "Type a sentence"}
     text = Field(offer.text, rule, offer.label, control="area" if prose else "line", more=more)
-    return COMMON | {"text": text} | {setting.name: _param(setting) for setting in offer.settings}
-
-
-def _param(setting: Setting) -> Field:
-    rule = Rule(
-        setting.rule, setting.read, setting.accepts, low=setting.low, high=setting.high, most=setting.most,
-        options=tuple(setting.choices), names=dict(setting.names),
-    )  # fmt: skip
-    return Field(setting.default, rule, setting.label, setting.help, setting.drawn)
+    return COMMON | {"text": text} | {setting.name: setting for setting in offer.settings}
 
 
 def write_link(inputs: Inputs) -> dict[str, str]:

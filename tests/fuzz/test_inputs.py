@@ -105,7 +105,7 @@ def test_explore_shows_any_text_or_says_why_not(data: st.DataObject) -> None:
     given_ = (
         {} if not asked else {asked: data.draw(st.one_of(st.sampled_from([params[asked].default]), TEXTS))}
     )
-    if asked and not params[asked].accepts(given_[asked]):
+    if asked and not params[asked].rule.fits(given_[asked]):
         given_ = {}
     text = data.draw(TEXTS.filter(state.COMMON["text"].rule.fits))
     try:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from models.byte_units import readable
+from models.fields import characters, one_of
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import apart
@@ -23,17 +24,30 @@ TEXTS = {
 }
 MASKED = "The capital of France is [MASK] ."
 LONG = Setting(
-    name="long", default="refuse", label="A text that is too long", drawn="segments",
-    choices=("refuse", "cut"), help="refuse: it is not read; cut: its end is left out",
-)  # fmt: skip
+    "refuse",
+    one_of(("refuse", "cut")),
+    "A text that is too long",
+    "refuse: it is not read; cut: its end is left out",
+    control="segments",
+    name="long",
+)
 CHAT = Setting(
-    name="chat", default="off", label="Chat template", drawn="segments", choices=("off", "on"),
-    help="on: the text is what a user says, in the words around it that the model was trained with",
-)  # fmt: skip
+    "off",
+    one_of(("off", "on")),
+    "Chat template",
+    "on: the text is what a user says, in the words around it that the model was trained with",
+    control="segments",
+    name="chat",
+)
 TARGET = Setting(
-    name="target", default="", label="Answer", drawn="line", most=in_force().text_characters, of_text=True,
-    placeholder="written by the model", help="Type an answer to force it; empty: the model writes it",
-)  # fmt: skip
+    "",
+    characters(in_force().text_characters),
+    "Answer",
+    "Type an answer to force it; empty: the model writes it",
+    more={"placeholder": "written by the model"},
+    name="target",
+    of_text=True,
+)
 
 
 def offer_of_hub(name: str) -> Offer | None:

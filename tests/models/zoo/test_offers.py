@@ -87,8 +87,8 @@ def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a
     assert (offer.memory, offer.text) == ("translator", translator.text)
     assert [example["text"] for example in offer.examples] == texts
     settings = {setting.name: setting for setting in offer.settings}
-    assert settings["positions"].choices is POSITION_SCHEMES
-    assert {masks.kind_of(mask) for mask in settings["mask"].choices} == set(MASKS)
+    assert settings["positions"].rule.options is POSITION_SCHEMES
+    assert {masks.kind_of(mask) for mask in settings["mask"].rule.options} == set(MASKS)
     built = {name: setting.default for name, setting in settings.items() if setting.builds}
     model = offer.load(**built)
     assert isinstance(model, UntrainedModel)

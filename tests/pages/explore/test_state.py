@@ -85,7 +85,7 @@ def test_every_default_is_one_that_a_link_could_hold() -> None:
             assert field.metadata["field"].rule.read(str(field.default)) == field.default
     for offer in offers().values():
         for setting in offer.settings:
-            assert setting.read(str(setting.default)) == setting.default
+            assert setting.rule.read(str(setting.default)) == setting.default
             assert setting.accepts(setting.default)
 
 
