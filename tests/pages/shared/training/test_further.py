@@ -18,13 +18,13 @@ from tests.pages.shared.training.conftest import MakeRun
 def page(run_id: str) -> None:
     import streamlit as st
 
-    from pages.shared.page_parts import say
+    from pages.shared.page_parts import show_problems
     from pages.shared.state import problems
     from pages.shared.training import further, runs
 
     run = runs.find(run_id)
     assert run is not None
-    say(problems())
+    show_problems(problems())
     further.draw(run, runs.status_of(run), lambda new: st.text(f"started {new}"))
 
 
