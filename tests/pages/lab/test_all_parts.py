@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pages.shared.link import read_link, written
 
+from models.fields import read_link, written
 from pages.lab.lesson import LabPage, Part
 from pages.lab.page import questions_of
 from pages.shared import glossary
