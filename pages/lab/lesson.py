@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import streamlit as st
@@ -13,8 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.fields import Field, one_of
 from models.fields import fields_of as declared_fields
+from pages.shared.lab_stops import stop
 from pages.shared.state import State
-from viz_core.boards import Board
+from viz_core.boards import Board, Panel, Scrub
 
 
 @dataclass(frozen=True)
@@ -149,16 +151,23 @@ class Question:
 class Lesson:
     """One part of a page for its present inputs.
 
-    see: what is shown, in Markdown of one or two lines. formula: LaTeX. sizes: the present sizes, in LaTeX.
-    code: the functions that computed the numbers; their source is shown.
+    rows, notice, scrub: of its board. sizes: the present sizes, in LaTeX. code: the functions that computed
+    the numbers; their source is shown. see: what is shown, in Markdown. formula: LaTeX; both are those of the
+    page's texts.toml where they depend on nothing.
     """
 
-    see: str
-    board: Board
-    formula: str
+    rows: Sequence[Sequence[Panel]]
+    notice: str | Sequence[str]
     sizes: str
     shapes: Sequence[Shape]
     code: Sequence[Callable[..., Any] | type]
+    scrub: Scrub | None = None
+    see: str = ""
+    formula: str = ""
+
+    @cached_property
+    def board(self) -> Board:
+        return Board(rows=self.rows, notice=self.notice, scrub=self.scrub)
 
 
 @dataclass(frozen=True)
@@ -185,6 +194,27 @@ class Part:
         """The inputs that it depends on, in their order in a link."""
         scrub = (self.scrub,) if self.scrub else ()
         return tuple(dict.fromkeys((*fields_of(self.controls), *self.also, *scrub)))
+
+
+def part(
+    module: str,
+    controls: Controls,
+    lesson: Callable[[Any], Lesson],
+    questions: Callable[[], Sequence[Question]],
+    *,
+    scrub: str | None = None,
+    also: tuple[str, ...] = (),
+) -> Part:
+    """The part that a module, pages.lab.<page>.<part>, is, with its texts from the page's texts.toml."""
+    page, name = module.split(".")[-2:]
+    text = stop(page).parts[name]
+
+    def with_texts(inputs: Any) -> Lesson:
+        lesson_ = lesson(inputs)
+        return replace(lesson_, see=lesson_.see or text.see, formula=lesson_.formula or text.formula)
+
+    tries = tuple(Try(label, values) for label, values in text.tries.items())
+    return Part(name, text.label, controls, with_texts, tries, questions, scrub, also)
 
 
 @dataclass(frozen=True)
@@ -229,3 +259,10 @@ class LabPage:
     def link(self, part: Part) -> dict[str, str]:
         """The query parameters of what is shown, but for the scrub, which the browser writes."""
         return self.state.link(("part", *(name for name in part.fields if name != part.scrub)))
+
+
+def lab_page(name: str) -> LabPage:
+    """A page of the lab: its inputs are declared in inputs.py, each of its parts in a file of its name."""
+    folder, texts = f"pages.lab.{name}", stop(name)
+    parts = tuple(import_module(f"{folder}.{part}").PART for part in texts.parts)
+    return LabPage(name, texts.title, import_module(f"{folder}.inputs").Inputs, parts)

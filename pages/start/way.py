@@ -1,7 +1,6 @@
 """The way through the lab in the browser, with what was done there; its JavaScript is beside this file."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 from pages.shared.browser.component import Component, Kinds
@@ -10,4 +9,7 @@ from pages.shared.lab_stops import STOPS
 HERE = Path(__file__).parent
 ACTS: Kinds = {"open": {"page": str, "part": str}}
 way = Component("attention_lab_way", HERE / "way.js", HERE / "way.css", acts=ACTS)
-MESSAGE = json.dumps([asdict(stop) for stop in STOPS], ensure_ascii=False).encode()
+MESSAGE = json.dumps(
+    [vars(stop) | {"parts": {name: part.label for name, part in stop.parts.items()}} for stop in STOPS],
+    ensure_ascii=False,
+).encode()

@@ -9,7 +9,7 @@ from tests.browser.board import BoardPage
 from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, STICKING_OUT
 
 # Page, name and label of each.
-PARTS = [(stop.name, name, label) for stop in STOPS for name, label in stop.parts.items()]
+PARTS = [(stop.name, name, part.label) for stop in STOPS for name, part in stop.parts.items()]
 
 
 def use_scheme(lab: BoardPage, scheme: str) -> None:

@@ -3,7 +3,6 @@ link or is bold. (A request to another host fails every test here.)
 """
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +13,7 @@ from models.data.tasks import make_task
 from models.fields import fields_of
 from models.runs.folder import create_run
 from models.training.config import run_config
+from pages.lab.lesson import lab_page
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import ExplorePage
 
@@ -34,15 +34,11 @@ MADE_OF_THEM = ", ".join(
 
 def parts_with_texts() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Each part of each lab page into which one can type, with those fields."""
-    for page in LAB_PAGES:
-        params = fields_of(import_module(f"pages.lab.{page}.inputs").Inputs)
-        typed = {name for name, spec in params.items() if spec.rule.most}
-        for file in sorted((Path("pages/lab") / page).glob("*.py")):
-            found = import_module(f"pages.lab.{page}.{file.stem}") if file.stem != "page" else None
-            part = getattr(found, "PART", None)
-            fields = tuple(sorted(typed & set(part.fields))) if part else ()
-            if fields:
-                yield page, part.name, fields
+    for lab in map(lab_page, LAB_PAGES):
+        typed = {name for name, spec in fields_of(lab.inputs).items() if spec.rule.most}
+        for part in lab.parts:
+            if fields := tuple(sorted(typed & set(part.fields))):
+                yield lab.name, part.name, fields
 
 
 def nothing_is_made_of_it(page: Page) -> None:

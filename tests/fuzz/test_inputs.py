@@ -2,7 +2,6 @@
 
 import importlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,10 @@ from models.zoo.offers import offers
 from pages.explore import payload, state
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
-from pages.lab.lesson import Part
+from pages.lab.lesson import lab_page
 from pages.runs.state import STATE
+from pages.shared.lab_stops import NAMES
 from tests.fuzz.odd import TEXTS, VALUES
-
-LABS = (
-    "attention", "softmax", "heads", "masks", "positions", "block", "translation", "objective", "design",
-)  # fmt: skip
 
 
 def declared(page: str) -> dict[str, Field]:
@@ -31,15 +27,7 @@ def declared(page: str) -> dict[str, Field]:
     return fields_of(importlib.import_module(f"pages.lab.{page}.inputs").Inputs)
 
 
-def parts(page: str) -> list[Part]:
-    """Every part of a lab page; the module of the page itself would draw it."""
-    folder = importlib.import_module(f"pages.lab.{page}").__path__[0]
-    names = sorted(file.stem for file in Path(folder).glob("*.py") if file.stem not in ("page", "__init__"))
-    found = [importlib.import_module(f"pages.lab.{page}.{name}") for name in names]
-    return [module.PART for module in found if hasattr(module, "PART")]
-
-
-@pytest.mark.parametrize("page", [*LABS, "explore", "runs"])
+@pytest.mark.parametrize("page", [*NAMES, "explore", "runs"])
 @given(data=st.data())
 def test_a_link_says_what_fits_or_is_refused_in_a_sentence(page: str, data: st.DataObject) -> None:
     params = declared(page)
@@ -53,7 +41,7 @@ def test_a_link_says_what_fits_or_is_refused_in_a_sentence(page: str, data: st.D
     assert all(len(problem) < 700 and problem.endswith("its default is shown.") for problem in problems)
 
 
-@pytest.mark.parametrize("page", [*LABS, "explore", "runs"])
+@pytest.mark.parametrize("page", [*NAMES, "explore", "runs"])
 @given(data=st.data())
 def test_a_widgets_value_fits_or_is_refused_in_a_sentence(page: str, data: st.DataObject) -> None:
     params = declared(page)
@@ -80,10 +68,10 @@ def likely(param: Field) -> st.SearchStrategy[Any]:
     return st.one_of(st.sampled_from(known), inside.filter(rule.fits))
 
 
-@pytest.mark.parametrize("page", LABS)
+@pytest.mark.parametrize("page", NAMES)
 @given(data=st.data())
 def test_every_part_has_a_lesson_for_what_fits_or_a_sentence(page: str, data: st.DataObject) -> None:
-    part = data.draw(st.sampled_from(parts(page)))
+    part = data.draw(st.sampled_from(lab_page(page).parts))
     usual = importlib.import_module(f"pages.lab.{page}.inputs").Inputs()
     params = declared(page)
     free = sorted(set(part.fields) - {part.scrub})

@@ -1,6 +1,5 @@
 """Where the dot product comes from: features of films, tastes of viewers, and who should watch what."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -8,8 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
-from viz_core.boards import Board, Matrix, Panel
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from viz_core.boards import Matrix, Panel
 from viz_core.labels import short
 
 
@@ -33,11 +32,6 @@ def best(dots: Float[Tensor, "viewer film"]) -> Bool[Tensor, "viewer film"]:
 
 
 _TASTES = tuple(VIEWERS.values())
-TRIES = (
-    Try("Ana falls for romance", {"tastes": ((2.0, 3.0, 0.0), *_TASTES[1:])}),
-    Try("Three times keener", {"tastes": tuple(tuple(3 * taste for taste in row) for row in _TASTES)}),
-    Try("Dev likes nothing", {"tastes": (*_TASTES[:3], (0.0, 0.0, 0.0))}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -46,33 +40,8 @@ def lesson(inputs: Inputs) -> Lesson:
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
     result = recommend(tastes, features)
     shape = (len(viewers), len(titles))
+    chosen = best(result["dots"])
     n_features = len(FEATURES)
-    return Lesson(
-        see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
-        "add up: the **dot product** says how well they fit. Each viewer's best film is outlined.",
-        board=_board(viewers, titles, tastes, features, result, best(result["dots"])),
-        formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
-        r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",
-        sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
-        shapes=[
-            Shape(r"\q{Q}", "viewer feature", (len(viewers), n_features)),
-            Shape(r"\k{K}", "film feature", (len(titles), n_features)),
-            Shape(r"\text{dots}", "viewer film", shape),
-            Shape(r"\text{pattern}", "viewer film", shape),
-            Shape("Z", "viewer feature", (len(viewers), n_features)),
-        ],
-        code=[recommend, best],
-    )
-
-
-def _board(
-    viewers: list[str],
-    titles: list[str],
-    tastes: Tensor,
-    features: Tensor,
-    result: Mapping[str, Tensor],
-    best: Tensor,
-) -> Board:
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
     asked: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
     found: dict[str, Any] = {"columns": titles, "column_axis": "key"}
@@ -85,11 +54,11 @@ def _board(
         ),
     ]  # fmt: skip
     computed: list[Panel] = [
-        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=best.numpy(), **asked, **found),
+        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **asked, **found),
         Matrix(title="pattern: softmax", values=pattern, scale="weights", **asked, **found),
         Matrix(title="Z: pattern K", values=z, **asked, **described),
     ]
-    first = [titles[at] for at in best[0].nonzero()[:, 0].tolist()]
+    first = [titles[at] for at in chosen[0].nonzero()[:, 0].tolist()]
     terms = " + ".join(
         f"({short(t)})·({short(f)})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
     )
@@ -97,7 +66,19 @@ def _board(
         f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = "
         f"**{short(dots[0].max())}**, and attention would give it {pattern[0].max():.2f} of its weight."
     )
-    return Board(rows=[given, computed], notice=notice)
+    return Lesson(
+        rows=[given, computed],
+        notice=notice,
+        sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
+        shapes=[
+            Shape(r"\q{Q}", "viewer feature", (len(viewers), n_features)),
+            Shape(r"\k{K}", "film feature", (len(titles), n_features)),
+            Shape(r"\text{dots}", "viewer film", shape),
+            Shape(r"\text{pattern}", "viewer film", shape),
+            Shape("Z", "viewer feature", (len(viewers), n_features)),
+        ],
+        code=[recommend, best],
+    )
 
 
 def questions() -> tuple[Question, ...]:
@@ -134,11 +115,14 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "films", "Dot product",
+PART = part(
+    __name__,
     (
-        Note("Change a number in the tables: a like is above 0, a dislike below.", small=False), "viewers",
+        Note("Change a number in the tables: a like is above 0, a dislike below.", small=False),
+        "viewers",
         "films",
     ),
-    lesson, TRIES, questions, also=("tastes", "features"),
-)  # fmt: skip
+    lesson,
+    questions,
+    also=("tastes", "features"),
+)

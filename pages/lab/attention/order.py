@@ -14,10 +14,10 @@ from torch import Tensor
 from models.config import ModelConfig
 from models.engine.transformer import Transformer
 from pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Set, Shape, Try
+from pages.lab.lesson import Lesson, Question, Set, Shape, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
-from viz_core.boards import Board, Matrix, Panel
+from viz_core.boards import Matrix, Panel
 from viz_core.labels import short
 
 
@@ -81,13 +81,6 @@ def compare(words: Sequence[str], order: Sequence[int], *, positions: str, seed:
     return Comparison(original, reordered, back, difference, difference.max().item())
 
 
-TRIES = (
-    Try("Read it backwards", {"sentence": SENTENCE, "reordered": "man the bites dog the"}),
-    Try("Move one word", {"sentence": SENTENCE, "reordered": "bites the dog the man"}),
-    Try("Keep the order", {"sentence": SENTENCE, "reordered": SENTENCE}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     words = inputs.sentence.split()
     new = order_of(words, inputs.reordered.split())
@@ -95,17 +88,10 @@ def lesson(inputs: Inputs) -> Lesson:
         compare(words, new, positions=positions, seed=inputs.order_seed)
         for positions in ("none", "sinusoidal")
     )
-    board = Board(
-        rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
-        notice=_notice(new, plain.largest, placed.largest),
-    )
     n_words, d_model = plain.original.shape
     return Lesson(
-        see="An encoder of 2 layers reads a sentence, then the same words in another order, and gives one "
-        "row of numbers for each word. It does so twice: without positions, and with sinusoidal positions "
-        "added.",
-        board=board,
-        formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
+        rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
+        notice=_notice(new, plain.largest, placed.largest),
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
         shapes=[
             Shape("X", "token channel", (n_words, d_model)),
@@ -183,7 +169,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "order", "Order", (Set("sentence", then=_backwards), "reordered", "order_seed"),
-    lesson, TRIES, questions,
-)  # fmt: skip
+PART = part(__name__, (Set("sentence", then=_backwards), "reordered", "order_seed"), lesson, questions)

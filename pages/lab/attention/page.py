@@ -1,12 +1,6 @@
 """Attention, step by step."""
 
-from pages.lab import page
-from pages.lab.attention import films, order, steps, worked
-from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import LabPage
+from pages.lab.lesson import lab_page
+from pages.lab.page import run
 
-PAGE = LabPage(
-    "attention", "Attention, step by step", Inputs, (steps.PART, worked.PART, order.PART, films.PART)
-)
-
-page.run(PAGE)
+run(lab_page("attention"))

@@ -21,10 +21,10 @@ from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention.inputs import CHANNELS, STEP_NAMES, TOKENS, Inputs, embeddings, matrices, names
 from pages.lab.attention.inputs import given_tensors as given
-from pages.lab.lesson import Lesson, Own, Part, Popover, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Own, Popover, Question, Shape, When, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
-from viz_core.boards import Board, Diagram, Matrix, Node, Panel, Role
+from viz_core.boards import Diagram, Matrix, Node, Panel, Role
 
 Tensors = dict[str, Tensor]
 Tokens = Float[Tensor, "token channel"]
@@ -638,16 +638,6 @@ def _sparing(row: Sequence[Panel]) -> list[Panel]:
     return kept
 
 
-_ROWS = tuple(TOKENS.values())
-_LONG_ANIMAL = (3.0, 0.0, 0.0, 1.0)
-
-TRIES = (
-    Try("Double all numbers of “animal”", {"step": "free", "X": (_LONG_ANIMAL, *_ROWS[1:])}),
-    Try("Let “it” ask", {"step": "v5", "matrices": "by hand"}),
-    Try("Two heads, two reasons", {"step": "v6", "matrices": "by hand", "n_heads": 2}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     words, asking = (
         distinct(names(text, what))
@@ -661,7 +651,8 @@ def lesson(inputs: Inputs) -> Lesson:
     rows = StepBoard(index, tensors | now, words, asking).rows()
     return Lesson(
         see=f"**{STEP_NAMES[step.key]}** ({step.source}). {step.change}",
-        board=Board(rows=rows, notice=notice(step.key, now, before, words, asking)),
+        rows=rows,
+        notice=notice(step.key, now, before, words, asking),
         formula=step.formula,
         sizes=_sizes(now),
         shapes=[_shape(name, step.axes[name], tensor) for name, tensor in now.items()],
@@ -734,12 +725,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "steps", "Steps",
+PART = part(
+    __name__,
     (
-        Own(_back_and_next), "step",
+        Own(_back_and_next),
+        "step",
         Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
         When("step", "v6", ("n_heads",)),
     ),
-    lesson, TRIES, questions, also=("X", "Q"),
-)  # fmt: skip
+    lesson,
+    questions,
+    also=("X", "Q"),
+)

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
-from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from viz_core.boards import Matrix, Panel, Scrub, Sign
 from viz_core.labels import short
 
 # Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
@@ -65,11 +65,6 @@ def attend(
 
 
 DIVISORS = np.linspace(1, 32, 63)
-TRIES = (
-    Try("Do not divide", {"divisor": 1.0}),
-    Try("Double both products", {"dots": ((224.0, 192.0),), "divisor": 8.0}),
-    Try("Make them equal", {"dots": ((96.0, 96.0),), "divisor": 8.0}),
-)
 _KEYS = ("k1", "k2")
 _QUERIES = ("q1", "q2")
 _VALUES = ("v1", "v2")
@@ -86,15 +81,9 @@ def lesson(inputs: Inputs) -> Lesson:
     tensors = {"Q": Q, "K": K, "V": V} | computed
     by_channel = products(Q[0], K)
     return Lesson(
-        see="One query meets two keys in 64 channels. Multiply channel by channel and add up: **q1 · k1** "
-        "and **q1 · k2**. Divide by √64 = 8, take the softmax, and mix v1 and v2 with these weights.",
-        board=Board(
-            rows=[_vectors(Q, K, by_channel), _one_query(tensors), *_equation(tensors)],
-            notice=_notices(inputs, computed),
-            scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
-        ),
-        formula=r"z_1 = \sum_j \operatorname{softmax}\!\left(\frac{\q{q_1} \cdot \k{k_j}}{\sqrt{d_k}}\right) "
-        r"\v{v_j} \qquad Z = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
+        rows=[_vectors(Q, K, by_channel), _one_query(tensors), *_equation(tensors)],
+        notice=_notices(inputs, computed),
+        scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
         sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ queries},\; 2 \text{ keys}",
         shapes=[
             Shape(r"\q{Q}", "query channel", tuple(Q.shape)),
@@ -216,8 +205,8 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "worked", "Worked example",
+PART = part(
+    __name__,
     (
         Note(
             "Type other **dot products** or **values** into the cells: the keys change just enough to give "
@@ -225,5 +214,8 @@ PART = Part(
             small=False,
         ),
     ),
-    lesson, TRIES, questions, scrub="divisor", also=("dots", "V"),
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="divisor",
+    also=("dots", "V"),
+)

@@ -18,10 +18,10 @@ from torch.nn import functional as F
 from models.config import Activation, ModelConfig, Norm
 from models.engine.layers import Layer, Stack
 from models.engine.transformer import Transformer
-from pages.lab.block.inputs import DEPTHS, SWITCHES, USUAL, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.block.inputs import DEPTHS, SWITCHES, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.shared import cache
-from viz_core.boards import Board, Colour, Curves, Line, Scrub
+from viz_core.boards import Colour, Curves, Line, Scrub
 from viz_core.labels import short
 
 D_MODEL, N_HEADS, VOCABULARY, N_TOKENS = 32, 2, 64, 16
@@ -160,16 +160,6 @@ def _table(columns: Sequence[Tensor], n_depths: int) -> Tensor:
     return table
 
 
-SEE = (
-    "Stacks of 1 to 48 layers with **random weights**, as before training, run once forward and once "
-    "backward. On the left: what the residual stream carries after each layer. On the right: the gradients "
-    "that come back. Xiong et al. (2020) proved how they depend on the norm. **Drag the slider to a depth.**"
-)
-TRIES = (
-    Try("no norm, no residual", {"residual": False, "norm": "none", "depth": 48}),
-    Try("the paper's post-norm", {**USUAL, "norm": "post", "depth": 48}),
-    Try("norm, but no residual", {**USUAL, "residual": False, "depth": 24}),
-)
 SMALLEST, ROUNDING = 1e-30, 1e-14
 
 
@@ -179,19 +169,9 @@ def lesson(inputs: Inputs) -> Lesson:
     n, d, width = N_TOKENS, D_MODEL, chosen.ff * D_MODEL
     matrix = ("W_2", "d_ff, d_model", (width, d)) if chosen.ff else ("W_O", "h · d_head, d_model", (d, d))
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=_rows(signals, chosen),
-            notice=[_notice(signals, chosen, at) for at in range(len(DEPTHS))],
-            scrub=Scrub(field="depth", label="layers", values=np.array(DEPTHS), speed=2),
-        ),
-        formula=(
-            r"\begin{gathered}\Big\lVert\frac{\partial\mathcal{L}}{\partial W_2^{(L)}}\Big\rVert\text{: }"
-            r"O\!\left(d\sqrt{\ln d}\right)\text{ post-norm}\\"
-            r"O\!\left(d\sqrt{\tfrac{\ln d}{L}}\right)\text{ pre-norm (theorem 1)}\\"
-            r"\mathrm{Var}\,w=\tfrac{2}{\mathrm{fan_{in}}+\mathrm{fan_{out}}}"
-            r"\text{ (Xavier), biases 0, gains 1}\end{gathered}"
-        ),
+        rows=_rows(signals, chosen),
+        notice=[_notice(signals, chosen, at) for at in range(len(DEPTHS))],
+        scrub=Scrub(field="depth", label="layers", values=np.array(DEPTHS), speed=2),
         sizes=rf"n={n},\; d_{{model}}={d},\; d_{{ff}}={width},\; h={N_HEADS}",
         shapes=(
             Shape("x_l", "stack, token, d_model", (len(DEPTHS), n, d)),
@@ -337,4 +317,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("depth", "Depth and gradients", SWITCHES, lesson, TRIES, questions, scrub="depth")
+PART = part(__name__, SWITCHES, lesson, questions, scrub="depth")

@@ -19,11 +19,11 @@ from models.zoo.engine_model import Translator, UntrainedModel
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, check_known, check_length
-from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, USUAL, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, When, part
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, numbered, plain
-from viz_core.boards import Board, Diagram, Fact, Facts, Matrix, Node, Scrub
+from viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
 from viz_core.labels import short
 
 Vectors = Float[Tensor, "token d_model"]
@@ -314,20 +314,18 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     rows = [BRANCH if point.kind in WRITES else STREAM for point in walked.points]
     return Lesson(
         see=_see(inputs, read.side, walked),
-        board=Board(
-            rows=[
-                [diagram(walked, rows)],
-                [
-                    tensor(tokens, walked),
-                    *hidden(tokens, walked, "before its last matrix"),
-                ],
-                [statistics(tokens, walked), _facts(walked)],
+        rows=[
+            [diagram(walked, rows)],
+            [
+                tensor(tokens, walked),
+                *hidden(tokens, walked, "before its last matrix"),
             ],
-            notice=[_notice_of(walked, place, inputs.other_layer) for place in range(len(walked.points))],
-            scrub=Scrub(
-                field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-                words=names(walked),
-            ),
+            [statistics(tokens, walked), _facts(walked)],
+        ],
+        notice=[_notice_of(walked, place, inputs.other_layer) for place in range(len(walked.points))],
+        scrub=Scrub(
+            field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
+            words=names(walked),
         ),
         formula=r"x_{\text{leaves}}\stackrel{?}{=}x_{\text{enters}}+\sum(\text{all that the layer writes})",
         sizes=rf"n={n},\; d_{{model}}={d_model}",
@@ -397,20 +395,9 @@ def _leaving(walked: Walk, length: float) -> str:
 
 
 D_MODEL, N_HEADS = 32, 4
-SEE = (
-    "A sentence's vectors go through one layer. **Press a box, or drag the slider.** Below is the tensor at "
-    "that point, one row for each token, with the mean, deviation and length of every row; beside it is the "
-    "feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the mean length of the vectors."
-)
 ENTERING = {
     "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
 }  # fmt: skip
-RANDOM = {"subject": "random", **USUAL}
-TRIES = (
-    Try("the paper's post-norm", {**RANDOM, "norm": "post", "point": 3}),
-    Try("no residual", {**RANDOM, "residual": False, "point": 4}),
-    Try("a trained layer", {"subject": "layer1", "point": 6}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -420,21 +407,18 @@ def lesson(inputs: Inputs) -> Lesson:
     walked = walk(block.layer, block.x)
     n, d_model = block.x.shape
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [diagram(walked, rows_of(walked, config))],
-                [
-                    tensor(block.tokens, walked),
-                    *hidden(block.tokens, walked, f"after {config.activation}"),
-                ],
-                [statistics(block.tokens, walked), _facts_flow(walked, config)],
+        rows=[
+            [diagram(walked, rows_of(walked, config))],
+            [
+                tensor(block.tokens, walked),
+                *hidden(block.tokens, walked, f"after {config.activation}"),
             ],
-            notice=notices(walked, config, ENTERING[inputs.subject]),
-            scrub=Scrub(
-                field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-                words=names(walked),
-            ),
+            [statistics(block.tokens, walked), _facts_flow(walked, config)],
+        ],
+        notice=notices(walked, config, ENTERING[inputs.subject]),
+        scrub=Scrub(
+            field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
+            words=names(walked),
         ),
         formula=_formula(config),
         sizes=rf"n={n},\; d_{{model}}={d_model}"
@@ -533,14 +517,18 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "flow", "Through the block",
+PART = part(
+    __name__,
     (
         "subject",
         When(
-            "subject", ANOTHER, any_model.LAYER,
+            "subject",
+            ANOTHER,
+            any_model.LAYER,
             ("text", When("subject", "random", SWITCHES, (TRAINED,))),
         ),
     ),
-    lesson, TRIES, questions, scrub="point",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="point",
+)

@@ -16,10 +16,10 @@ from models.data.tasks import Reading
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.lab.block.inputs import MAX_POSITIONS, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, When, part
 from pages.shared import cache
-from viz_core.boards import Bars, Board, Matrix, Scrub
+from viz_core.boards import Bars, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
 
 Logits = Float[Tensor, "level position word"]
@@ -121,11 +121,6 @@ TEXTS = (
 MOST_LEVELS = 32
 """The passes that the price of another model is reckoned with."""
 MOST_NUMBERS = 40_000_000
-TRIES = (
-    Try("the middle of a word", {"reader": "shakespeare", "prompt": PROMPT, "at": 8}),
-    Try("after a blank", {"reader": "shakespeare", "prompt": PROMPT, "at": 10}),
-    Try("a hidden word", {"reader": "masked", "hidden": HIDDEN, "at": 7}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -134,17 +129,11 @@ def lesson(inputs: Inputs) -> Lesson:
     d_model = read.d_model
     return Lesson(
         see=SEE.format(answer=ANSWERS.get(inputs.reader, "word")),
-        board=Board(
-            rows=[[_answers(read)], *_bars(read)],
-            notice=_notices(read, tied),
-            scrub=Scrub(
-                field="at", label="position", values=np.arange(n), speed=2,
-                words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}p_l=\mathrm{softmax}\!\left(\mathrm{LN}_{\text{last}}(x_l)\,W_U\right)\\"
-            r"\mathrm{KL}(p_L\,\Vert\,p_l)=\sum_w p_L(w)\,\ln\frac{p_L(w)}{p_l(w)}\end{gathered}"
+        rows=[[_answers(read)], *_bars(read)],
+        notice=_notices(read, tied),
+        scrub=Scrub(
+            field="at", label="position", values=np.arange(n), speed=2,
+            words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
         ),
         sizes=rf"L={levels - 1},\; n={n},\; d_{{model}}={d_model},\; \text{{words}}={n_words}",
         shapes=(
@@ -299,7 +288,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "lens", "Logit lens", ("reader", *TEXTS),
-    lesson, TRIES, questions, scrub="at",
-)  # fmt: skip
+PART = part(__name__, ("reader", *TEXTS), lesson, questions, scrub="at")

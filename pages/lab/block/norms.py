@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Set, Shape, Try
-from viz_core.boards import Board, Curves, Line, Matrix, Scrub
+from pages.lab.lesson import Lesson, Question, Set, Shape, part
+from viz_core.boards import Curves, Line, Matrix, Scrub
 from viz_core.labels import decimal
 
 EPS = 1e-5
@@ -112,16 +112,6 @@ def _drawn(seed: int) -> Float[Tensor, "token channel"]:
 
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
-SEE = (
-    "A batch holds sentences (s) with one row for each token (t). In each result, **the outlined cells were "
-    "normalised together** with channel 2 of the first token: layer norm takes all channels of that token, "
-    "batch norm that channel of all tokens. **Drag the slider** to move all sentences but the first away."
-)
-TRIES = (
-    Try("move the companions", {"sentences": 3, "tokens": 3, "statistics": "batch", "shift": 4.0}),
-    Try("one sentence, one token", {"sentences": 1, "tokens": 1, "statistics": "batch", "shift": 0.0}),
-    Try("running statistics", {"sentences": 3, "tokens": 3, "statistics": "running", "shift": 4.0}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -133,29 +123,21 @@ def lesson(inputs: Inputs) -> Lesson:
     }  # fmt: skip
     running = inputs.statistics == "running"
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [
-                    _matrix("the batch", x, np.zeros((b * t, c), dtype=bool)),
-                    _matrix("layer norm", layer, _outlined(averaged((b, t, c), "layer", 0, CHANNEL))),
-                    _matrix(
-                        "batch norm" + ", running statistics" * running, batch,
-                        _outlined(averaged((b, t, c), "batch", 0, CHANNEL)) & (not running),
-                    ),
-                ],
-                [_change(changes)],
+        rows=[
+            [
+                _matrix("the batch", x, np.zeros((b * t, c), dtype=bool)),
+                _matrix("layer norm", layer, _outlined(averaged((b, t, c), "layer", 0, CHANNEL))),
+                _matrix(
+                    "batch norm" + ", running statistics" * running, batch,
+                    _outlined(averaged((b, t, c), "batch", 0, CHANNEL)) & (not running),
+                ),
             ],
-            notice=[_notice(inputs, changes, batch[at].mean().item(), at) for at in range(N_FRAMES)],
-            scrub=Scrub(
-                field="shift", label="other sentences moved by", values=SHIFTS,
-                words=[f"{shift:.1f}" for shift in SHIFTS],
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}y=\frac{x-\new{\mu}}{\sqrt{\new{\sigma}^2+\epsilon}}\\"
-            r"\text{layer: }\new{\mu_{b,t}}=\frac1C\sum_c x_{b,t,c},\quad"
-            r"\text{batch: }\new{\mu_c}=\frac1{B\,T}\sum_{b,t}x_{b,t,c}\end{gathered}"
+            [_change(changes)],
+        ],
+        notice=[_notice(inputs, changes, batch[at].mean().item(), at) for at in range(N_FRAMES)],
+        scrub=Scrub(
+            field="shift", label="other sentences moved by", values=SHIFTS,
+            words=[f"{shift:.1f}" for shift in SHIFTS],
         ),
         sizes=rf"B={b},\; T={t},\; C={c},\; \epsilon=10^{{-5}}",
         shapes=(
@@ -271,8 +253,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "norms", "Layer or batch",
+PART = part(
+    __name__,
     ("sentences", "tokens", "statistics", Set("seed", {"help": "Draws other random vectors"})),
-    lesson, TRIES, questions, scrub="shift",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="shift",
+)

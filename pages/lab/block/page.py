@@ -1,10 +1,6 @@
 """Inside the block: through one layer, gradients at depth, which axis a norm takes, the stream read early."""
 
-from pages.lab import page
-from pages.lab.block import depth, flow, lens, norms
-from pages.lab.block.inputs import Inputs
-from pages.lab.lesson import LabPage
+from pages.lab.lesson import lab_page
+from pages.lab.page import run
 
-PAGE = LabPage("block", "Inside the block", Inputs, (flow.PART, depth.PART, norms.PART, lens.PART))
-
-page.run(PAGE)
+run(lab_page("block"))

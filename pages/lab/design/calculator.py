@@ -15,8 +15,8 @@ from models.engine import size
 from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
 from pages.lab import attention_cost
 from pages.lab.design.inputs import SIZE_CONTROLS, Asked, Inputs, asked, inputs_of
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Scrub, Table
+from pages.lab.lesson import Lesson, Question, Shape, part
+from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 
 class Flops(NamedTuple):
@@ -231,18 +231,6 @@ def notices(found: Asked, counted: Parameters, lengths: list[int], passes: list[
     ]
 
 
-SEE = (
-    "Formulas count what a model of these sizes has: its **parameters**, beside the published count; the "
-    "**operations** of a forward pass, × and + counted as two; and its **memory** in float32 (activations to "
-    "within a quarter). Pick a published model, or change any size. **Drag the slider to longer sequences.**"
-)
-TRIES = (
-    Try("BERT large", inputs_of("bert-large")),
-    Try("the paper's base", inputs_of("base")),
-    Try("GPT-2 small, twice as wide", inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     found = asked(inputs)
     config, counted = found.config, size.count_parameters(found.config)
@@ -250,27 +238,19 @@ def lesson(inputs: Inputs) -> Lesson:
     passes = [forward(config, t) for t in lengths]
     h, d_head, d, t = config.n_heads, config.head_size, config.d_model, config.max_len
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [parameters(counted), table(found, counted)],
-                [
-                    operations(found, lengths, passes),
-                    training_bars(inputs, found, lengths),
-                    inference(inputs, found, lengths),
-                ],
-                [facts(found, lengths, passes)],
+        rows=[
+            [parameters(counted), table(found, counted)],
+            [
+                operations(found, lengths, passes),
+                training_bars(inputs, found, lengths),
+                inference(inputs, found, lengths),
             ],
-            notice=notices(found, counted, lengths, passes),
-            scrub=Scrub(
-                field="tokens", label="tokens t", values=np.array(lengths), speed=2,
-                words=[f"{t:,}" for t in lengths],
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}\text{matrices of a layer: } 4\,d_{model}\,h\,d_{head} + 2\,d_{model}\,d_{ff}\\"
-            r"\text{forward, per token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|\\"
-            r"N\approx 12\,n_{layers}\,d_{model}^2,\quad\text{training} = 3\times\text{forward}\end{gathered}"
+            [facts(found, lengths, passes)],
+        ],
+        notice=notices(found, counted, lengths, passes),
+        scrub=Scrub(
+            field="tokens", label="tokens t", values=np.array(lengths), speed=2,
+            words=[f"{t:,}" for t in lengths],
         ),
         sizes=(
             rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "
@@ -328,4 +308,4 @@ def questions() -> tuple[Question, ...]:
     )  # fmt: skip
 
 
-PART = Part("calculator", "Calculator", SIZE_CONTROLS, lesson, TRIES, questions, scrub="tokens")
+PART = part(__name__, SIZE_CONTROLS, lesson, questions, scrub="tokens")

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from pages.lab import attention_cost
 from pages.lab.design.inputs import LENGTHS, Inputs
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
-from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 MOST_MS = 8.0  # a length that would take longer is not measured
 
@@ -206,16 +206,6 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
 
 
 MEASURED = ("self-attention", "recurrent", "convolution")
-SEE = (
-    "One layer reads *n* tokens of *d* channels. On the left are its operations, as table 1 of *Attention is "
-    "all you need* counts them; on the right its milliseconds, **measured on this server** (one text, one "
-    "thread). The dashed line is where *n = d*. **Drag the slider to longer texts.**"
-)
-TRIES = (
-    Try("a sentence: n < d", {"d_layer": 256, "length": 32}),
-    Try("n = d", {"d_layer": 256, "length": 256}),
-    Try("a page: n > d", {"d_layer": 64, "length": 1_024}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -223,22 +213,14 @@ def lesson(inputs: Inputs) -> Lesson:
     table = counted(d, k, r)
     measured = {name: measure(name, LENGTHS, d, k if name == "convolution" else 1) for name in MEASURED}
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [operations(table, d), times(measured, d)],
-                [table_facts(table)],
-                [real_facts(d, k)],
-            ],
-            notice=notices(table, measured, d),
-            scrub=Scrub(
-                field="length", label="tokens n", values=np.array(LENGTHS), words=[f"{n:,}" for n in LENGTHS]
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}\text{self-attention } n^2 d,\quad\text{recurrent } n\,d^2\\"
-            r"\text{convolution } k\,n\,d^2,\quad\text{restricted } r\,n\,d\\"
-            r"\frac{\text{self-attention}}{\text{recurrent}}=\frac{n^2 d}{n\,d^2}=\frac{n}{d}\end{gathered}"
+        rows=[
+            [operations(table, d), times(measured, d)],
+            [table_facts(table)],
+            [real_facts(d, k)],
+        ],
+        notice=notices(table, measured, d),
+        scrub=Scrub(
+            field="length", label="tokens n", values=np.array(LENGTHS), words=[f"{n:,}" for n in LENGTHS]
         ),
         sizes=rf"d={d},\; k={k},\; r={r}",
         shapes=(
@@ -286,11 +268,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "layers", "Cost of a layer",
+PART = part(
+    __name__,
     (
-        "d_layer", "kernel", "neighbours",
+        "d_layer",
+        "kernel",
+        "neighbours",
         Note("Restricted attention is not timed: PyTorch computes all its pairs and then hides some."),
     ),
-    lesson, TRIES, questions, scrub="length",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="length",
+)

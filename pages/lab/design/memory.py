@@ -19,8 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import random_layer
 from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.lesson import Columns, Lesson, Note, Part, Question, Shape, Try
-from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Scrub, Table
+from pages.lab.lesson import Columns, Lesson, Note, Question, Shape, part
+from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Scrub, Table
 
 LOGSUMEXP_BYTES = 4  # float32 whatever the rest is
 
@@ -386,46 +386,17 @@ def _short(size: float) -> str:
     return f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
 
 
-SEE = (
-    "A stack of attention layers is trained. Each head of each layer has a matrix of t × t weights for every "
-    "sequence, which the backward pass needs again: the charts show what stays in memory in between, and the "
-    "peak. The table compares the formulas with a small stack, **measured here**. **Drag the slider to "
-    "longer texts.**"
-)
-PLAIN = {
-    "t": 1_000, "sequences": 16, "heads": 8, "layers": 6, "half": False, "pieces": 1, "checkpointing": False,
-    "fused": False,
-}  # fmt: skip
-TRIES = (
-    Try("checkpointing", PLAIN | {"checkpointing": True}),
-    Try("fused attention", PLAIN | {"fused": True}),
-    Try(
-        "everything at once",
-        PLAIN | {"fused": True, "checkpointing": True, "half": True, "pieces": 8, "t": 8_000},
-    ),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     plain, mine = _settings(inputs)
     h, t, b, d = inputs.heads, inputs.t, inputs.sequences, inputs.heads * plain[0].d_head
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [facts(plain, mine)],
-                [bars(plain, mine), curves(plain, mine)],
-                [measured(_switched(SMALL, inputs))],
-            ],
-            notice=notices(plain, mine),
-            scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
-        ),
-        formula=(
-            r"\begin{gathered}\text{kept per layer: }\underbrace{5\,b\,t\,d}_{x,\,\q{q},\,\k{k},\,\v{v},\,z}"
-            r"+\underbrace{b\,h\,t^2}_{\text{pattern}}\;\text{numbers}\\"
-            r"\text{at the peak }\underbrace{2\,b\,h\,t^2}_{\text{gradients of pattern, scores}}"
-            r"\text{ more}\end{gathered}"
-        ),
+        rows=[
+            [facts(plain, mine)],
+            [bars(plain, mine), curves(plain, mine)],
+            [measured(_switched(SMALL, inputs))],
+        ],
+        notice=notices(plain, mine),
+        scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
         sizes=(
             rf"b={b},\; h={h},\; d={d}.\;\text{{ With }} t={t}:\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
             rf"{matrix_bytes(b, t) / 1e6:g}\,\mathrm{{MB}}"
@@ -496,11 +467,16 @@ def questions() -> tuple[Question, ...]:
     )  # fmt: skip
 
 
-PART = Part(
-    "memory", "Memory",
+PART = part(
+    __name__,
     (
-        Columns((("sequences", "layers"), ("heads", "pieces"))), "half", "checkpointing", "fused",
+        Columns((("sequences", "layers"), ("heads", "pieces"))),
+        "half",
+        "checkpointing",
+        "fused",
         Note("Heads have 64 channels. Weights and their gradients are left out."),
     ),
-    lesson, TRIES, questions, scrub="t",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="t",
+)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pages.lab.design.inputs import Inputs
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from viz_core.boards import Board, Diagram, Node, Scrub, Table
+from pages.lab.lesson import Lesson, Question, Shape, part
+from viz_core.boards import Diagram, Node, Scrub, Table
 
 Vertex = tuple[int, int]
 Edge = tuple[Vertex, Vertex]
@@ -134,16 +134,6 @@ def _check_width(k: int) -> None:
 
 
 FAR = 1_000
-SEE = (
-    "In these five networks words hear of earlier words. Words are below, outputs on top; what has heard of "
-    "**word 1** is lit, and every arrow takes one step. Each stack is as deep as its last output needs to "
-    "hear of word 1. **Press play, or go step by step.**"
-)
-TRIES = (
-    Try("twelve words", {"words": 12, "kernel": 3, "window": 3, "step": 1}),
-    Try("the narrowest kernel", {"words": 8, "kernel": 2, "window": 3, "step": 3}),
-    Try("the widest window", {"words": 8, "kernel": 3, "window": 5, "step": 2}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -159,18 +149,9 @@ def lesson(inputs: Inputs) -> Lesson:
     steps = np.arange(max(found.values()) + 1)
     diagrams = [_diagram(name, network, steps) for name, network in networks.items()]
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[diagrams[:2], diagrams[2:], [_table(inputs, networks, found, steps)]],
-            notice=_notices(found, steps),
-            scrub=Scrub(field="step", label="steps", values=steps, speed=1.2, plays=True),
-        ),
-        formula=(
-            r"\begin{gathered}\text{longest path: recurrent } n,\quad\text{self-attention } 1\\"
-            r"\text{convolution }\Big\lceil\tfrac{n-1}{k-1}\Big\rceil,\quad"
-            r"\text{dilated }\lceil\log_k n\rceil\\"
-            r"\text{to the last } r\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
-        ),
+        rows=[diagrams[:2], diagrams[2:], [_table(inputs, networks, found, steps)]],
+        notice=_notices(found, steps),
+        scrub=Scrub(field="step", label="steps", values=steps, speed=1.2, plays=True),
         sizes=rf"n={n},\; k={k},\; r={r}",
         shapes=(
             Shape(r"\text{recurrent}", "edge, end, (layer, position)", (2 * n - 1, 2, 2)),
@@ -287,4 +268,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("paths", "Paths", ("words", "kernel", "window"), lesson, TRIES, questions, scrub="step")
+PART = part(__name__, ("words", "kernel", "window"), lesson, questions, scrub="step")

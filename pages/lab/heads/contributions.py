@@ -18,10 +18,10 @@ from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.heads import cut
 from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.shared.wording import distinct
 from viz_core import labels
-from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
+from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub
 from viz_core.labels import short
 
 Contributions = Float[Tensor, "head query d_model"]
@@ -111,17 +111,7 @@ def _share(part: Float[Tensor, "*head query"], whole: Float[Tensor, "query"]) ->
     return torch.where(whole == 0, 0.0, part / whole)
 
 
-SEE = (
-    "The layer's output is a **sum**: head $i$ is multiplied by its own rows of $W_O$ alone, and writes the "
-    r"vector $c_i=z_i\,W_{O,i}$. The tables give each head's share at every token, of the vectors' lengths "
-    "and of their sum; the picture shows the vectors at one token. **Drag the slider to another token.**"
-)
 MOST_CHANNELS, MOST_TOKENS = 128, 32
-TRIES = (
-    Try("a trained layer", {"model": "layer1", "query": 9}),
-    Try("eight heads", {"model": "random", "n_heads": 8, "d_head": 0}),
-    Try("one head alone", {"model": "random", "n_heads": 1, "d_head": 0}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -129,17 +119,9 @@ def lesson(inputs: Inputs) -> Lesson:
     written = _written(read)
     h, n, d_model = written.shape
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
-            notice=_notices(read, written),
-            scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
-        ),
-        formula=(
-            r"\begin{gathered}\mathrm{out}=s+b_O,\quad s=\sum_i c_i,\quad c_i=z_i\,W_{O,i}\\"
-            r"\text{share of the lengths: }\frac{\lVert c_i\rVert}{\sum_j\lVert c_j\rVert},\quad"
-            r"\text{of the sum: }\frac{c_i\cdot s}{s\cdot s}\end{gathered}"
-        ),
+        rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
+        notice=_notices(read, written),
+        scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.z.shape[-1]}",
         shapes=(
             Shape("z", "head, query, d_head", (h, n, read.z.shape[-1])),
@@ -261,7 +243,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "contributions", "What each adds", ANY_LAYER_CONTROLS,
-    lesson, TRIES, questions, scrub="query",
-)  # fmt: skip
+PART = part(__name__, ANY_LAYER_CONTROLS, lesson, questions, scrub="query")

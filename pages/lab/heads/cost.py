@@ -15,20 +15,10 @@ from pages.lab.attention_cost import (
     wide,
 )
 from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
+from pages.lab.lesson import Lesson, Question, Shape, part
+from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 SECONDS = 0.04
-SEE = (
-    "**Narrow** heads share the width, $d_{head}=d_{model}/h$; **wide** heads each have all of it, "
-    "$d_{head}=d_{model}$. Parameters and operations are counted; milliseconds are **measured on this "
-    "server**, when these sizes are first asked for. **Drag the slider to more heads.**"
-)
-TRIES = (
-    Try("one head", {"heads": 1}),
-    Try("16 heads", {"heads": 16}),
-    Try("twice the width", {"width": 128}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -37,16 +27,9 @@ def lesson(inputs: Inputs) -> Lesson:
     wides = [wide(h, k, n) for h in HEAD_COUNTS]
     times = np.array(measure([*narrows, *wides], seconds=SECONDS)).reshape(2, len(HEAD_COUNTS))
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=_rows(narrows, wides, times),
-            notice=_notices(narrows, wides, times),
-            scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
-        ),
-        formula=(
-            r"\begin{gathered}\text{parameters: narrow } 3k^2+k^2,\quad\text{wide } 3hk^2+hk^2\\"
-            r"\text{operations: } (8\,n\,k+4\,n^2)\,h\,d_{head}\end{gathered}"
-        ),
+        rows=_rows(narrows, wides, times),
+        notice=_notices(narrows, wides, times),
+        scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
         sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrows[0].parameters:,}",
         shapes=(
             Shape(r"W_Q,\;W_K,\;W_V\ \text{narrow}", "d_model, h · d_head", (k, k)),
@@ -142,4 +125,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("cost", "Narrow or wide", ("width", "length"), lesson, TRIES, questions, scrub="heads")
+PART = part(__name__, ("width", "length"), lesson, questions, scrub="heads")

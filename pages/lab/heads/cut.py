@@ -16,9 +16,9 @@ from models.engine import size
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import count
 from pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.shared.wording import distinct
-from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub, Sign
+from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign
 
 
 class Blocks(NamedTuple):
@@ -78,35 +78,14 @@ def owner(column: int, d_head: int) -> int:
     return column // d_head
 
 
-SEE = (
-    "One attention layer reads one sentence. Colours along the edges mark the **heads**: each owns a "
-    "block of columns of $W_Q$, $W_K$ and $W_V$, which makes its own queries, keys, values and pattern. "
-    "The heads' results $z$ are put side by side, and $W_O$ mixes them. **Drag the slider to see each "
-    "head.**"
-)
-TRIES = (
-    Try("eight heads", {"model": "random", "n_heads": 8, "d_model": 32, "d_head": 0}),
-    Try("heads as wide as d_model", {"model": "random", "n_heads": 4, "d_model": 32, "d_head": 32}),
-    Try("12 heads share 32 columns", {"model": "random", "n_heads": 12, "d_model": 32, "d_head": 0}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs)
     h, d_model, d_head = read.config.n_heads, read.config.d_model, read.config.head_size
     n, width = len(read.tokens), h * d_head
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[_queries(read), _head(read), _output(read), [_parameters(read)]],
-            notice=_notices(read),
-            scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        ),
-        formula=(
-            r"\mathrm{out}=[z_0\;z_1\dots z_{h-1}]\,W_O+b_O,\qquad z_i=\mathrm{softmax}\!\left("
-            r"\frac{\q{q_i}\,\k{k_i}^{\top}}{\sqrt{d_{head}}}\right)\v{v_i},\quad"
-            r"\q{q_i}=X\q{W_{Q,i}}+b_{Q,i}"
-        ),
+        rows=[_queries(read), _head(read), _output(read), [_parameters(read)]],
+        notice=_notices(read),
+        scrub=Scrub(field="head", label="head", values=np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={d_head},\; h\cdot d_{{head}}={width}",
         shapes=(
             Shape("X", "position, d_model", (n, d_model)),
@@ -254,4 +233,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("cut", "Cut into heads", LAYER_CONTROLS, lesson, TRIES, questions, scrub="head")
+PART = part(__name__, LAYER_CONTROLS, lesson, questions, scrub="head")

@@ -17,9 +17,9 @@ from pages.lab.attention_cost import count
 from pages.lab.heads import contributions
 from pages.lab.heads.cut import concatenate
 from pages.lab.heads.inputs import Inputs, Reading, reading_of
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Question, Shape, When, part
 from pages.shared.wording import distinct
-from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
+from viz_core.boards import Fact, Facts, Matrix, Scrub
 from viz_core.labels import short
 from viz_core.measures import entropy
 
@@ -78,37 +78,18 @@ def difference(out: Float[Tensor, "query d_model"], reference: Float[Tensor, "qu
     return ((out - reference).norm() / reference.norm()).item()
 
 
-SEE = (
-    "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads: their weights, and the dot products "
-    "before the softmax. **Drag the slider to look from another token.**"
-)
-TRIES = (
-    Try("look from “it”", {"query": 9, "model": "layer1", "text": Inputs().text}),
-    Try("the first trained layer", {"query": 9, "model": "layer0", "text": Inputs().text}),
-    Try("other random weights", {"model": "random", "seed": 7}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     read = _whole(inputs)
     cuts = recuts(read)
     n, d_model = read.x.shape
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [_patterns(read, cuts)],
-                [_dot_products(read, cuts)],
-                [_facts(cuts)],
-            ],
-            notice=_notices(read, cuts),
-            scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
-        ),
-        formula=(
-            r"\q{q}\cdot\k{k}=\sum_{i=0}^{h-1}\q{q_i}\cdot\k{k_i},\qquad\text{but}\qquad"
-            r"\mathrm{softmax}\Big(\sum_i\tfrac{\q{q_i}\cdot\k{k_i}}{\sqrt{64}}\Big)\neq"
-            r"\mathrm{softmax}\Big(\tfrac{\q{q_i}\cdot\k{k_i}}{\sqrt{64/h}}\Big)"
-        ),
+        rows=[
+            [_patterns(read, cuts)],
+            [_dot_products(read, cuts)],
+            [_facts(cuts)],
+        ],
+        notice=_notices(read, cuts),
+        scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         sizes=rf"n={n},\; d_{{model}}={d_model},\; h\cdot d_{{head}}={cuts[0].d_head}",
         shapes=tuple(
             Shape(rf"\mathrm{{pattern}},\;h={cut.n_heads}", "head, query, key", (cut.n_heads, n, n))
@@ -229,7 +210,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "recut", "1, 2, 4, 8 heads", ("text", "model", When("model", "random", ("seed",))),
-    lesson, TRIES, questions, scrub="query",
-)  # fmt: skip
+PART = part(__name__, ("text", "model", When("model", "random", ("seed",))), lesson, questions, scrub="query")

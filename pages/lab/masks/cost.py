@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.masks.inputs import AXES, Inputs
-from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Scrub
+from viz_core.boards import Colour, Curves, Fact, Facts, Line, Matrix, Scrub
 
 
 class ByLength(NamedTuple):
@@ -62,11 +62,6 @@ def by_stride(n: int, most: int) -> ByStride:
 
 STRIDED: Colour = 1
 FIXED: Colour = 2
-TRIES = (
-    Try("stride 1", {"stride": 1}),
-    Try("16 words, stride 4", {"text_length": 16, "stride": 4}),
-    Try("stride n", {"text_length": 49, "stride": 49}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -76,16 +71,9 @@ def lesson(inputs: Inputs) -> Lesson:
     of_strides = by_stride(n, n)
     of_lengths = by_length(torch.tensor([2**power for power in range(2, 10)]))
     return Lesson(
-        see="Every pair of query and key costs one dot product. Sparse Transformers keep only some of them: "
-        "near pairs, and one in every *stride* further away. Drag the **stride** and watch which are left.",
-        board=Board(
-            rows=_rows(n, causal, of_strides, of_lengths),
-            notice=_notices(causal, of_strides),
-            scrub=Scrub(field="stride", label="stride", values=strides),
-        ),
-        formula=r"\text{strided: } \q{i} - \k{j} \le l \;\lor\; (\q{i} - \k{j}) \bmod l = 0 \qquad "
-        r"\text{fixed: } \lfloor \k{j} / l \rfloor = \lfloor \q{i} / l \rfloor \;\lor\; "
-        r"\k{j} \bmod l = l - 1",
+        rows=_rows(n, causal, of_strides, of_lengths),
+        notice=_notices(causal, of_strides),
+        scrub=Scrub(field="stride", label="stride", values=strides),
         sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
         shapes=[
             Shape(r"\text{strided}", "stride query key", tuple(of_strides.strided.shape)),
@@ -171,7 +159,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "cost", "Cost", ("text_length", Note("Only square numbers are offered, so that √n is a whole stride.")),
-    lesson, TRIES, questions, scrub="stride",
-)  # fmt: skip
+PART = part(
+    __name__,
+    ("text_length", Note("Only square numbers are offered, so that √n is a whole stride.")),
+    lesson,
+    questions,
+    scrub="stride",
+)

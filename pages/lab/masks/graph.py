@@ -11,10 +11,10 @@ from models.engine import masks
 from models.engine.attention import MultiHeadAttention
 from models.engine.trace import Trace, within
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Part, Question, Set, Shape, Try
+from pages.lab.lesson import Lesson, Question, Set, Shape, part
 from pages.lab.masks import reach
 from pages.lab.masks.inputs import AXES, N_NODES, Inputs, allowed_of, mask_matrix, painted
-from viz_core.boards import Board, Diagram, Layers, Matrix, Node
+from viz_core.boards import Diagram, Layers, Matrix, Node
 
 CHANNELS = 4
 
@@ -68,11 +68,6 @@ def _attention(width: int, seed: int) -> MultiHeadAttention:
 NODES = tuple(f"node {at}" for at in range(N_NODES))
 _RING = ((0, 1), (1, 0), (2, 0), (3, 1), (2, 2), (1, 2))  # (column, row) of each node
 _LAYERS = 3
-TRIES = (
-    Try("a chain", {"graph": "0-1 1-2 2-3 3-4 4-5", "changed": 0}),
-    Try("a star", {"graph": "0-1 0-2 0-3 0-4 0-5", "changed": 1}),
-    Try("two islands", {"graph": "0-1 1-2 0-2 3-4 4-5 3-5", "changed": 0}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -86,9 +81,8 @@ def lesson(inputs: Inputs) -> Lesson:
         see="A node looks at itself and its neighbours: the edges are the mask, and a step of attention is a "
         f"round of messages. **{NODES[inputs.changed].capitalize()}** changes: see whose output moves. "
         "Paint edges into the mask.",
-        board=Board(rows=_rows(allowed, computed, moved, told), notice=_notice(inputs.changed, moved, told)),
-        formula=r"z_i = \sum_{j \in N(i) \cup \{i\}} \operatorname{softmax}_j\!\left("
-        r"\frac{\q{q_i} \cdot \k{k_j}}{\sqrt{d_k}}\right) \v{v_j}",
+        rows=_rows(allowed, computed, moved, told),
+        notice=_notice(inputs.changed, moved, told),
         sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
         shapes=[
             Shape("X", "node channel", tuple(features.shape)),
@@ -160,7 +154,9 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "graph", "Graph", ("graph", "changed", Set("seed", {"help": "Other features and other weights"})),
-    lesson, TRIES, questions,
-)  # fmt: skip
+PART = part(
+    __name__,
+    ("graph", "changed", Set("seed", {"help": "Other features and other weights"})),
+    lesson,
+    questions,
+)

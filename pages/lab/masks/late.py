@@ -8,11 +8,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.masks import mask
-from pages.lab.masks.inputs import TALK, WORDS, Inputs, allowed_of, names, of_mask
+from pages.lab.masks.inputs import WORDS, Inputs, allowed_of, names, of_mask
 from pages.lab.masks.mask import masked_softmax
-from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
+from viz_core.boards import Curves, Line, Matrix, Scrub, Sign
 from viz_core.labels import short
 
 
@@ -70,12 +70,6 @@ def last_hidden(allowed: Bool[Tensor, "query key"], query: int) -> int:
 
 
 HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
-TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
-TRIES = (
-    Try("hidden score 4", {**TALKS, "hidden": 4.0}),
-    Try("hidden score 120", {**TALKS, "hidden": 120.0}),
-    Try("hidden score 30", {**TALKS, "hidden": 30.0}),
-)
 LATE, FIRST = "mask after softmax", "mask before softmax"
 
 
@@ -89,19 +83,14 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see="This is the wrong order: softmax over **all** scores, then weight 0 for what is hidden. Drag a "
         f"score that the mask hides, {pair}: nothing should change, but the weights do.",
-        board=Board(
-            rows=_rows(n, query, late),
-            notice=_notices(query, late),
-            scrub=Scrub(
-                field="hidden",
-                label=f"hidden score {pair}",
-                values=HIDDEN,
-                words=[f"{value:.1f}" for value in HIDDEN],
-            ),
+        rows=_rows(n, query, late),
+        notice=_notices(query, late),
+        scrub=Scrub(
+            field="hidden",
+            label=f"hidden score {pair}",
+            values=HIDDEN,
+            words=[f"{value:.1f}" for value in HIDDEN],
         ),
-        formula=r"\text{mask after: } \frac{e^{s_{ij}}}{\sum_{\text{all } m} e^{s_{im}}} \qquad "
-        r"\text{mask before: } \frac{e^{s_{ij}}}{\sum_{\text{seen } m} e^{s_{im}}} \qquad "
-        r"(\q{i} \text{ sees } \k{j};\; 0 \text{ where not})",
         sizes=rf"n = {n}; {len(HIDDEN)} \text{{ hidden scores, in float32}}",
         shapes=[
             *(
@@ -188,7 +177,6 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "late", "After softmax", (of_mask("mask", "argument"), "n", "query"),
-    lesson, TRIES, questions, scrub="hidden", also=("scores",),
-)  # fmt: skip
+PART = part(
+    __name__, (of_mask("mask", "argument"), "n", "query"), lesson, questions, scrub="hidden", also=("scores",)
+)

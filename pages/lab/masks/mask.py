@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.masks import cost
 from pages.lab.masks.inputs import (
     PAINT,
@@ -22,7 +22,7 @@ from pages.lab.masks.inputs import (
     on_explore,
     painted,
 )
-from viz_core.boards import Board, Matrix, Sign
+from viz_core.boards import Matrix, Sign
 
 TALK = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
 """The scores of the talks' example."""
@@ -85,13 +85,6 @@ def telling(scores: Float[Tensor, "query key"], allowed: Bool[Tensor, "query key
     return Telling(query, key, int(visible[query]), without, pattern[query, key].item())
 
 
-TRIES = (
-    Try("three packed documents", {"mask": "packed", "argument": "2.3.2", "n": 7}),
-    Try("a sliding window", {"mask": "window", "argument": "2", "n": 7}),
-    Try("a row that sees nothing", {"mask": "1000;0000;1110;1111", "argument": "", "n": 4}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     n = inputs.n
     scores = scores_of(n, inputs.scores)
@@ -99,15 +92,8 @@ def lesson(inputs: Inputs) -> Lesson:
     masked = masked_softmax(scores, allowed)
     told = telling(scores, allowed)
     return Lesson(
-        see="A score says how well a key (column) answers a query (row). The mask adds **0** where a query "
-        "may look and **−∞** where it may not; softmax turns −∞ into weight 0. Type other scores; click or "
-        "drag over cells of the mask to paint your own.",
-        board=Board(
-            rows=_rows(scores.numpy(), allowed.numpy(), masked),
-            notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
-        ),
-        formula=r"A = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}} + M\right) \qquad "
-        r"M_{ij} = \begin{cases} 0 & \q{i} \text{ may look at } \k{j} \\ -\infty & \text{else} \end{cases}",
+        rows=_rows(scores.numpy(), allowed.numpy(), masked),
+        notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
         sizes=rf"n = {n},\; {cost.kept(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
         shapes=[
             Shape(name, "query key", (n, n)) for name in (r"\text{scores}", "M", r"\text{masked scores}", "A")
@@ -201,8 +187,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "mask", "Mask",
+PART = part(
+    __name__,
     (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), PAINT),
-    lesson, TRIES, questions, also=("scores",),
-)  # fmt: skip
+    lesson,
+    questions,
+    also=("scores",),
+)

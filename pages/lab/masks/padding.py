@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Own, Part, Question, Set, Shape, Try
+from pages.lab.lesson import Lesson, Own, Question, Set, Shape, part
 from pages.lab.masks import mask
 from pages.lab.masks.inputs import AXES, Inputs, mask_matrix
 from pages.lab.masks.mask import Masked, masked_softmax
 from pages.shared.state import State
-from viz_core.boards import Board, Fact, Facts, Matrix, Sign
+from viz_core.boards import Fact, Facts, Matrix, Sign
 from viz_core.labels import short
 
 D_K = 8
@@ -64,22 +64,14 @@ def cross_attention(n_queries: int, n_words: int, n_padding: int, *, seed: int =
 
 SOURCE = ("I", "am", "fine", "<eos>")
 TARGET = ("<bos>", "je", "vais", "bien")
-TRIES = (
-    Try("no <pad>", {"padding": 0}),
-    Try("one <pad>", {"padding": 1}),
-    Try("six <pad>", {"padding": 6}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
     padded = cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
     n_query, n_key = padded.scores.shape
     return Lesson(
-        see="A batch holds sentences of one length, so short ones are filled up with `<pad>`. The decoder "
-        "(rows) reads the encoder's words (columns), and the mask hides the padding from every query.",
-        board=Board(rows=_rows(padded), notice=_notice(inputs.padding, padded)),
-        formula=r"A = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}} + M\right) \qquad "
-        r"M_{ij} = \begin{cases} -\infty & \k{j} \text{ is padding} \\ 0 & \text{else} \end{cases}",
+        rows=_rows(padded),
+        notice=_notice(inputs.padding, padded),
         sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {D_K}",
         shapes=[
             Shape(r"\q{Q}", "query channel", (n_query, D_K)),
@@ -165,7 +157,9 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "padding", "Padding", ("padding", Set("seed", {"help": "Other queries and keys"}), Own(_on_explore)),
-    lesson, TRIES, questions,
-)  # fmt: skip
+PART = part(
+    __name__,
+    ("padding", Set("seed", {"help": "Other queries and keys"}), Own(_on_explore)),
+    lesson,
+    questions,
+)

@@ -1,12 +1,6 @@
 """Masks: who may look at whom."""
 
-from pages.lab import page
-from pages.lab.lesson import LabPage
-from pages.lab.masks import cost, graph, late, mask, padding, reach
-from pages.lab.masks.inputs import Inputs
+from pages.lab.lesson import lab_page
+from pages.lab.page import run
 
-PAGE = LabPage(
-    "masks", "Masks", Inputs, (mask.PART, reach.PART, cost.PART, late.PART, padding.PART, graph.PART)
-)
-
-page.run(PAGE)
+run(lab_page("masks"))

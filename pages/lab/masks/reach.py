@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.masks.inputs import (
     MOST_LAYERS,
     PAINT,
@@ -20,7 +20,7 @@ from pages.lab.masks.inputs import (
     of_mask,
     on_explore,
 )
-from viz_core.boards import Board, Layers, Matrix, Scrub
+from viz_core.boards import Layers, Matrix, Scrub
 
 
 class Reach(NamedTuple):
@@ -72,11 +72,6 @@ def furthest_back(reached: Bool[Tensor, "layer query key"]) -> Int[Tensor, "laye
 
 LAYERS = np.arange(1, MOST_LAYERS + 1)
 NEEDED = "layers needed (∞: never)"
-TRIES = (
-    Try("segments", {"flow": "memory", "flow_argument": "3.0", "length": 12, "layers": 5}),
-    Try("segments + memory", {"flow": "memory", "flow_argument": "3.3", "length": 12, "layers": 3}),
-    Try("strided", {"flow": "strided", "flow_argument": "3", "length": 12, "layers": 2}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -88,13 +83,9 @@ def lesson(inputs: Inputs) -> Lesson:
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
         "the lit dots are all that its vector can depend on. In the table of layers needed, each row "
         "outlines what its word has heard of by then. Drag the number of **layers**; paint the mask.",
-        board=Board(
-            rows=_rows(allowed.numpy(), through, lit.numpy()),
-            notice=_notices(n, through),
-            scrub=Scrub(field="layers", label="layers", values=LAYERS),
-        ),
-        formula=r"R_1 = M \lor I \qquad R_L = R_{L-1} R_1 \quad \text{(or, and)} \qquad "
-        r"R_L[\q{i}, \k{j}] = 1 \iff \q{i} \text{ can depend on } \k{j}",
+        rows=_rows(allowed.numpy(), through, lit.numpy()),
+        notice=_notices(n, through),
+        scrub=Scrub(field="layers", label="layers", values=LAYERS),
         sizes=rf"n = {n},\; L = 1 \ldots {MOST_LAYERS}",
         shapes=[
             Shape("M", "query key", (n, n)),
@@ -168,11 +159,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "reach", "Reach",
+PART = part(
+    __name__,
     (
-        of_mask("flow", "flow_argument"), "length",
-        on_explore("flow", "flow_argument", "length"), PAINT,
+        of_mask("flow", "flow_argument"),
+        "length",
+        on_explore("flow", "flow_argument", "length"),
+        PAINT,
     ),
-    lesson, TRIES, questions, scrub="layers",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="layers",
+)

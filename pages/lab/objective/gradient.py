@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
-from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 from viz_core.labels import decimal, short
 
 N_STEPS = 60
@@ -80,12 +80,6 @@ def walk(
 
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
-SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
-TRIES = (
-    Try("sure, and wrong", SURE),
-    Try("20 steps later", SURE | {"walked": 20}),
-    Try("smooth labels, ε = 0.1", SURE | {"smoothing": 0.1, "walked": 60}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -95,28 +89,20 @@ def lesson(inputs: Inputs) -> Lesson:
     square = walk(z, y, squared_error, of_squared_error, inputs.descent)
     steps = np.arange(N_STEPS + 1)
     return Lesson(
-        see="**Type into** the six logits $z$; $y$ is the target. Blue descends the cross-entropy, red the "
-        "squared error of the same probabilities: $z \\leftarrow z - \\eta\\,\\nabla_z L$, step by step. "
-        "**Press play.**",
-        board=Board(
-            rows=[
-                [_start(inputs), _state(cross, square, y.numpy())],
-                [
-                    _bars(cross, "cross-entropy: p − y", MODEL),
-                    _bars(square, "squared error: 2 Jᵀ (p − y)", OTHER),
-                    _curves(cross, square, inputs.word, steps),
-                ],
-                [_facts(cross, square)],
+        rows=[
+            [_start(inputs), _state(cross, square, y.numpy())],
+            [
+                _bars(cross, "cross-entropy: p − y", MODEL),
+                _bars(square, "squared error: 2 Jᵀ (p − y)", OTHER),
+                _curves(cross, square, inputs.word, steps),
             ],
-            notice=_notices(cross, square, inputs.word),
-            scrub=Scrub(
-                field="walked", label="steps of descent", values=steps,
-                words=[_steps(step) for step in steps.tolist()],
-            ),
+            [_facts(cross, square)],
+        ],
+        notice=_notices(cross, square, inputs.word),
+        scrub=Scrub(
+            field="walked", label="steps of descent", values=steps,
+            words=[_steps(step) for step in steps.tolist()],
         ),
-        formula=r"\begin{gathered}p = \mathrm{softmax}(z) \qquad \nabla_z H(y, p) = \new{p - y} \\ "
-        r"\nabla_z \textstyle\sum_w (p_w - y_w)^2 = 2\,J^{\top}(p - y) \\ "
-        r"J_{ij} = p_i(1[i=j] - p_j)\end{gathered}",
         sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[inputs.word]}}}}} = {y[inputs.word]:.4g}",
         shapes=(
             Shape("z", "step, word", tuple(cross.logits.shape)),
@@ -225,7 +211,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "gradient", "The gradient p − y", ("word", "descent", "smoothing"),
-    lesson, TRIES, questions, scrub="walked", also=("logits",),
-)  # fmt: skip
+PART = part(__name__, ("word", "descent", "smoothing"), lesson, questions, scrub="walked", also=("logits",))

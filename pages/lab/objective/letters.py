@@ -13,13 +13,13 @@ from models.data.tasks import Reading
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
 from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.objective.loss import bits
 from pages.shared import cache, on_offer
 from pages.shared.wording import plain
-from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Panel
+from viz_core.boards import Bars, Curves, Fact, Facts, Line, Panel
 from viz_core.labels import visible
 
 _BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")
@@ -126,13 +126,7 @@ def running_mean(values: Float[Tensor, " token"]) -> Float[Tensor, " token"]:
 NAME = "shakespeare"
 MOST_TOKENS = 128
 RANDOM = "qzxj vkwq pxgh zvvb jjqx wkzf"
-OWN = {"reader": NAME}
 GIVEN = Note("The first token is given: before it the model has read nothing.")
-TRIES = (
-    Try("a modern text", {"text": "Attention is all you need, said the paper.", **OWN}),
-    Try("shouted", {"text": "TO BE, OR NOT TO BE, THAT IS THE QUESTION", **OWN}),
-    Try("keys at random", {"text": RANDOM, **OWN}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -140,13 +134,8 @@ def lesson(inputs: Inputs) -> Lesson:
     n, unit = len(read.nats), _unit(read)
     return Lesson(
         see=_see(inputs, unit),
-        board=Board(
-            rows=[[_bars(read)], [_mean(read, held_out), _facts(read, held_out)]],
-            notice=_notice(read),
-        ),
-        formula=r"\begin{gathered}H = -\frac{1}{T}\sum_{t} \ln p(x_t \mid x_{<t}) \qquad "
-        r"\mathrm{perplexity} = e^{H} \\ \text{bits per character} = "
-        r"\frac{H}{\ln 2}\cdot\frac{\text{tokens}}{\text{characters}}\end{gathered}",
+        rows=[[_bars(read)], [_mean(read, held_out), _facts(read, held_out)]],
+        notice=_notice(read),
         sizes=rf"T = {n},\; \text{{characters}} = {read.n_characters},\; \ln 2 = {math.log(2):.4f}",
         shapes=(
             Shape("x", f"sentence, {unit}", (1, n + 1)),
@@ -297,8 +286,6 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "letters", "Perplexity and bits",
-    ("reader", When("reader", ANOTHER, (any_model.MODEL,), ("text",)), GIVEN),
-    lesson, TRIES, questions,
-)  # fmt: skip
+PART = part(
+    __name__, ("reader", When("reader", ANOTHER, (any_model.MODEL,), ("text",)), GIVEN), lesson, questions
+)

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,6 @@ def bits(nats: Float[Tensor, "*row"]) -> Float[Tensor, "*row"]:
 
 
 EPS = np.arange(51) / 100
-TRIES = (
-    Try(
-        "one-hot target; sure, and wrong",
-        {"eps": 0.0, "word": 2, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)},
-    ),
-    Try("never say “am”: p = 0", {"eps": 0.1, "word": 2, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
-    Try("a fair die", {"q": ((1.0,) * 6,)}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -87,26 +79,17 @@ def lesson(inputs: Inputs) -> Lesson:
     parts = terms(y, p)
     sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
     return Lesson(
-        see="At one position the target $y$ is the right word, with a share ε of it spread over all six "
-        "words; the model's answer is $p$. **Type into $p$**: it is divided by its sum. Every column of the "
-        "table adds up from top to bottom, every row from left to right.",
-        board=Board(
-            rows=[
-                [_answer(inputs)],
-                [_both(y, p)],
-                [_table(parts)],
-                [_curves(sums), _sums(sums)],
-            ],
-            notice=_notices(sums),
-            scrub=Scrub(
-                field="eps", label="label smoothing ε", values=EPS,
-                words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
-            ),
+        rows=[
+            [_answer(inputs)],
+            [_both(y, p)],
+            [_table(parts)],
+            [_curves(sums), _sums(sums)],
+        ],
+        notice=_notices(sums),
+        scrub=Scrub(
+            field="eps", label="label smoothing ε", values=EPS,
+            words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
         ),
-        formula=r"\begin{gathered}y_w = (1-\epsilon)\,1[w = \text{right}] + \epsilon / n \\ "
-        r"\underbrace{-\textstyle\sum_w y_w \ln p_w}_{H(y,\,p)} = "
-        r"\underbrace{-\textstyle\sum_w y_w \ln y_w}_{H(y)} + "
-        r"\underbrace{\textstyle\sum_w y_w \ln (y_w / p_w)}_{\mathrm{KL}(y\,\|\,p)}\end{gathered}",
         sizes=rf"n = {len(WORDS)},\; \ln n = {math.log(len(WORDS)):.3f}",
         shapes=(
             Shape("y", "ε, word", tuple(y.shape)),
@@ -220,8 +203,11 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "loss", "Cross-entropy and KL",
+PART = part(
+    __name__,
     ("word", Note("p is the row of dashed cells. ε is the slider above the board.")),
-    lesson, TRIES, questions, scrub="eps", also=("q",),
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="eps",
+    also=("q",),
+)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Part, Question, Set, Shape, Try
-from pages.lab.objective.inputs import MODEL, OTHER, STEPS, TARGET, Inputs
+from pages.lab.lesson import Lesson, Note, Question, Set, Shape, part
+from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.objective.loss import targets, terms
 from pages.lab.objective.toy import (
     READ,
@@ -24,14 +24,7 @@ from pages.lab.objective.toy import (
     untrained_loss,
     written,
 )
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-
-USUAL = {"steps": 20, "rate": 0.01, "smoothing": 0, "step": max(STEPS)}
-TRIES = (
-    Try("ten steps only", USUAL | {"steps": 10}),
-    Try("smooth the labels, ε = 0.1", USUAL | {"smoothing": 0.1}),
-    Try("too large a rate, 0.3", USUAL | {"rate": 0.3}),
-)
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -46,21 +39,16 @@ def lesson(inputs: Inputs) -> Lesson:
         "**six words**. On the left are the targets, in the middle what the model said before training, on "
         "the right what it says now. It was trained on this server when first asked for, in "
         f"**{1_000 * run.seconds:.0f} ms**. **Press play.**",
-        board=Board(
-            rows=[
-                _matrices(run, wanted),
-                [_loss(run, floor), _right(run)],
-                [_facts(run, floor, divergence)],
-            ],
-            notice=_notices(run, setup, floor),
-            scrub=Scrub(
-                field="step", label="training step", values=np.array(run.steps), plays=True, speed=8,
-                words=[f"{step} of {setup.steps}" for step in run.steps],
-            ),
+        rows=[
+            _matrices(run, wanted),
+            [_loss(run, floor), _right(run)],
+            [_facts(run, floor, divergence)],
+        ],
+        notice=_notices(run, setup, floor),
+        scrub=Scrub(
+            field="step", label="training step", values=np.array(run.steps), plays=True, speed=8,
+            words=[f"{step} of {setup.steps}" for step in run.steps],
         ),
-        formula=r"\begin{gathered}L = \frac{1}{T}\sum_{t=1}^{T} H(y_t, p_t) = "
-        r"-\frac{1}{T}\sum_{t=1}^{T}\sum_{w} y_{t,w}\ln p_{t,w} \\ "
-        r"\new{\theta \leftarrow \theta - \eta\,\hat m / (\sqrt{\hat v}+\epsilon)}\end{gathered}",
         sizes=rf"T = {len(TARGETS)},\; \eta = {setup.learning_rate:g},\; "
         rf"{run.n_weights:,}\text{{ weights }}\theta",
         shapes=(
@@ -166,11 +154,16 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "targets", "Targets and training",
+PART = part(
+    __name__,
     (
-        "steps", "rate", "smoothing", Set("seed", {"label": "Seed of the weights", "help": None}),
+        "steps",
+        "rate",
+        "smoothing",
+        Set("seed", {"label": "Seed of the weights", "help": None}),
         Note("The decoder reads the right words before each position (teacher forcing)."),
     ),
-    lesson, TRIES, questions, scrub="step",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="step",
+)

@@ -9,11 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import Norm
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
 from pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
 from pages.shared import cache
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import decimal
 
 Steps = Float[Tensor, " step"]
@@ -121,14 +121,6 @@ def losses(made: Trial) -> Panel:
     )  # fmt: skip
 
 
-USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
-TRIES = (
-    Try("1,000 steps of warm-up", USUAL | {"warmup": 1_000}),
-    Try("a big model: d_model = 1,024", USUAL | {"d_model": 1_024}),
-    Try("pre-norm: is it needed?", USUAL | {"norm": "pre"}),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     warmups, steps = WARMUPS, grid(inputs.total)
     rates = paper(inputs.d_model, warmups, steps)  # [warm-up, step]
@@ -140,21 +132,16 @@ def lesson(inputs: Inputs) -> Lesson:
         "root of the step; **drag the slider**. Below is why it begins small: what Adam does at first, "
         f"and the toy of the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained "
         f"here without a warm-up and with one of {WARMUP} steps.",
-        board=Board(
-            rows=[
-                _schedules(1_000 * rates, 1_000 * cosines, steps),
-                [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
-                [directions(inputs.seed), losses(runs)],
-            ],
-            notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, runs),
-            scrub=Scrub(
-                field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
-                words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
-            ),
+        rows=[
+            _schedules(1_000 * rates, 1_000 * cosines, steps),
+            [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
+            [directions(inputs.seed), losses(runs)],
+        ],
+        notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, runs),
+        scrub=Scrub(
+            field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
+            words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
         ),
-        formula=r"\begin{gathered}\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left("
-        r"\mathrm{step}^{-1/2},\; \mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right) \\ "
-        r"\mathrm{peak} = (d_{model}\cdot\mathrm{warmup})^{-1/2}\end{gathered}",
         sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
         rf"\beta = {BETAS}",
         shapes=(
@@ -244,7 +231,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "warmup", "Warm-up", ("d_model", "total", "norm", "seed", Note("Norm and seed train the toy anew.")),
-    lesson, TRIES, questions, scrub="warmup",
-)  # fmt: skip
+PART = part(
+    __name__,
+    ("d_model", "total", "norm", "seed", Note("Norm and seed train the toy anew.")),
+    lesson,
+    questions,
+    scrub="warmup",
+)

@@ -15,9 +15,9 @@ from models.engine.positions import TransformerXL, alibi_bias, alibi_slopes, rel
 from models.engine.positions.t5 import RelativeBias
 from models.engine.trace import Trace
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
 from pages.lab.positions.inputs import Inputs, read, trained
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
 from viz_core.labels import decimal
 
 
@@ -132,26 +132,24 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
     halves = half_distance(h)
     return Lesson(
         see=ALIBI,
-        board=Board(
-            rows=[
-                _alibi_matrices(h),
-                [
-                    _alibi_curves(h),
-                    Facts(
-                        facts=[
-                            Fact(label="slope", values=slopes.numpy(), digits=4, unit="a word"),
-                            Fact(label="weight halves every", values=halves.numpy(), digits=1, unit="words"),
-                        ]
-                    ),
-                ],
+        rows=[
+            _alibi_matrices(h),
+            [
+                _alibi_curves(h),
+                Facts(
+                    facts=[
+                        Fact(label="slope", values=slopes.numpy(), digits=4, unit="a word"),
+                        Fact(label="weight halves every", values=halves.numpy(), digits=1, unit="words"),
+                    ]
+                ),
             ],
-            notice=[
-                f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: where "
-                f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
-                for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
-            ],
-            scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        ),
+        ],
+        notice=[
+            f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: where "
+            f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
+            for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
+        ],
+        scrub=Scrub(field="head", label="head", values=np.arange(h)),
         formula=(
             r"\begin{gathered}\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}"
             r"-m_h\,\lvert i-j\rvert\\" + _slopes_formula(h) + r"\end{gathered}"
@@ -217,26 +215,24 @@ def t5_lesson(_: Inputs) -> Lesson:
     h = len(bias)
     return Lesson(
         see=T5,
-        board=Board(
-            rows=[
-                [_buckets(), _bucket_of_distance()],
-                [
-                    per_head("trained bias by distance, all heads", bias.numpy(), "added to the score"),
-                    Facts(
-                        facts=[
-                            Fact(label="at distance 1", values=bias[:, 1].numpy()),
-                            Fact(
-                                label=f"at distance {lm.task.length - 1}",
-                                values=bias[:, lm.task.length - 1].numpy(),
-                            ),
-                            Fact(label="never trained", values=f"distances from {first}"),
-                        ]
-                    ),
-                ],
+        rows=[
+            [_buckets(), _bucket_of_distance()],
+            [
+                per_head("trained bias by distance, all heads", bias.numpy(), "added to the score"),
+                Facts(
+                    facts=[
+                        Fact(label="at distance 1", values=bias[:, 1].numpy()),
+                        Fact(
+                            label=f"at distance {lm.task.length - 1}",
+                            values=bias[:, lm.task.length - 1].numpy(),
+                        ),
+                        Fact(label="never trained", values=f"distances from {first}"),
+                    ]
+                ),
             ],
-            notice=_notices(bias, first),
-            scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        ),
+        ],
+        notice=_notices(bias, first),
+        scrub=Scrub(field="head", label="head", values=np.arange(h)),
         formula=(
             r"\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+b_{h,\,\mathrm{bucket}(i-j)},\qquad "
             r"b\ \text{trained}"
@@ -302,11 +298,9 @@ def four_terms_lesson(inputs: Inputs) -> Lesson:
     n_terms, h, n, _ = terms.shape
     return Lesson(
         see=FOUR_TERMS,
-        board=Board(
-            rows=_equation(terms, names),
-            notice=_notices_four_terms(spreads),
-            scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        ),
+        rows=_equation(terms, names),
+        notice=_notices_four_terms(spreads),
+        scrub=Scrub(field="head", label="head", values=np.arange(h)),
         formula=(
             r"\mathrm{scores}_{ij}=\frac{\q{q_i}\cdot\k{k_j}+\q{q_i}\cdot W_R r_{i-j}+u\cdot\k{k_j}"
             r"+v\cdot W_R r_{i-j}}{\sqrt{d_{head}}}"
@@ -356,11 +350,6 @@ def _notices_four_terms(spreads: Tensor) -> list[str]:
     ]
 
 
-TRIES = (
-    Try("ALiBi, the last head", {"bias": "alibi", "heads": 8, "head": 7}),
-    Try("T5's trained buckets", {"bias": "t5", "head": 0}),
-    Try("Transformer-XL's four terms", {"bias": "transformer-xl", "head": 0}),
-)
 LESSONS = {"alibi": alibi_lesson, "t5": t5_lesson, "transformer-xl": four_terms_lesson}
 
 
@@ -400,12 +389,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "biases", "Biases",
+PART = part(
+    __name__,
     (
-        "bias", When("bias", "alibi", ("heads",)), When("bias", "transformer-xl", ("text", "layer")),
+        "bias",
+        When("bias", "alibi", ("heads",)),
+        When("bias", "transformer-xl", ("text", "layer")),
         When(
-            "bias", "t5",
+            "bias",
+            "t5",
             (
                 Note(
                     "A small trained model with four heads; both layers share one table.",
@@ -413,5 +405,7 @@ PART = Part(
             ),
         ),
     ),
-    lesson, TRIES, questions, scrub="head",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="head",
+)

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import Inputs, read, trained
 from pages.lab.positions.waves import (
@@ -14,20 +14,10 @@ from pages.lab.positions.waves import (
     most_alike,
     word_vectors,
 )
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.labels import decimal, short
 
 NEAR = 3
-SEE = (
-    "Another way is to give each position a vector of its own and let training find it. These vectors are "
-    "from a small language model that was trained for this page on texts of **32 words**; nothing told it "
-    "that 5 is next to 6. **Drag the position; compare with the waves.**"
-)
-TRIES = (
-    Try("the sinusoidal table", {"table": "sinusoidal"}),
-    Try("from the first position", {"table": "learned", "place": 0}),
-    Try("from the last position", {"table": "learned", "place": 31}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -38,19 +28,15 @@ def lesson(inputs: Inputs) -> Lesson:
     n, d = table.shape
     chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], d, axis=2)  # [frame, position, channel]
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [
-                    _picture("what is added to the words", table, chosen, "channel"),
-                    _picture("dot products of positions", products, chosen[..., :n], "other position"),
-                ],
-                [_from_here(products), _by_distance(distances), _facts(likeness, distances.spread)],
+        rows=[
+            [
+                _picture("what is added to the words", table, chosen, "channel"),
+                _picture("dot products of positions", products, chosen[..., :n], "other position"),
             ],
-            notice=_notices(likeness, inputs.table),
-            scrub=Scrub(field="place", label="position", values=np.arange(n)),
-        ),
-        formula=r"x_p=\mathrm{word}_p+E_p,\qquad E\ \text{trained},\qquad \text{dot products}=E\,E^{\top}",
+            [_from_here(products), _by_distance(distances), _facts(likeness, distances.spread)],
+        ],
+        notice=_notices(likeness, inputs.table),
+        scrub=Scrub(field="place", label="position", values=np.arange(n)),
         sizes=rf"n={n}\ \text{{positions}},\; d_{{model}}={d}",
         shapes=(
             Shape("E", "position, channel", (n, d)),
@@ -164,11 +150,13 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "learned", "Learned",
+PART = part(
+    __name__,
     (
         "table",
         Note("Two models of one suite: the same sizes, text, seed and steps; only the positions differ."),
     ),
-    lesson, TRIES, questions, scrub="place",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="place",
+)

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from models.data.tasks.next_word import NextWord
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
 from pages.shared import cache
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix
 
 
 class Asked(NamedTuple):
@@ -40,16 +40,6 @@ def in_buckets(losses: Float[Tensor, " position"], width: int) -> Float[Tensor, 
 
 N_TEXTS = 48
 WIDTH = 8
-SEE = (
-    "Seven models, trained on texts of **32 words** and alike but for their positions, read text that was "
-    "kept from training. How surprised are they by the next word (nats; lower is better), and what happens "
-    "past the length they know? **Ask for more.**"
-)
-TRIES = (
-    Try("ask for 2× the length", {"times": 2}),
-    Try("ask for 4× the length", {"times": 4}),
-    Try("other text", {"times": 4, "held_out": 5}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -57,15 +47,11 @@ def lesson(inputs: Inputs) -> Lesson:
     asked_for = inputs.times * trained_length
     answers = _answers(inputs.held_out, asked_for)
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [_curves(answers, asked_for, trained_length)],
-                [_table(answers, asked_for, trained_length), _refusals(answers)],
-            ],
-            notice=_notice(answers, asked_for, trained_length),
-        ),
-        formula=r"\text{loss}(t)=-\ln p(w_{t+1}\mid w_1\ldots w_t),\quad \text{mean over texts}",
+        rows=[
+            [_curves(answers, asked_for, trained_length)],
+            [_table(answers, asked_for, trained_length), _refusals(answers)],
+        ],
+        notice=_notice(answers, asked_for, trained_length),
         sizes=rf"{N_TEXTS}\ \text{{texts}},\; t=1\ldots{asked_for}",
         shapes=(
             Shape("w", "text, word", (N_TEXTS, asked_for + 1)),
@@ -215,14 +201,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "length", "Length",
+PART = part(
+    __name__,
     (
-        "times", "held_out",
+        "times",
+        "held_out",
         Note(
-            "Seven small models and one seed show what can happen, not which scheme is best in large "
-            "models.",
+            "Seven small models and one seed show what can happen, not which scheme is best in large models.",
         ),
     ),
-    lesson, TRIES, questions,
-)  # fmt: skip
+    lesson,
+    questions,
+)

@@ -11,7 +11,7 @@ from models.data.tasks.next_word import NextWord
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Part, Question, Set, Shape, Try, When
+from pages.lab.lesson import Lesson, Question, Set, Shape, When, part
 from pages.lab.positions.inputs import (
     MASKS,
     NAMES,
@@ -23,7 +23,7 @@ from pages.lab.positions.inputs import (
     read,
     trained,
 )
-from viz_core.boards import Bars, Board, Fact, Facts, Matrix
+from viz_core.boards import Bars, Fact, Facts, Matrix
 from viz_core.labels import short
 
 
@@ -74,17 +74,7 @@ def losses_in_order(
     return torch.stack([lm.task.nats(lm.model, texts).mean(dim=-1) for lm in models.values()])
 
 
-SEE = (
-    "The words change places. The **bars** show how far their outputs move in untrained models with the "
-    "same weights; 0 means that the model did not notice. The **table** shows how surprised the trained "
-    "models are by a word, in order and out of order, in nats: the lower, the better they guessed it."
-)
 WITHOUT = "without positions"
-TRIES = (
-    Try("read it backwards", {"order": "reversed", "mask": "none"}),
-    Try("add the causal mask", {"order": "shuffled", "mask": "causal"}),
-    Try("another shuffle", {"order": "shuffled", "shuffle": 7}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -95,15 +85,8 @@ def lesson(inputs: Inputs) -> Lesson:
     losses = losses_in_order(all_trained(), ids, places)  # [scheme, in order or not]
     n = len(places)
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
-            notice=_notice(moved, losses, inputs),
-        ),
-        formula=(
-            r"\text{moved}_w=\frac{\lVert\mathrm{out}'_w-\mathrm{out}_w\rVert}"
-            r"{\lVert\mathrm{out}_w\rVert},\qquad \text{loss}=-\frac1n\sum_t\ln p(w_t\mid w_{<t})"
-        ),
+        rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
+        notice=_notice(moved, losses, inputs),
         sizes=rf"n={n}\ \text{{words}},\; d_{{model}}={config.d_model}",
         shapes=(
             Shape(r"\mathrm{out}", "word, d_model", (n, config.d_model)),
@@ -190,11 +173,15 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "order", "Order",
+PART = part(
+    __name__,
     (
-        "text", "order", When("order", "shuffled", ("shuffle",)), "mask",
+        "text",
+        "order",
+        When("order", "shuffled", ("shuffle",)),
+        "mask",
         Set("seed", {"label": "seed of the weights", "help": None}),
     ),
-    lesson, TRIES, questions,
-)  # fmt: skip
+    lesson,
+    questions,
+)

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from models.engine.positions import rotate, sinusoids
 from models.engine.positions.sinusoidal import angles
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.waves import by_distance
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Plane, Scrub
 from viz_core.labels import decimal, short
 
 
@@ -73,35 +73,18 @@ D_HEAD = 8
 BASE = 10_000
 POSITIONS = 61
 MOST_DISTANT = 20
-SEE = (
-    "Rotary positions add nothing to the words: they **turn** each query and key by an angle that grows with "
-    "its position, every pair of channels at its own speed. Both turn alike, so the angle between them "
-    "depends on their distance alone. **Drag the position: the hands turn, the score stays.**"
-)
-TRIES = (
-    Try("far down the text", {"position": 60}),
-    Try("the same position (distance 0)", {"distance": 0}),
-    Try("10 words apart", {"distance": 10}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
     q, k = _vectors(inputs.vectors)
     turned = turn(q, k, torch.arange(POSITIONS) + inputs.distance, inputs.distance, BASE)
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                _planes(turned),
-                [_along(q, k, turned, inputs.distance), _across(q, k, inputs.distance), _facts(turned)],
-            ],
-            notice=_notices(turned, inputs.distance),
-            scrub=Scrub(field="position", label="key's position n", values=np.arange(POSITIONS)),
-        ),
-        formula=(
-            r"\mathrm{score}=(R_m\q{q})^{\top}(R_n\k{k})=\q{q}^{\top}R_{n-m}\,\k{k},\qquad "
-            r"R_m\ \text{turns pair}\ i\ \text{by}\ m\,\omega_i,\;\omega_i=\mathrm{base}^{-2i/d_{head}}"
-        ),
+        rows=[
+            _planes(turned),
+            [_along(q, k, turned, inputs.distance), _across(q, k, inputs.distance), _facts(turned)],
+        ],
+        notice=_notices(turned, inputs.distance),
+        scrub=Scrub(field="position", label="key's position n", values=np.arange(POSITIONS)),
         sizes=rf"d_{{head}}={D_HEAD},\; m-n={inputs.distance},\; \mathrm{{base}}={BASE}",
         shapes=(
             Shape(r"\q{q},\;\k{k}", "channel", (D_HEAD,)),
@@ -215,4 +198,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("rotary", "Rotary", ("distance", "vectors"), lesson, TRIES, questions, scrub="position")
+PART = part(__name__, ("distance", "vectors"), lesson, questions, scrub="position")

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
 from pages.lab.positions.inputs import (
     NAMES,
     SENTENCE,
@@ -17,19 +17,8 @@ from pages.lab.positions.inputs import (
     trained,
 )
 from pages.shared.wording import distinct
-from viz_core.boards import Board, Matrix, Panel, Scrub
+from viz_core.boards import Matrix, Panel, Scrub
 from viz_core.labels import short
-
-SEE = (
-    "Seven models read the same sentence. They differ only in how they know positions: all have the same "
-    "sizes and, untrained, the **same weights**. Columns are the same words as rows: compare where they "
-    "look. **Drag the head.**"
-)
-TRIES = (
-    Try("trained, layer 0", {"weights": "trained", "layer": 0}),
-    Try("trained, layer 1", {"weights": "trained", "layer": 1}),
-    Try("one word, six times", {"weights": "untrained", "layer": 0, "text": "it it it it it it"}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -38,16 +27,9 @@ def lesson(inputs: Inputs) -> Lesson:
     n_schemes, h, n, _ = patterns.shape
     config = trained("none").model.config
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=_pictures(patterns, names),
-            notice=_notices(patterns),
-            scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        ),
-        formula=(
-            r"\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+B\right),"
-            r"\quad \text{positions in}\ X,\ \text{in turned}\ \q{Q},\k{K},\ \text{or in}\ B"
-        ),
+        rows=_pictures(patterns, names),
+        notice=_notices(patterns),
+        scrub=Scrub(field="head", label="head", values=np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
         shapes=(
             Shape("X", "position, d_model", (n, config.d_model)),
@@ -125,14 +107,20 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "schemes", "Side by side",
+PART = part(
+    __name__,
     (
-        "text", "weights", "layer",
+        "text",
+        "weights",
+        "layer",
         When(
-            "weights", "untrained", ("seed",),
+            "weights",
+            "untrained",
+            ("seed",),
             (Note("All were trained on the same text, with the same number of steps and the same seed."),),
         ),
     ),
-    lesson, TRIES, questions, scrub="head",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="head",
+)

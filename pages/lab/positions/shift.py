@@ -5,26 +5,16 @@ import torch
 from torch import Tensor
 
 from models.engine import positions
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.lab.positions.waves import shift_error, shift_matrix
-from viz_core.boards import Board, Matrix, Panel, Plane, Scrub, Sign
+from viz_core.boards import Matrix, Panel, Plane, Scrub, Sign
 from viz_core.labels import short
 
 D_MODEL = 8
 BASE = 10_000
 N_POSITIONS = 100
-SEE = (
-    "Can **one** matrix move every position $k$ places on? $M_k$ is made from $k$ alone. Each pair "
-    "of channels (sine, cosine) is a clock hand, and the matrix turns each hand by its own angle. So one "
-    "fixed linear map is enough for “three words back”. **Drag the shift.**"
-)
-TRIES = (
-    Try("shift by 1", {"shift": 1}),
-    Try("shift by 6", {"shift": 6}),
-    Try("from another position", {"start": 60}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -32,20 +22,12 @@ def lesson(inputs: Inputs) -> Lesson:
     matrices = np.stack([waves.shift_matrix(k, D_MODEL, BASE).numpy() for k in range(SHIFTS)])
     errors = np.array([waves.shift_error(k, N_POSITIONS, D_MODEL, BASE) for k in range(SHIFTS)])
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                _equation(matrices, table, inputs.start),
-                [*_clocks(table, inputs.start)],
-            ],
-            notice=_notices(errors),
-            scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
-        ),
-        formula=(
-            r"PE(p+k)=M_k\,PE(p),\quad M_k=\mathrm{diag}(R_0,R_1,\ldots),\quad "
-            r"R_i=\begin{pmatrix}\cos k\omega_i&\sin k\omega_i\\"
-            r"-\sin k\omega_i&\cos k\omega_i\end{pmatrix}"
-        ),
+        rows=[
+            _equation(matrices, table, inputs.start),
+            [*_clocks(table, inputs.start)],
+        ],
+        notice=_notices(errors),
+        scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
         sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={inputs.start}",
         shapes=(
             Shape("M_k", "channel, channel", (D_MODEL, D_MODEL)),
@@ -139,7 +121,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "shift", "Shift", ("start", Note(f"The matrix does not change with p. Eight channels, base {BASE:,}.")),
-    lesson, TRIES, questions, scrub="shift",
-)  # fmt: skip
+PART = part(
+    __name__,
+    ("start", Note(f"The matrix does not change with p. Eight channels, base {BASE:,}.")),
+    lesson,
+    questions,
+    scrub="shift",
+)

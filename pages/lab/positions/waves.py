@@ -12,9 +12,9 @@ from models.data.tasks.next_word import NextWord
 from models.engine import positions
 from models.engine.positions import sinusoids, waves
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Note, Question, Shape, part
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 from viz_core.labels import decimal, short
 
 
@@ -120,16 +120,6 @@ def word_vectors(
 
 BASES = np.logspace(1, 6, 61)  # 10,000 is among them
 APART = 5
-SEE = (
-    "Attention sees a set of words, not their order. So a vector that says **where** a word stands is added "
-    "to the one that says what it is. Every pair of channels is a wave, fast on the left, slow on the right. "
-    "**Drag the base: the slow waves stretch.**"
-)
-TRIES = (
-    Try("base 10", {"base": 10.0}),
-    Try("base 1,000,000", {"base": 1_000_000.0}),
-    Try("only 8 channels", {"d_model": 8, "base": 10_000.0}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -139,19 +129,12 @@ def lesson(inputs: Inputs) -> Lesson:
     lengths = np.stack([wavelengths(inputs.d_model, base).numpy() for base in bases])
     d = inputs.d_model
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [_table(tables), _waves(tables), _products(products)],
-                [_facts(products, lengths)],
-            ],
-            notice=_notices(products, lengths),
-            scrub=Scrub(field="base", label="base", values=BASES, words=[f"{base:,.0f}" for base in bases]),
-        ),
-        formula=(
-            r"PE(p)_{2i}=\sin\frac{p}{\mathrm{base}^{2i/d_{model}}},\qquad "
-            r"PE(p)_{2i+1}=\cos\frac{p}{\mathrm{base}^{2i/d_{model}}}"
-        ),
+        rows=[
+            [_table(tables), _waves(tables), _products(products)],
+            [_facts(products, lengths)],
+        ],
+        notice=_notices(products, lengths),
+        scrub=Scrub(field="base", label="base", values=BASES, words=[f"{base:,.0f}" for base in bases]),
         sizes=rf"d_{{model}}={d},\; i=0\ldots{d // 2 - 1},\; p=0\ldots{MOST_POSITIONS - 1}",
         shapes=(
             Shape("PE", "position, channel", (MOST_POSITIONS, d)),
@@ -257,11 +240,13 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "waves", "Waves",
+PART = part(
+    __name__,
     (
         "d_model",
         Note(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}."),
     ),
-    lesson, TRIES, questions, scrub="base",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="base",
+)

@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
-from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import short
 
 MAX_D_K = 1_024
@@ -93,11 +93,6 @@ def quartiles(numbers: Float[Tensor, "d_k query"]) -> Float[Tensor, "3 d_k"]:
     return numbers.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=-1)
 
 
-TRIES = (
-    Try("d_k = 4", {"d_k": 4}),
-    Try("d_k = 16, as in the translator", {"d_k": 16}),
-    Try("d_k = 1,024", {"d_k": 1_024}),
-)
 EDGES = np.arange(-98, 99, 4)
 BINS = ["< −98", *(str(at).replace("-", "−") for at in range(-96, 97, 4)), "> 98"]
 
@@ -109,24 +104,17 @@ def lesson(inputs: Inputs) -> Lesson:
     scaled = attend(vectors, inputs.n_keys, power=0.5)
     d_ks = np.array(D_KS)
     return Lesson(
-        see="Queries and keys are random vectors of $d_k$ channels, and softmax turns their dot products "
-        r"into weights: red without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 "
-        "queries.",
-        board=Board(
-            rows=[
-                [
-                    _weights(plain, "without the scale", AS_IT_IS),
-                    _weights(scaled, "divided by √d_k", SCALED),
-                    _gradients(plain, scaled, d_ks),
-                ],
-                [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
-                [_moments(sampled)],
+        rows=[
+            [
+                _weights(plain, "without the scale", AS_IT_IS),
+                _weights(scaled, "divided by √d_k", SCALED),
+                _gradients(plain, scaled, d_ks),
             ],
-            notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(D_KS)],
-            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, D_KS))),
-        ),
-        formula=r"\mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\new{\sqrt{d_k}}}\right) \qquad "
-        r"\q{q} \cdot \k{k} = \sum_{i=1}^{d_k} \q{q_i}\k{k_i}: \text{ mean } 0, \text{ variance } d_k",
+            [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
+            [_moments(sampled)],
+        ],
+        notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(D_KS)],
+        scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, D_KS))),
         sizes=rf"{inputs.n_keys} \text{{ keys}},\; \ln {inputs.n_keys} = {math.log(inputs.n_keys):.3f}",
         shapes=(
             Shape(r"\q{q}", "pair, channel", tuple(vectors.q.shape)),
@@ -255,4 +243,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("dots", "Dot products", ("n_keys", "seed"), lesson, TRIES, questions, scrub="d_k")
+PART = part(__name__, ("n_keys", "seed"), lesson, questions, scrub="d_k")

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.softmax.inputs import Inputs
-from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
+from viz_core.boards import Colour, Curves, Line, Matrix, Panel, Scrub
 from viz_core.labels import short
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -67,11 +67,6 @@ def overflow_at(dtype: torch.dtype) -> float:
     return math.log(torch.finfo(dtype).max)
 
 
-TRIES = (
-    Try("logits at 12", {"height": 12}),
-    Try("logits at 89", {"height": 89}),
-    Try("logits at −20", {"height": -20}),
-)
 COLOURS: dict[str, Colour] = {"float32": "accent", "bfloat16": 1, "float16": 7}
 
 
@@ -83,25 +78,18 @@ def lesson(inputs: Inputs) -> Lesson:
     )
     heights = HEIGHTS.numpy()
     return Lesson(
-        see="Eight logits move up or down together, so that the right weights never change. Softmax is "
-        "computed as its formula is written, and again after subtracting the largest logit. Framed weights "
-        "are off by more than 0.01. Above each column is how far its logit lies below the largest.",
-        board=Board(
-            rows=[
-                [_weights(x, as_written, subtracted)],
-                [
-                    _errors(heights, as_written, "error, as written"),
-                    _errors(heights, subtracted, "error, maximum subtracted"),
-                ],
+        rows=[
+            [_weights(x, as_written, subtracted)],
+            [
+                _errors(heights, as_written, "error, as written"),
+                _errors(heights, subtracted, "error, maximum subtracted"),
             ],
-            notice=_notices(as_written, subtracted, heights),
-            scrub=Scrub(
-                field="height", label="largest logit", values=heights,
-                words=[f"{height:.0f}".replace("-", "−") for height in heights],
-            ),
+        ],
+        notice=_notices(as_written, subtracted, heights),
+        scrub=Scrub(
+            field="height", label="largest logit", values=heights,
+            words=[f"{height:.0f}".replace("-", "−") for height in heights],
         ),
-        formula=r"\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad "
-        r"m = \max_j x_j",
         sizes=r",\; ".join(
             rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {overflow_at(dtype):.2f}"
             for name, dtype in FORMATS.items()
@@ -190,4 +178,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("formats", "Number formats", (), lesson, TRIES, questions, scrub="height")
+PART = part(__name__, (), lesson, questions, scrub="height")

@@ -19,13 +19,12 @@ from models.zoo.engine_model import Translator
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, Read
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.softmax.inputs import (
     HEAD_CONTROLS,
     PRONOUN,
     STACKS,
     TEXT,
-    TWO_FEMININE,
     Inputs,
     Softmax,
     softmax,
@@ -33,7 +32,7 @@ from pages.lab.softmax.inputs import (
 )
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, plain
-from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
+from viz_core.boards import Bars, Curves, Line, Panel, Scrub
 from viz_core.labels import visible
 
 TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
@@ -277,16 +276,14 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     keys = distinct([visible(key) for key in read.keys])
     return Lesson(
         see=_see(inputs, read, heads),
-        board=Board(
-            rows=[
-                [_weights(row, keys, visible(read.queries[query]), inputs.other_head)],
-                [_entropy(row, inputs.other_head), _answers(answered), _likeliest(answered)],
-            ],
-            notice=[_notice(row, answered, keys, at) for at in range(len(temperatures))],
-            scrub=Scrub(
-                field="temperature", label="temperature T", values=temperatures,
-                words=[f"{t:.3g}{' (as trained)' if t == 1 else ''}" for t in temperatures.tolist()],
-            ),
+        rows=[
+            [_weights(row, keys, visible(read.queries[query]), inputs.other_head)],
+            [_entropy(row, inputs.other_head), _answers(answered), _likeliest(answered)],
+        ],
+        notice=[_notice(row, answered, keys, at) for at in range(len(temperatures))],
+        scrub=Scrub(
+            field="temperature", label="temperature T", values=temperatures,
+            words=[f"{t:.3g}{' (as trained)' if t == 1 else ''}" for t in temperatures.tolist()],
         ),
         formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\mathrm{scores} \cdot \new{\frac{1}{T}}\right)",
         sizes=rf"d_k = {d_k}",
@@ -370,22 +367,6 @@ def _notice(row: Softmax, answered: Answers, keys: list[str], at: int) -> str:
     )
 
 
-STORY = {
-    "reader": "translator",
-    "stack": "encoder.self",
-    "layer": 1,
-    "head": 3,
-    "scope": "layer",
-    "text": TEXT,
-}
-WITHOUT_SCALE = STORY | {"layer": 0, "text": TWO_FEMININE, "temperature": 0.25}
-TRIES = (
-    Try("heat one head to 50", STORY | {"temperature": 50.0, "scope": "head"}),
-    Try("heat all four to 50", STORY | {"temperature": 50.0}),
-    Try("leave out 1/√d_k: T = 1/4", WITHOUT_SCALE),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     if inputs.reader == ANOTHER:
         return lesson_of_another(inputs)
@@ -399,23 +380,19 @@ def lesson(inputs: Inputs) -> Lesson:
     keys = trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"]
     return Lesson(
         see=_see_temperature(inputs, place),
-        board=Board(
-            rows=[
-                [_weights_temperature(row, inputs, trace, query, keys)],
-                [
-                    _entropy_temperature(row, temperatures, inputs.head),
-                    _next_word(written),
-                    _words(written, temperatures),
-                ],
+        rows=[
+            [_weights_temperature(row, inputs, trace, query, keys)],
+            [
+                _entropy_temperature(row, temperatures, inputs.head),
+                _next_word(written),
+                _words(written, temperatures),
             ],
-            notice=[_notice_temperature(row, written, keys, at) for at in range(len(temperatures))],
-            scrub=Scrub(
-                field="temperature", label="temperature T", values=temperatures,
-                words=[f"{t:.3g}{_meaning(t, lm.config.head_size)}" for t in temperatures.tolist()],
-            ),
+        ],
+        notice=[_notice_temperature(row, written, keys, at) for at in range(len(temperatures))],
+        scrub=Scrub(
+            field="temperature", label="temperature T", values=temperatures,
+            words=[f"{t:.3g}{_meaning(t, lm.config.head_size)}" for t in temperatures.tolist()],
         ),
-        formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\sqrt{d_k}} \cdot "
-        r"\new{\frac{1}{T}}\right)",
         sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
         shapes=(
             Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
@@ -533,4 +510,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("head", "A real head", HEAD_CONTROLS, lesson, TRIES, questions, scrub="temperature")
+PART = part(__name__, HEAD_CONTROLS, lesson, questions, scrub="temperature")

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.softmax.inputs import (
     AS_IT_IS,
     SCALED,
@@ -19,7 +19,7 @@ from pages.lab.softmax.inputs import (
     jacobian,
     softmax,
 )
-from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import short
 
 DEVIATIONS = torch.logspace(-2, 2, 81, dtype=torch.float64)
@@ -66,11 +66,6 @@ def change_by_shift(logits: Float[Tensor, "*row n"], amount: int | float) -> flo
     return (softmax(logits + amount).weights - softmax(logits).weights).abs().max().item()
 
 
-TRIES = (
-    Try("deviation 0.01", {"deviation": 0.01}),
-    Try("deviation 3", {"deviation": 3.0}),
-    Try("deviation 100", {"deviation": 100.0}),
-)
 DIVIDED = "divided by their deviation"
 EDGES = np.arange(-7.5, 8)
 BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 8"]
@@ -80,27 +75,21 @@ def lesson(inputs: Inputs) -> Lesson:
     result = spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
-        see="Softmax turns random logits into attention weights while the logits spread further and further: "
-        "red as they are, blue after dividing them by their own standard deviation.",
-        board=Board(
-            rows=[
-                [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
-                [*_bars("logits", result.logits, result.original, AS_IT_IS), _gradients(result, deviations)],
-                [
-                    *_bars("logits / their deviation", result.unit_logits, result.unit, SCALED),
-                    _entropies(result, deviations),
-                ],
+        rows=[
+            [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
+            [*_bars("logits", result.logits, result.original, AS_IT_IS), _gradients(result, deviations)],
+            [
+                *_bars("logits / their deviation", result.unit_logits, result.unit, SCALED),
+                _entropies(result, deviations),
             ],
-            notice=[_notice(result, at) for at in range(len(deviations))],
-            scrub=Scrub(
-                field="deviation",
-                label="standard deviation",
-                values=deviations,
-                words=list(map(short, deviations)),
-            ),
+        ],
+        notice=[_notice(result, at) for at in range(len(deviations))],
+        scrub=Scrub(
+            field="deviation",
+            label="standard deviation",
+            values=deviations,
+            words=list(map(short, deviations)),
         ),
-        formula=r"p_i = \frac{e^{x_i}}{\sum_j e^{x_j}} \qquad \frac{\partial p_i}{\partial x_j} = p_i\,"
-        r"(1[i = j] - p_j) \qquad H = -\sum_i p_i \ln p_i",
         sizes=rf"n = {inputs.n_logits},\; \ln n = {math.log(inputs.n_logits):.3f}",
         shapes=(
             Shape("x", "frame, logit", tuple(result.logits.shape)),
@@ -206,4 +195,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("spread", "Spread", ("n_logits", "seed"), lesson, TRIES, questions, scrub="deviation")
+PART = part(__name__, ("n_logits", "seed"), lesson, questions, scrub="deviation")

@@ -15,7 +15,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search, length_divisor
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MOST_STEPS,
@@ -25,7 +25,7 @@ from pages.lab.translation.inputs import (
     Reading,
     reading_of,
 )
-from viz_core.boards import Board, Diagram, Fact, Facts, Node, Scrub, Table
+from viz_core.boards import Diagram, Fact, Facts, Node, Scrub, Table
 from viz_core.labels import brief, decimal
 
 
@@ -134,21 +134,6 @@ def _leader(tree: BeamTree, step: int, is_last: bool) -> int:
 MOST_SENTENCES = 5
 NAMES: dict[LengthPenalty, str] = {"gnmt": "((5 + length) / 6)", "length": "length"}
 DIVISORS: dict[LengthPenalty, str] = {"gnmt": r"((5+|y|)/6)^{\alpha}", "length": r"|y|^{\alpha}"}
-SEE = (
-    "Greedy decoding takes the likeliest word and never looks back. A **beam** keeps the best few sentences "
-    "at every step. Boxes are words, each with the log-probability of its sentence so far; the best sentence "
-    "is lit, what is pruned or leads nowhere is faint. The sentence at first **lacks a noun**, so the model "
-    "is in doubt."
-)
-DOUBT = {"phrase": INCOMPLETE, "phrase_direction": "fr-en", "length_penalty": 0.0, "step": 20}
-WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0, "step": 20}
-SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "width": 3, "step": 20}
-TRIES = (
-    Try("width 1 is greedy", {**DOUBT, "width": 1}),
-    Try("a whole sentence", {**WHOLE, "width": 4}),
-    Try("divided by length", {**SOUP, "penalty": "length", "length_penalty": 1.0}),
-    Try("the paper's penalty", {**SOUP, "penalty": "gnmt", "length_penalty": 0.6}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -157,18 +142,15 @@ def lesson(inputs: Inputs) -> Lesson:
     tree = search(read.model, read.source_ids, inputs.width, inputs.length_penalty, MOST_STEPS, penalty)
     searched = steps(tree)
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [diagram(tree, searched, read.vocabulary)],
-                [_facts(searched)],
-                [_hypotheses(read, tree, inputs.length_penalty, penalty)],
-            ],
-            notice=_notices(read, tree, searched, inputs.width),
-            scrub=Scrub(
-                field="step", label="step", values=np.arange(len(searched) + 1), speed=1.2, plays=True,
-                words=["start", *(f"word {at + 1}" for at in range(len(searched)))],
-            ),
+        rows=[
+            [diagram(tree, searched, read.vocabulary)],
+            [_facts(searched)],
+            [_hypotheses(read, tree, inputs.length_penalty, penalty)],
+        ],
+        notice=_notices(read, tree, searched, inputs.width),
+        scrub=Scrub(
+            field="step", label="step", values=np.arange(len(searched) + 1), speed=1.2, plays=True,
+            words=["start", *(f"word {at + 1}" for at in range(len(searched)))],
         ),
         formula=(
             r"\begin{gathered}\log p(y\mid x)=\textstyle\sum_{t}\log p(y_t\mid y_{<t},x)\\"
@@ -306,7 +288,6 @@ def _width(read: Reading, width: int) -> BeamTree:
     return search(read.model, read.source_ids, width, 0.0, MOST_STEPS)
 
 
-PART = Part(
-    "beam", "Greedy or beam", (*PHRASE_CONTROLS, "width", "penalty", "length_penalty"),
-    lesson, TRIES, questions, scrub="step",
-)  # fmt: skip
+PART = part(
+    __name__, (*PHRASE_CONTROLS, "width", "penalty", "length_penalty"), lesson, questions, scrub="step"
+)

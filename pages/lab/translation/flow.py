@@ -9,10 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.engine.trace import Trace
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.translation.inputs import (
-    AT_THE_PRONOUN,
-    MOST_MOMENTS,
     SENTENCE,
     SENTENCE_CONTROLS,
     Inputs,
@@ -21,7 +19,7 @@ from pages.lab.translation.inputs import (
     translate,
 )
 from pages.shared.wording import distinct
-from viz_core.boards import Bars, Board, Colour, Diagram, Matrix, Node, Scrub
+from viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub
 from viz_core.labels import decimal
 
 Chances = Float[Tensor, "step n"]
@@ -230,25 +228,6 @@ def _logit(read: Reading, step: int, id_: int) -> str:
     return decimal(read.logits[step, id_], 1)
 
 
-SEE = (
-    "The encoder reads the source **once** and leaves its **memory**, one vector per word. The decoder runs "
-    "**once for every word** it writes: it reads what is written so far and looks into the memory; then a "
-    "linear layer and softmax give every word it knows a probability. (Sums and norms are not drawn.) "
-    "**Press ▶.**"
-)
-TRIES = (
-    Try(
-        "tired becomes wide",
-        {"text": SENTENCE.replace("tired", "wide"), "direction": "en-fr", "moment": AT_THE_PRONOUN},
-    ),
-    Try("from French", {"text": "le chien noir est petit", "direction": "fr-en", "moment": MOST_MOMENTS}),
-    Try(
-        "a word is missing",
-        {"text": "the girls did not the small melon", "direction": "en-fr", "moment": MOST_MOMENTS},
-    ),
-)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.text, inputs.direction)
     config = read.model.config
@@ -257,22 +236,15 @@ def lesson(inputs: Inputs) -> Lesson:
     logits, bars = words(read, timeline)
     heads = (config.n_heads, n_source, config.head_size)
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [sentences(read, timeline)],
-                [stacks(timeline), cross(read, timeline)],
-                [logits, bars],
-            ],
-            notice=_notices(read, timeline),
-            scrub=Scrub(
-                field="moment", label="moment", values=np.arange(len(timeline)),
-                words=[_told(moment) for moment in timeline], speed=4, plays=True,
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}M=\mathrm{encoder}(x_1\dots x_n),\quad h_t=\mathrm{decoder}(y_{<t},\,M)\\"
-            r"p_t=\mathrm{softmax}(W\,h_t),\quad y_t=\arg\max_w\,p_t(w)\end{gathered}"
+        rows=[
+            [sentences(read, timeline)],
+            [stacks(timeline), cross(read, timeline)],
+            [logits, bars],
+        ],
+        notice=_notices(read, timeline),
+        scrub=Scrub(
+            field="moment", label="moment", values=np.arange(len(timeline)),
+            words=[_told(moment) for moment in timeline], speed=4, plays=True,
         ),
         sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{len(read.vocabulary):,}"
         rf"\times{d_model}",
@@ -386,7 +358,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "flow", "The translator at work", SENTENCE_CONTROLS,
-    lesson, TRIES, questions, scrub="moment",
-)  # fmt: skip
+PART = part(__name__, SENTENCE_CONTROLS, lesson, questions, scrub="moment")

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.translation.inputs import (
     MOST_STEPS,
     SENTENCE,
@@ -24,7 +24,7 @@ from pages.lab.translation.inputs import (
 )
 from pages.shared import cache
 from pages.shared.wording import distinct
-from viz_core.boards import Bars, Board, Colour, Diagram, Fact, Facts, Node, Scrub
+from viz_core.boards import Bars, Colour, Diagram, Fact, Facts, Node, Scrub
 
 
 class Forced(NamedTuple):
@@ -140,19 +140,6 @@ def alone(reference: Sequence[str], written: Sentences) -> Diagram:
     return words.diagram("free running: the same beginning (faint), then what the decoder writes alone")
 
 
-SEE = (
-    "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
-    "predicts: that is teacher forcing, **one pass** for all words. In use it reads **what it wrote "
-    "itself**, one pass per word, with mistakes that it never met in training: exposure bias (Ranzato et "
-    "al. 2016). Here one of the words that it reads is replaced. **Drag to replace another.**"
-)
-TRIES = (
-    Try("the same word: “il”", {"text": SENTENCE, "direction": "en-fr", "put": "il", "at": 11}),
-    Try("“a” for “n'”", {"text": SENTENCE, "direction": "en-fr", "put": "a", "at": 3}),
-    Try("“la” for “parce”", {"text": SENTENCE, "direction": "en-fr", "put": "la", "at": 9}),
-)
-
-
 class Compared(NamedTuple):
     """What the decoder reads in each edit, what it then predicts, and what it writes alone, as words."""
 
@@ -170,23 +157,15 @@ def lesson(inputs: Inputs) -> Lesson:
     n, n_edits = len(found.reference), len(found.read)
     places = [f"{at + 1}: {word}" for at, word in enumerate(found.reference[:-1])]
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[
-                [forced(found.reference, found.read, found.predicted)],
-                [alone(found.reference, found.free)],
-                [_losses(found)],
-                [_facts(found)],
-            ],
-            notice=_notices(found, inputs.put),
-            scrub=Scrub(
-                field="at", label="replaced word", values=np.arange(1, n_edits + 1), words=places, speed=1.2
-            ),
-        ),
-        formula=(
-            r"\begin{gathered}\text{forced: } \hat y_t=\arg\max_w p(w\mid y^{*}_{<t},x)\\"
-            r"\text{alone: } \hat y_t=\arg\max_w p(w\mid \hat y_{<t},x)\\"
-            r"\text{loss: } -\ln p(y^{*}_t\mid y^{*}_{<t},x)\end{gathered}"
+        rows=[
+            [forced(found.reference, found.read, found.predicted)],
+            [alone(found.reference, found.free)],
+            [_losses(found)],
+            [_facts(found)],
+        ],
+        notice=_notices(found, inputs.put),
+        scrub=Scrub(
+            field="at", label="replaced word", values=np.arange(1, n_edits + 1), words=places, speed=1.2
         ),
         sizes=rf"n={n},\; |V|={len(read.vocabulary):,}",
         shapes=(
@@ -294,7 +273,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "forcing", "Teacher forcing", (*SENTENCE_CONTROLS, "put"),
-    lesson, TRIES, questions, scrub="at",
-)  # fmt: skip
+PART = part(__name__, (*SENTENCE_CONTROLS, "put"), lesson, questions, scrub="at")

@@ -1,15 +1,6 @@
 """Encoder and decoder: the translator at work, and ways to choose and to train its words."""
 
-from pages.lab import page
-from pages.lab.lesson import LabPage
-from pages.lab.translation import beam, flow, forcing, sampling, three
-from pages.lab.translation.inputs import Inputs
+from pages.lab.lesson import lab_page
+from pages.lab.page import run
 
-PAGE = LabPage(
-    "translation",
-    "Encoder and decoder",
-    Inputs,
-    (flow.PART, three.PART, beam.PART, sampling.PART, forcing.PART),
-)
-
-page.run(PAGE)
+run(lab_page("translation"))

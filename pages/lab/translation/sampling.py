@@ -11,7 +11,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken, distribution
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Columns, Lesson, Own, Part, Question, Shape, Try
+from pages.lab.lesson import Columns, Lesson, Own, Question, Shape, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MAX_STEPS,
@@ -23,7 +23,7 @@ from pages.lab.translation.inputs import (
 )
 from pages.shared import cache
 from pages.shared.state import State
-from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub, Table
+from viz_core.boards import Bars, Colour, Fact, Facts, Scrub, Table
 
 
 class Spread(NamedTuple):
@@ -149,17 +149,6 @@ def _counts(inputs: Inputs) -> list[Counter[str]]:
 
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
-SEE = (
-    "This is one step of the decoder, after the words that greedy decoding wrote. **Temperature** divides "
-    "the logits: below 1 it sharpens the choice, above 1 it flattens it. **Top-k** keeps the k likeliest "
-    "words, **top-p** the fewest that together reach p; the rest is cut, and what is kept is scaled to "
-    "add up to 1. **Drag the slider.**"
-)
-TRIES = (
-    Try("hot: 3", {"temperature": 3.0, "top_k": 0, "top_p": 1.0}),
-    Try("hot, but top-k 3", {"temperature": 3.0, "top_k": 3, "top_p": 1.0}),
-    Try("hot, but top-p 0.75", {"temperature": 3.0, "top_k": 0, "top_p": 0.75}),
-)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -168,17 +157,9 @@ def lesson(inputs: Inputs) -> Lesson:
     spreads = _spread(read, step, inputs)
     k, p = inputs.top_k or "all", inputs.top_p
     return Lesson(
-        see=SEE,
-        board=Board(
-            rows=[_bars(read, step, spreads), [_facts(spreads)], [table(inputs)]],
-            notice=_notices(read, step, spreads),
-            scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
-        ),
-        formula=(
-            r"\begin{gathered}p_i=\frac{e^{z_i/T}}{\sum_j e^{z_j/T}},\qquad H=-\textstyle\sum_i p_i\ln p_i\\"
-            r"p'_i=p_i\,/\textstyle\sum_{j\in K}p_j\text{ for the kept words } K\text{, else } 0"
-            r"\end{gathered}"
-        ),
+        rows=[_bars(read, step, spreads), [_facts(spreads)], [table(inputs)]],
+        notice=_notices(read, step, spreads),
+        scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
         shapes=(
             Shape("z", "vocab", (len(read.vocabulary),)),
@@ -293,8 +274,10 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "sampling", "Sampling",
+PART = part(
+    __name__,
     (*PHRASE_CONTROLS, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed"),
-    lesson, TRIES, questions, scrub="temperature",
-)  # fmt: skip
+    lesson,
+    questions,
+    scrub="temperature",
+)

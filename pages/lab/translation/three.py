@@ -14,11 +14,11 @@ from models.engine.trace import Trace
 from models.zoo.model import Attention, Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Lesson, Part, Question, Shape, Try, When
+from pages.lab.lesson import Lesson, Question, Shape, When, part
 from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, SENTENCE_CONTROLS, Inputs, reading_of
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, plain
-from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
+from viz_core.boards import Colour, Diagram, Matrix, Node, Scrub
 
 
 class Use(NamedTuple):
@@ -117,15 +117,6 @@ SEE = (
     "hidden. The encoder looks at the whole source. The decoder looks at what it has written, **never "
     "ahead** (grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
 )
-OWN = {"reader": "translator"}
-TRIES = (
-    Try("layer 0, head 0", {"head": 0}),
-    Try("a shorter sentence", {"text": "the big dog saw a red car", "direction": "en-fr", **OWN}),
-    Try(
-        "a sentence from French",
-        {"text": "le grand chien a vu une voiture rouge", "direction": "fr-en", **OWN},
-    ),
-)
 QKV = (
     r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
     r"\v{V}=X_{\text{is seen}}\,\v{W_V}\end{gathered}"
@@ -155,13 +146,11 @@ def lesson(inputs: Inputs) -> Lesson:
     encoder, decoder, cross = (use.attention for use in read.uses)
     return Lesson(
         see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
-        board=Board(
-            rows=[[_sources(read)], _patterns(read)],
-            notice=_notices(read),
-            scrub=Scrub(
-                field="head", label="head", values=np.arange(len(read.heads)),
-                words=[f"layer {layer}, head {head}" for layer, head in read.heads],
-            ),
+        rows=[[_sources(read)], _patterns(read)],
+        notice=_notices(read),
+        scrub=Scrub(
+            field="head", label="head", values=np.arange(len(read.heads)),
+            words=[f"layer {layer}, head {head}" for layer, head in read.heads],
         ),
         formula=_formula(read) if other else (
             r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"
@@ -337,4 +326,4 @@ def questions() -> tuple[Question, ...]:
 
 
 CONTROLS = ("reader", When("reader", ANOTHER, (any_model.MODEL,), SENTENCE_CONTROLS))
-PART = Part("three", "Three attentions", CONTROLS, lesson, TRIES, questions, scrub="head")
+PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

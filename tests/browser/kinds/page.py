@@ -9,7 +9,7 @@ from viz_core.boards.panels.gauge import Gauge
 from models.fields import setting, whole
 from pages.lab import page
 from pages.lab.lesson import LabPage, Lesson, Part, Question, Try
-from viz_core.boards import Board, Scrub
+from viz_core.boards import Scrub
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,8 @@ def lesson(_: Inputs) -> Lesson:
         Gauge(title="pressure", reading=np.array([0.5, 1.5, 2.0]), most=2),
         Boxes(title="sample", sample=np.array([1.0, 2, 3, 4, 5])),
     ]
-    board = Board(
-        rows=[panels], notice="", scrub=Scrub(field="hour", label="hour", values=np.array([0, 1, 2]))
-    )
-    return Lesson(see="", board=board, formula="p", sizes="1", shapes=(), code=(lesson,))
+    scrub = Scrub(field="hour", label="hour", values=np.array([0, 1, 2]))
+    return Lesson(rows=[panels], notice="", scrub=scrub, formula="p", sizes="1", shapes=(), code=(lesson,))
 
 
 def questions() -> tuple[Question, ...]:

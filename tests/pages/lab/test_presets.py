@@ -1,6 +1,5 @@
 """Presets of all parts: what a click sets up is never what a first visit shows already."""
 
-import importlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,20 +7,11 @@ import numpy as np
 import pytest
 
 import pages.lab
-from pages.lab import page
-from pages.lab.lesson import LabPage, Part, Try
+from pages.lab.lesson import LabPage, Part, Try, lab_page
+from pages.shared.lab_stops import NAMES
 
-NAMES = sorted(file.parent.name for file in Path(pages.lab.__path__[0]).glob("*/page.py"))
-
-
-def pages_of_the_lab() -> list[LabPage]:
-    """Every page as its file makes it, without running it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "run", lambda made: None)
-        return [importlib.import_module(f"pages.lab.{name}.page").PAGE for name in NAMES]
-
-
-PARTS = [(lab, part) for lab in pages_of_the_lab() for part in lab.parts]
+LAB = Path(pages.lab.__path__[0])
+PARTS = [(lab, part) for lab in map(lab_page, NAMES) for part in lab.parts]
 
 
 def shown(lab: LabPage, part: Part, inputs: object) -> tuple[object, ...]:
@@ -34,7 +24,9 @@ def shown(lab: LabPage, part: Part, inputs: object) -> tuple[object, ...]:
 
 
 def test_all_pages_and_parts_are_looked_at() -> None:
-    assert len(NAMES) == 9
+    assert sorted(NAMES) == sorted(file.parent.name for file in LAB.glob("*/page.py"))
+    modules = {tuple(path.parts[-2:]) for path in LAB.glob("*/*.py") if "PART = " in path.read_text()}
+    assert {(lab.name, f"{part.name}.py") for lab, part in PARTS} == modules
     assert len(PARTS) > 35
     assert all(2 <= len(part.tries) <= 4 for _, part in PARTS)
 

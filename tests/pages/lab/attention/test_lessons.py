@@ -110,7 +110,7 @@ def test_cross_attention_without_w_q_is_not_the_papers():
 
 def test_the_scale_is_said_to_be_about_channels_and_not_about_norms():
     assert "the more channels they add up" in lesson("v2").see
-    assert not any("long" in each.label for each in steps.TRIES)
+    assert not any("long" in each.label for each in steps.PART.tries)
     question = steps.questions()[2]
     assert "all numbers of “animal” double" in question.ask
     assert "√d_k would not correct that" in question.because

@@ -192,7 +192,7 @@ def test_the_largest_numbers_are_written_out():
 
 def test_an_experiment_changes_one_thing_whatever_was_tried_before():
     for part in (paths, memory, calculator):
-        fields = [experiment.set.keys() for experiment in part.TRIES]
+        fields = [experiment.set.keys() for experiment in part.PART.tries]
         assert fields[0] == fields[1] == fields[2]
 
 

@@ -35,13 +35,13 @@ def notice(lesson: Lesson, value: float | None = None) -> str:
 
 
 def made(module: Any, **inputs: Any) -> Lesson:
-    return module.lesson(replace(Inputs(), **inputs))
+    return module.PART.lesson(replace(Inputs(), **inputs))
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
     module = PARTS[name]
-    for settings in ({}, *(experiment.set for experiment in module.TRIES)):
+    for settings in ({}, *(experiment.set for experiment in module.PART.tries)):
         lesson = made(module, **settings)
         arrays = pack(board=lesson.board).arrays
         assert 0 < len(arrays) < LIGHT
@@ -94,7 +94,7 @@ def test_nothing_hidden_is_said() -> None:
 
 
 def test_memory_carries_words_over_segments_and_nothing_else_does() -> None:
-    without, memory = (reach.TRIES[at].set for at in (0, 1))
+    without, memory = (reach.PART.tries[at].set for at in (0, 1))
     assert notice(made(reach, **without), 5) == (
         "After **5** layers “who” can depend on **3 of 12** words; no number of layers brings it “<start>”."
     )

@@ -15,6 +15,8 @@ from pages.lab.translation import beam, inputs
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs, Reading
 from tests.pages.lab.translation.conftest import facts, ids_of, panel
 
+SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "width": 3, "step": 20}
+
 
 @torch.no_grad()
 def plain_search(read: Reading, width: int) -> list[list[tuple[float, list[int]]]]:
@@ -158,7 +160,7 @@ def test_sentences_come_with_their_probabilities(translator):
         ({"width": 1}, r"A beam of one \*\*is\*\* greedy: it ends with log p = \*\*−2.22\*\*"),
         ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*. That is more than ½"),
         (
-            {**beam.SOUP, "penalty": "length", "length_penalty": 1.0},
+            {**SOUP, "penalty": "length", "length_penalty": 1.0},
             r"\*\*length penalty\*\*, −3.13 for 9 tokens ranks above −3.12 for 8",
         ),
     ],
@@ -175,7 +177,7 @@ def test_the_last_notice_says_what_came_of_it(fields: dict, said: str):
     ],
 )
 def test_both_length_penalties_are_named_and_computed(penalty, name, latex, divisor):
-    lesson = beam.lesson(Inputs(**beam.SOUP, penalty=penalty, length_penalty=0.6))
+    lesson = beam.lesson(Inputs(**SOUP, penalty=penalty, length_penalty=0.6))
     assert latex in lesson.formula
     shown = panel(lesson.board, "the best sentences")
     assert shown.columns[-1] == f"log p / {name}^0.6"
@@ -186,7 +188,7 @@ def test_both_length_penalties_are_named_and_computed(penalty, name, latex, divi
 
 def test_the_papers_penalty_is_the_first():
     assert Inputs().penalty == "gnmt"
-    (papers,) = (each for each in beam.TRIES if each.label == "the paper's penalty")
+    (papers,) = (each for each in beam.PART.tries if each.label == "the paper's penalty")
     assert (papers.set["penalty"], papers.set["length_penalty"]) == ("gnmt", 0.6)
 
 

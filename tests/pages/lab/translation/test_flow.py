@@ -121,12 +121,12 @@ def test_the_words_of_a_step_are_not_shown_before_it(board):
 
 def test_a_preset_lands_on_its_punchline():
     """It played for 40 s, to <eos>."""
-    wide = flow.TRIES[0]
+    wide = flow.PART.tries[0]
     board = flow.lesson(Inputs(**wide.set)).board
     at = board.scrub.values.tolist().index(wide.set["moment"])
     assert board.scrub.words[at] == "step 11: chosen word"
     assert "“**elle**” is written" in board.notice[at]
-    for other in flow.TRIES[1:]:
+    for other in flow.PART.tries[1:]:
         assert other.set["moment"] >= len(flow.lesson(Inputs(**other.set)).board.notice) - 1
 
 
@@ -166,7 +166,7 @@ def test_a_sentence_without_an_end_says_so():
 
 
 def test_every_experiment_can_be_shown():
-    for experiment in flow.TRIES:
+    for experiment in flow.PART.tries:
         assert flow.lesson(Inputs(**experiment.set)).board.notice[-1].startswith("**Step")
 
 

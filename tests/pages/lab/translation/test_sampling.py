@@ -110,7 +110,7 @@ def test_facts_of_a_nucleus(translator):
 
 def test_the_scale_has_the_usual_temperature_and_the_experiments():
     values = sampling.TEMPERATURES.tolist()
-    asked = [experiment.set["temperature"] for experiment in sampling.TRIES]
+    asked = [experiment.set["temperature"] for experiment in sampling.PART.tries]
     assert {1.0, *asked} <= set(values) and values == sorted(values)
 
 
