@@ -15,11 +15,6 @@ def test_sentences_follow_each_other_with_a_separator_after_each():
     assert words == expected[:200]
 
 
-def test_a_seed_gives_the_same_text_and_another_one_another():
-    assert english_text(1, "held out", 50) == english_text(1, "held out", 50)
-    assert english_text(1, "held out", 50) != english_text(2, "held out", 50)
-
-
 def test_held_out_text_has_held_out_sentences_only():
     """Its sentences, one by one, are those that the split keeps from training."""
     pairs = list(islice(sample_pairs(1, "held out"), 20))

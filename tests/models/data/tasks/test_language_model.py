@@ -13,6 +13,7 @@ from models.data.downloads import SourceError
 from models.data.tasks import generator_of, make_task
 from models.data.tasks.long_context import mask_of, pairs_per_token
 from models.engine import masks
+from tests.small_models import model_of, trained
 
 LINES = ["to be or not to be,", "that is the question:", "whether ’tis nobler ☃ in the mind"]
 
@@ -22,11 +23,6 @@ def book(tmp_path_factory):
     path = tmp_path_factory.mktemp("texts") / "book.txt"
     path.write_text("\n".join(LINES * 60), encoding="utf-8")
     return str(path)
-
-
-def model_of(task, **sizes) -> Transformer:
-    config = {**task.sizes, "d_model": 16, "n_layers": 1, "n_heads": 2, **sizes, **task.dictates()}
-    return Transformer(ModelConfig(kind=task.kind, **config), seed=0)
 
 
 @pytest.mark.parametrize("tokens", ["characters", "bpe"])
@@ -166,12 +162,7 @@ def test_the_grammar_is_a_text_too(monkeypatch):
 def test_a_short_run_beats_single_characters(book):
     """The baseline is the entropy of the held-out text's own characters, in bits."""
     task = make_task("language-model", {"file": book, "length": 32})
-    model = model_of(task, d_model=32)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _, batch in zip(range(40), task.batches(0, 8), strict=False):
-        optimizer.zero_grad()
-        task.losses(model, batch)["loss"].backward()
-        optimizer.step()
+    model = trained(task, 40, 8, d_model=32)
     counts = Counter(task._texts.held_out)
     total = sum(counts.values())
     entropy = -sum(n / total * math.log2(n / total) for n in counts.values())

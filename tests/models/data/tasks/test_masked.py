@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import ModelConfig, Transformer
 from models.data import text_sources
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide, passages_of
 from tests.limits import SetLimits
+from tests.small_models import model_of, trained
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole
 PAIRS = make_task("masked", {"next_sentence": True, "vocabulary": 2000})
@@ -27,11 +27,6 @@ def few_sentences():
         text_sources.sentences.cache_clear()
         yield
     text_sources.sentences.cache_clear()
-
-
-def model_of(task) -> Transformer:
-    config = {**task.sizes, "d_model": 32, "n_layers": 1, **task.dictates()}
-    return Transformer(ModelConfig(kind=task.kind, **config), seed=0)
 
 
 def test_words_are_hidden_as_often_and_as_the_paper_says():
@@ -133,18 +128,6 @@ def test_typed_masks_are_read():
             TASK.hidden(reading, position)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (" ", "the text is empty; give at least one word"),
-        ("the " * 40, "the text has 40 tokens, but this model reads at most 30; remove 10"),
-    ],
-)
-def test_what_cannot_be_read_is_refused(text: str, sentence: str):
-    with pytest.raises(ValueError, match=sentence):
-        TASK.read(text)
-
-
 def test_reading_needs_the_data_no_more(tmp_path):
     file = tmp_path / "book.txt"
     file.write_text("One fish swims. Two fish swim!\nRed fish? Blue fish.\n" * 40)
@@ -184,16 +167,11 @@ def test_a_short_run_beats_the_commonest_word(tmp_path):
     lines = ["one red fish swims alone.", "two blue fish swim together.", "my old cat likes every fish."]
     file.write_text("\n".join(lines * 60))
     task = make_task("masked", {"file": str(file), "length": 16})
-    model = model_of(task)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _, batch in zip(range(40), task.batches(0, 16), strict=False):
-        optimizer.zero_grad()
-        task.losses(model, batch)["loss"].backward()
-        optimizer.step()
+    model = trained(task, 40, 16, n_heads=4, d_model=32)
     held_out = task.batch(generator_of(9, 0), 100, held_out=True)
     asked = held_out.targets[held_out.targets != IGNORED].tolist()
     baseline = max(Counter(asked).values()) / len(asked)
-    assert task.score(model.eval(), held_out)["hidden words"] > baseline + 0.2
+    assert task.score(model, held_out)["hidden words"] > baseline + 0.2
 
 
 @pytest.mark.parametrize("length", [8, 32, 512])

@@ -58,27 +58,6 @@ def test_texts_are_read_with_as_much_of_the_answer_as_is_given() -> None:
         assert [TASK.outputs()[id_] for id_ in reading.inputs[0][0].tolist()] == reading.tokens["decoder"]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("the code of zoe 17 . what ? the code of zoe", "'zoe' is no word of this task; try '"),
-        ("the code of ana 17 42 30 .", "the text asks for no code; end it with 'what \\? the code of ana'"),
-        ("what ?", "the text asks for no code"),
-        ("", "the text asks for no code"),
-        ("what the code of ana", "the text asks for no code"),
-        (TEXT + " 1 2 3", "'1' is no word of this task"),
-        (TEXT + " 17 42 30 11", "the answer has 4 words; give at most 3"),
-        (
-            "sky " * 40 + TEXT,
-            "the text has 71 words with the answer, but this model reads at most 64; remove 7",
-        ),
-    ],
-)
-def test_anything_else_is_refused_in_a_sentence(text: str, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        TASK.read(text)
-
-
 def test_a_text_too_short_for_its_facts_is_refused() -> None:
     with pytest.raises(ValueError, match="length=32 has no room for facts=3 of numbers=3; try length=41"):
         make_task("needle", {"length": 32})

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from models import ModelConfig, Transformer
-from models.data.tasks import Task, generator_of
+from models.data.tasks import generator_of
 from models.data.tasks.sentiment import Sentiment, read_table
+from tests.small_models import model_of, trained
 
 ROWS = [(f"review number {i}, well", "good" if i % 3 else "bad") for i in range(40)]
 
@@ -99,11 +99,6 @@ def test_what_is_no_such_table_is_refused_in_words(tmp_path: Path, text: str, se
 
 
 # Reading verdicts, from the corpus and from a table: scores by hand, what is refused, that models learn.
-
-
-def model_of(task: Task) -> Transformer:
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0).eval()
 
 
 @pytest.fixture(scope="module")
@@ -194,18 +189,6 @@ def test_typed_text_is_read_and_what_is_unknown_is_named():
     assert [word.text for word in reading.unknown] == ["flabbergasting,", "Zoe"]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (" \n", "the text is empty; type a sentence"),
-        ("good " * 48, "the text has 48 words and signs; give at most 47"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        Sentiment().read(text)
-
-
 def test_samples_are_held_out_reviews_with_a_verdict():
     task = Sentiment()
     samples = task.samples(model_of(task), seed=2)
@@ -261,25 +244,14 @@ def test_foreign_values_are_not_restored(change: dict[str, Any], sentence: str):
 def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb_sentiment: str):
     """The baseline is one that always says the same: right for half of them."""
     task = Sentiment(file=imdb_sentiment, pieces=150, longest=40)
-    model = model_of(task)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _, batch in zip(range(30), task.batches(0, 16), strict=False):
-        optimizer.zero_grad()
-        task.losses(model, batch)["loss"].backward()
-        optimizer.step()
+    model = trained(task, 30, 16)
     assert task.score(model, task.batch(generator_of(1, 0), 20, held_out=True))["accuracy"] > 0.9
 
 
 def test_a_model_soon_learns_something_of_the_corpus():
     """The baseline is a guess: ln 2 nats. Most is learnt later, and suddenly, as negations need two words."""
     task = Sentiment(pool="mean")
-    sizes = {"n_layers": 1, "n_heads": 4, "d_model": 32, "positions": "rotary"}
-    model = Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _, batch in zip(range(160), task.batches(0, 32), strict=False):
-        optimizer.zero_grad()
-        task.losses(model, batch)["loss"].backward()
-        optimizer.step()
+    model = trained(task, 160, 32, 5e-3, n_heads=4, d_model=32)
     held_out = task.batch(generator_of(1, 0), 1000, held_out=True)
     with torch.no_grad():
         assert task.losses(model, held_out)["loss"].item() < math.log(2) - 0.005

@@ -26,6 +26,7 @@ from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK
 from models.engine.transformer import Transformer
 from models.zoo.engine_model import Translator
 from models.zoo.folders import SHIPPED
+from tests.small_models import trained
 
 WORDS = kept_vocabulary()
 FRENCH, ENGLISH = "le chat a mangé la pomme", "the cat ate the apple"
@@ -314,16 +315,9 @@ def test_tables_as_people_have_them_are_read(tmp_path, coding):
 
 def test_a_short_run_beats_a_guess_among_all_words():
     task = make_task("translation")
-    model = Transformer(
-        ModelConfig(kind=task.kind, n_layers=1, n_heads=2, d_model=32, **task.dictates()), seed=0
-    )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-2)
-    for batch in islice(task.batches(0, 8), 30):
-        optimizer.zero_grad()
-        task.losses(model, batch)["loss"].backward()
-        optimizer.step()
+    model = trained(task, 30, 8, 2e-2, d_model=32)
     held_out = task.batch(generator_of(0, 0), 50, held_out=True)
-    losses_ = task.losses(model.eval(), held_out)
+    losses_ = task.losses(model, held_out)
     assert losses_["translation"].item() < math.log(len(task.outputs())) - 1.0
     assert losses_["loss"].item() == pytest.approx(
         losses_["translation"].item() + 0.5 * losses_["antecedent"].item(), rel=1e-5

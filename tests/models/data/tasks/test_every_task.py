@@ -1,0 +1,65 @@
+"""What holds for every task: a seed says what it draws, and what it cannot read is refused in words."""
+
+import re
+
+import pytest
+import torch
+
+from models.data.tasks import TASKS, generator_of, make_task
+
+NUMBER = "no picture has the number {!r}; type one from 1 to 359"
+SUM = "is not two numbers below 7; try '"
+CODE = "the code of ana 17 42 30 . what ? the code of ana"
+UNREADABLE = [
+    ("copy", {}, "", "the question has 0 characters; give 1 to 8"),
+    ("copy", {}, "abcdefghi", "the question has 9 characters; give 1 to 8"),
+    ("copy", {}, "äb", "'ä' is no character of 'copy'; use abcdefghijklmnop"),
+    ("copy", {}, "ab=abc", "the answer to 'ab' has 3 characters; give at most 2"),
+    ("addition", {}, "12", "'12' is no sum of two numbers of at most 3 digits; try"),
+    ("addition", {}, "1234+1", "'1234+1' is no sum of two numbers of at most 3 digits; try"),
+    ("addition", {}, "١+٢", "'١+٢' is no sum"),
+    ("induction", {}, "a-b", "'-' is no letter of this task; use abc"),
+    ("induction", {}, "", "the text has 0 letters; give 1 to"),
+    ("back-copy", {"length": 12}, "tä", "'ä' is no letter of this task; use abcdefghijklmnopqrstuvwxyz"),
+    ("back-copy", {"length": 12}, "", "the text has 0 letters; give 1 to 12"),
+    ("back-copy", {"length": 12}, "t" * 13, "the text has 13 letters; give 1 to 12"),
+    ("needle", {}, "the code of zoe 17 . what ? the code of zoe", "'zoe' is no word of this task; try '"),
+    ("needle", {}, "the code of ana 17 .", "the text asks for no code; end it with 'what ? the code of ana'"),
+    ("needle", {}, "what ?", "the text asks for no code"),
+    ("needle", {}, "", "the text asks for no code"),
+    ("needle", {}, "what the code of ana", "the text asks for no code"),
+    ("needle", {}, CODE + " 1 2 3", "'1' is no word of this task"),
+    ("needle", {}, CODE + " 17 42 30 11", "the answer has 4 words; give at most 3"),
+    (
+        "needle",
+        {},
+        "sky " * 60 + CODE,
+        "the text has 77 words with the answer, but this model reads at most 64; remove 13",
+    ),
+    ("sentiment", {}, " \n", "the text is empty; type a sentence"),
+    ("sentiment", {}, "good " * 48, "the text has 48 words and signs; give at most 47"),
+    ("masked", {}, " ", "the text is empty; give at least one word"),
+    ("masked", {}, "the " * 40, "the text has 40 tokens, but this model reads at most 30; remove 10"),
+    *(("digits-autoencoder", {}, text, NUMBER.format(text[:40])) for text in ("", "0", "360", "seven")),
+    *(("digits-autoencoder", {}, text, NUMBER.format(text[:40])) for text in ("-1", "1.5", "9" * 60)),
+    *(
+        ("modular-addition", {"modulus": 7}, text, f"{text[:40]!r} {SUM}")
+        for text in ("", "3", "3 7 =", "3 5 1", "-1 3", "a b =", "=", "1e1 2", "9999999999999 1")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "text", "sentence"), UNREADABLE)
+def test_what_cannot_be_read_is_refused(name: str, options: dict, text: str, sentence: str):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        make_task(name, options).read(text)
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if not name.startswith("mnist")])
+def test_a_seed_says_which_examples_are_drawn(name: str):
+    task = make_task(name)
+    one, two, other = (next(task.batches(seed, 16, start=3)) for seed in (5, 5, 6))
+    again = make_task(name).batch(generator_of(7, 1), 4)
+    assert torch.equal(task.batch(generator_of(7, 1), 4).targets, again.targets)
+    assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
+    assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
