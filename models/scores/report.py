@@ -163,7 +163,7 @@ def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[Answers]) -> lis
     found = []
     for piece, at in zip(held, ats, strict=True):
         losses = at.loss().above
-        texts = task.typed(piece.batch, "held out", piece.numbers)
+        texts = task.prompts_of(piece.batch, "held out", piece.numbers)
         for row in (~(at.right | ~at.asked).all(dim=1)).nonzero().flatten().tolist():
             asked = at.asked[row]
             truth, answer = (task.written(ids[row][asked].tolist()) for ids in (at.targets, at.best))
@@ -195,7 +195,7 @@ def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) 
             rows.append(entry)
     shares = (each.above / each.below).tolist()
     order = sorted(range(len(shares)), key=lambda at: -shares[at])[:MOST_ERRORS]
-    texts = [text for piece in held for text in task.typed(piece.batch, split, piece.numbers)]
+    texts = [text for piece in held for text in task.prompts_of(piece.batch, split, piece.numbers)]
     wrong = [{"text": texts[at], "class": str(int(labels[at])), "value": shares[at]} for at in order]
     return {"rows": rows, "wrong": wrong if split == "held out" else []}
 
@@ -268,7 +268,7 @@ def translations(
             continue
         batch = rows_of(piece.batch, rows)
         numbers = None if piece.numbers is None else [piece.numbers[row] for row in rows]
-        given += task.typed(batch, split, numbers)
+        given += task.prompts_of(batch, split, numbers)
         wanted += task.wanted(batch, split, numbers)
         made += task.translations(model, batch.to(next(model.parameters()).device))
     scores = [

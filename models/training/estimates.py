@@ -245,10 +245,10 @@ def _examples_at_once(config: RunConfig) -> int:
 
 def _timed(config: RunConfig, n: int) -> Costs:
     how, task = config.training, _without_data(config.task)
-    data = _once(lambda: task.sketched(1))
+    data = _once(lambda: task.sketch(1))
     n_drawn = min(how.batch_size, _DRAWN)
-    examples = task.sketched(n_drawn)
-    drawn = _once(lambda: task.sketched(n_drawn)) * (how.batch_size / n_drawn)
+    examples = task.sketch(n_drawn)
+    drawn = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
     piece = _piece(config, examples, n)
     update = Timed(1, 1) * (UPDATE_SECONDS * size.count_parameters(config.model).total)
     step = (piece - update) * how.accumulation + update + drawn

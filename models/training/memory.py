@@ -240,7 +240,7 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 @cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
 def example(task: Task) -> Example:
     """The size of the task's examples, estimated from a few of them. Raises ValueError without its data."""
-    batch = task.sketched(_DRAWN)
+    batch = task.sketch(_DRAWN)
     held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
     n_read = sum(n or 0 for n in task.split_sizes().values()) if isinstance(task, Pictures) else 0
     return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN, n_read)

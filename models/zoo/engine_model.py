@@ -228,7 +228,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
         if reading.picture is None:
             return {}
-        rebuilt = self.task.rebuilt(trace["logits"][None])
+        rebuilt = self.task.pictures_from(trace["logits"][None])
         return {"read": reading.picture} | ({} if rebuilt is None else {"rebuilt": rebuilt[0]})
 
     def places(self) -> Tensor | None:

@@ -199,7 +199,7 @@ class Algorithmic(Answering):
     def outputs(self) -> tuple[str, ...]:
         return (BLANK, EQUALS, *self.alphabet)
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """The question, for the model to answer."""
         read = [self.written(row).partition(EQUALS)[0] for row in batch.inputs[0].tolist()]
         return [question + EQUALS for question in read]

@@ -97,7 +97,7 @@ class BackCopy(Task):
         """Letters; the mark is none."""
         return "".join(LETTERS[at - 1] for at in ids if at)
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of letters after vowels that are right."""
         read = batch.inputs[0].cpu()
         after_vowel = (read > 0) & _IS_VOWEL[(read - 1).clamp(min=0)]

@@ -81,7 +81,7 @@ class Induction(DrawnTexts):
         ids = [known.index(letter) + 1 for letter in typed]
         return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Shares of the second half's letters that are right, and of sequences that are right throughout."""
         return {"second half": at.shares(), "exact match": at.whole()}
 

@@ -66,11 +66,11 @@ class TextModel(OwnFile, Finite):
             return self._test_ids
         return self._held_out_ids if split == "held out" else self._training_ids
 
-    def sketched(self, size: int) -> Batch:
+    def sketch(self, size: int) -> Batch:
         """A batch of the held-out tenth: an estimate of time must not wait for all ids of a long text."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Bits per character (lower is better): all nats over the characters that they pay for; and the
         share of tokens that are likeliest where they stand.
         """

@@ -176,7 +176,7 @@ class Masked(OwnFile, Finite):
         )
         return Batch((inputs,), targets, {"next": torch.tensor(follows)} if self.next_sentence else {})
 
-    def sketched(self, size: int) -> Batch:
+    def sketch(self, size: int) -> Batch:
         """A batch of held-out sentences, which are a tenth as many."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 

@@ -51,11 +51,11 @@ class NextWord(Task):
         text, n_words = (self._held_out, self.reach) if held_out else (self._text, self.length)
         return _windows(text, n_words, generator, size)
 
-    def sketched(self, size: int) -> Batch:
+    def sketch(self, size: int) -> Batch:
         """Windows of the held-out text, which is short: words are made one after another."""
         return _windows(self._held_out, self.length, generator_of(0, 0), size)
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Mean loss (nats a word) in training's positions, in the next as many, and in the rest."""
         n = at.nats.shape[1]
         spans = pairwise(sorted({0, min(self.length, n), min(2 * self.length, n), n}))

@@ -78,9 +78,9 @@ class ParallelText(OwnTable, Finite, Pairs):
             return super().wanted(batch, split, numbers)
         return [self._parts[split][at][1] for at in numbers]
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, unless it is too long to be read whole."""
-        cut = super().typed(batch, split, numbers)
+        cut = super().prompts_of(batch, split, numbers)
         if numbers is None:
             return cut
         whole = [self._parts[split][at][0] for at in numbers]
@@ -88,7 +88,7 @@ class ParallelText(OwnTable, Finite, Pairs):
             t if len(self._pieces.encode(t)) < self.length else c for t, c in zip(whole, cut, strict=True)
         ]
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
         and that of whole sentences, which stays at none for long where texts have more ways to be said.
         """

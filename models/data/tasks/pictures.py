@@ -56,7 +56,7 @@ class Pictures(Finite):
     def count(self, split: Split) -> int:
         return len(self.pictures.part(split)[1])
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """The number of a held-out picture; those of other parts cannot be asked for."""
         if split != "held out" or numbers is None:
             return [""] * len(batch)
@@ -148,9 +148,9 @@ class Autoencoder(Pictures):
         """Ten held-out pictures, and what the model makes of them."""
         batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
         logits = model(*(i.to(next(model.parameters()).device) for i in batch.inputs))
-        return [Sample(originals=self.cut.join(batch.targets), pictures=self.rebuilt(logits))]
+        return [Sample(originals=self.cut.join(batch.targets), pictures=self.pictures_from(logits))]
 
-    def rebuilt(self, logits: Tensor) -> Tensor:
+    def pictures_from(self, logits: Tensor) -> Tensor:
         """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1."""
         return self.cut.join(logits.detach().cpu().float()).clamp(0, 1)
 
@@ -199,7 +199,7 @@ class Classifier(Pictures):
         pictures, labels = self.drawn(split, numbers)
         return Batch((self._framed(pictures),), labels[:, None])
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         return {"accuracy": of_examples(at.right[:, 0])}
 
     @torch.no_grad()

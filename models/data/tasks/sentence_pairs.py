@@ -207,9 +207,9 @@ class Pairs(Task):
     @torch.no_grad()
     def judged(self, model: Transformer, batch: Batch) -> Judgement:
         at = self.at(model, batch)
-        return Judgement({"loss": at.loss()}, self.scored(at, batch))
+        return Judgement({"loss": at.loss()}, self.scores_of(at, batch))
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """Shares of sentences that are right throughout, and of tokens that are likeliest where they stand,
         after the right ones (teacher forcing).
         """
@@ -230,7 +230,7 @@ class Pairs(Task):
         rows = [[id_ for id_ in row if id_ not in (IGNORED, EOS)] for row in batch.targets.tolist()]
         return [self.spoken(r, f) for r, f in zip(rows, batch.inputs[0][:, 0].tolist(), strict=True)]
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         return [self.written([i for i in row if i >= len(SPECIALS)]) for row in batch.inputs[0].tolist()]
 
     @torch.no_grad()

@@ -194,9 +194,9 @@ class Sentiment(OwnTable, Finite, TextClasses):
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return self.laid(self._labelled(split, numbers))
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, unless it is too long to be read whole."""
-        cut = super().typed(batch, split, numbers)
+        cut = super().prompts_of(batch, split, numbers)
         if self.table is None or numbers is None:
             return cut
         room = self.longest - (self.pool == "cls")

@@ -203,8 +203,8 @@ def _padding(task: Task, size: int) -> float | None:
     if isinstance(task, Masked) and (_sizes(task)["training"] or 0) > _FEW:
         return None  # all of them would have to be encoded first
     read = padded = 0
-    light = not isinstance(task, Finite) and type(task).sketched is not Task.sketched
-    for batch in [task.sketched(size)] if light else islice(task.batches(0, size), _BATCHES):
+    light = not isinstance(task, Finite) and type(task).sketch is not Task.sketch
+    for batch in [task.sketch(size)] if light else islice(task.batches(0, size), _BATCHES):
         if not _has_tokens(batch):
             return None
         all_, own = padding_of(task, batch)
@@ -218,7 +218,7 @@ def _unknown(task: Task) -> float | None:
     places = [at for at, name in enumerate(alphabet.names) if name in _UNKNOWN] if alphabet else []
     if not places:
         return None
-    batch = task.sketched(64) if isinstance(task, TextModel) else _held_out(task)
+    batch = task.sketch(64) if isinstance(task, TextModel) else _held_out(task)
     ids = torch.cat([side.flatten() for side in batch.inputs])
     own = ids if pad_of(task) is None else ids[ids != pad_of(task)]
     return float((own == places[0]).float().mean())
@@ -251,7 +251,7 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
 
 def _drawn(task: Task, size: int) -> Batch:
     """Examples of a task that makes them; where it says how, such as are quickly had."""
-    return task.sketched(size)
+    return task.sketch(size)
 
 
 def _at_pictures(task: Pictures) -> DataSummary:

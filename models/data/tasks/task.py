@@ -142,7 +142,7 @@ class Task(ABC):
         batch = self.batch(generator_of(seed, 0), size, held_out=split != "training")
         return batch.split(-(-len(batch) // (at_once or len(batch))))
 
-    def sketched(self, size: int) -> Batch:
+    def sketch(self, size: int) -> Batch:
         """`size` examples as long as those of training, for a plan of it: of large data, as little is read as
         will do.
         """
@@ -211,7 +211,7 @@ class Task(ABC):
         names = self.outputs()
         return " ".join(names[at] for at in ids)
 
-    def rebuilt(self, logits: Tensor) -> Tensor | None:
+    def pictures_from(self, logits: Tensor) -> Tensor | None:
         """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1; else None."""
         return None
 
@@ -270,14 +270,14 @@ class Task(ABC):
         """
         at = self.at(model, batch)
         own = type(self).losses is not Task.losses
-        return Judgement({} if own else {"loss": at.loss()}, self.scored(at, batch))
+        return Judgement({} if own else {"loss": at.loss()}, self.scores_of(at, batch))
 
     @torch.no_grad()
     def at(self, model: Transformer, batch: Batch) -> Answers:
         """What the model answers at each position that is asked."""
         return answers_at(*self.answers(model, batch), batch)
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The scores of each example, the most important first.
 
         Here it is the share of examples that are right throughout. The model reads the right words before
@@ -285,7 +285,7 @@ class Task(ABC):
         """
         return {"exact match": at.whole()}
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """For each example of a batch, what one types to have it read again; "" where it cannot be.
 
         numbers: those of the examples in their part, where they have any.

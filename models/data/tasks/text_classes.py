@@ -96,7 +96,7 @@ class TextClasses(Task):
         marks = {name: torch.tensor(marked) for name, marked in drawn.marks.items()}
         return Batch((padded(rows, _PAD),), torch.tensor(drawn.labels)[:, None], marks)
 
-    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         known = [[id_ for id_ in row if id_ not in (_PAD, _CLS)] for row in batch.inputs[0].tolist()]
         return [self.tokenizer.decode(ids) for ids in known]
 
@@ -104,7 +104,7 @@ class TextClasses(Task):
         for step in count():
             yield from self.labelled(generator_of(seed, step), 1, held_out=True).texts
 
-    def scored(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of right answers: of all, and of each kind that is scored apart."""
         right = at.right[:, 0]
         marked = {f"accuracy, {name}": of_examples(right, where.cpu()) for name, where in batch.extra.items()}

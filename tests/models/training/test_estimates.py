@@ -59,7 +59,7 @@ def test_a_larger_batch_is_probed_in_part(monkeypatch):
         return of(1.0 + 0.1 * n)
 
     monkeypatch.setattr(estimates, "_steps", steps)
-    examples = run.task.sketched(8)
+    examples = run.task.sketch(8)
     assert estimates._piece(run, examples, 8).seconds == pytest.approx(1.0 + 0.1 * 32)
     assert estimates._piece(run, examples, 32).seconds == pytest.approx(1.0 + 0.1 * 32)
     assert tried == [8, 4, 32]

@@ -159,9 +159,9 @@ def test_samples_are_ten_pictures_with_what_became_of_them():
 def test_logits_become_pictures_only_where_they_are_pictures():
     task = DigitsAutoencoder(parts="2x2")
     picture = digits().held_out[:2]
-    assert torch.equal(task.rebuilt(task.cut.split(picture)), picture)
-    assert torch.equal(task.rebuilt(task.cut.split(picture) + 2), torch.ones_like(picture))
-    assert DigitsClassifier().rebuilt(torch.zeros(1, 1, 10)) is None
+    assert torch.equal(task.pictures_from(task.cut.split(picture)), picture)
+    assert torch.equal(task.pictures_from(task.cut.split(picture) + 2), torch.ones_like(picture))
+    assert DigitsClassifier().pictures_from(torch.zeros(1, 1, 10)) is None
     assert task.outputs() == ()
 
 
