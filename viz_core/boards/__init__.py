@@ -5,41 +5,25 @@ plotly. Arrays may begin with a frame axis: one entry for each value of the boar
 needs no computation, only another frame.
 """
 
-from viz_core.boards.board import Board, Scrub, board_figure
-from viz_core.boards.panel import Colour, Panel, Role
-from viz_core.boards.panels.bars import Bars
-from viz_core.boards.panels.curves import Curves, Line
-from viz_core.boards.panels.diagram import Diagram, Node
-from viz_core.boards.panels.facts import Fact, Facts
-from viz_core.boards.panels.layers import Layers
-from viz_core.boards.panels.matrix import Matrix
-from viz_core.boards.panels.parallel import Axis, Parallel
-from viz_core.boards.panels.plane import Plane
-from viz_core.boards.panels.points import Dots, Points
-from viz_core.boards.panels.sign import Sign
-from viz_core.boards.panels.table import Table
-
-__all__ = [
-    "Axis",
-    "Bars",
-    "Board",
-    "Colour",
-    "Curves",
-    "Diagram",
-    "Dots",
-    "Fact",
-    "Facts",
-    "Layers",
-    "Line",
-    "Matrix",
-    "Node",
-    "Panel",
-    "Parallel",
-    "Plane",
-    "Points",
-    "Role",
-    "Scrub",
-    "Sign",
-    "Table",
-    "board_figure",
-]
+from viz_core.boards.board import Board as Board
+from viz_core.boards.board import Scrub as Scrub
+from viz_core.boards.board import board_figure as board_figure
+from viz_core.boards.panel import Colour as Colour
+from viz_core.boards.panel import Panel as Panel
+from viz_core.boards.panel import Role as Role
+from viz_core.boards.panels.bars import Bars as Bars
+from viz_core.boards.panels.curves import Curves as Curves
+from viz_core.boards.panels.curves import Line as Line
+from viz_core.boards.panels.diagram import Diagram as Diagram
+from viz_core.boards.panels.diagram import Node as Node
+from viz_core.boards.panels.facts import Fact as Fact
+from viz_core.boards.panels.facts import Facts as Facts
+from viz_core.boards.panels.layers import Layers as Layers
+from viz_core.boards.panels.matrix import Matrix as Matrix
+from viz_core.boards.panels.parallel import Axis as Axis
+from viz_core.boards.panels.parallel import Parallel as Parallel
+from viz_core.boards.panels.plane import Plane as Plane
+from viz_core.boards.panels.points import Dots as Dots
+from viz_core.boards.panels.points import Points as Points
+from viz_core.boards.panels.sign import Sign as Sign
+from viz_core.boards.panels.table import Table as Table
