@@ -55,8 +55,6 @@ const ORDERS = [
 ];
 
 export class MeasureBar {
-  asked = ""; // of which model numbers were asked for
-
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
@@ -92,13 +90,11 @@ export class MeasureBar {
 
   /* The numbers of a measure on random tokens, once for a model. */
   ask() {
-    const { stack, view, data, act } = this.stage;
+    const { stack, view, data } = this.stage;
     const { measures, link, repeated } = data.header;
-    const need = JSON.stringify({ ...link, text: "" });
     const shown = ["grid", "map", "sums"].includes(view.view);
-    if (!shown || repeated?.problem || this.asked === need || !awaited(measures, stack, view)) return;
-    this.asked = need;
-    act({ type: "repeated" });
+    if (shown && !repeated?.problem && awaited(measures, stack, view))
+      this.stage.askOnce({ type: "repeated" }, { ...link, text: "" });
   }
 
   draw() {

@@ -10,8 +10,6 @@ import { upTo } from "./view.js";
 const NAMES = { self: "self-attention", cross: "cross-attention" };
 
 export class Answers {
-  asked = ""; // of which inputs the answers were asked for
-
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
@@ -38,15 +36,11 @@ export class Answers {
   lines = [];
 
   draw() {
-    const { data, stack, act, view } = this.stage;
-    const { writes, written, smallest, link } = data.header;
+    const { data, stack, view } = this.stage;
+    const { writes, written, smallest } = data.header;
     this.root.classList.toggle("absent", !writes);
     if (!writes) return;
-    const need = JSON.stringify(link);
-    if (!written?.asked && this.asked !== need) {
-      this.asked = need;
-      act({ type: "written" });
-    }
+    if (!written?.asked) this.stage.askOnce({ type: "written" });
     const waits = written?.problem ?? "…";
     this.before.textContent = written?.before ?? waits;
     this.after.textContent = written?.after ?? waits;

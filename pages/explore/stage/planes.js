@@ -54,8 +54,6 @@ const MOST_HEADS = 64; // more would lie on each other; the pointer still shows 
 const LEGEND = { width: 190, height: 12 };
 
 export class MapView {
-  asked = ""; // of which text and stack the map was asked for
-
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
@@ -73,15 +71,6 @@ export class MapView {
     return map?.asked?.[0] === this.stage.stack.id ? map : null;
   }
 
-  /* Asks for the map of what is shown, once. */
-  ask() {
-    const { data, stack, act } = this.stage;
-    const need = `${JSON.stringify(data.header.link)} ${stack.id}`;
-    if (this.map || this.asked === need) return;
-    this.asked = need;
-    act({ type: "map", stack: stack.id });
-  }
-
   draw() {
     const { data, stack, view } = this.stage;
     this.measure = measureOf(data.header.measures, stack, view);
@@ -91,7 +80,7 @@ export class MapView {
     if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
     else this.points.replaceChildren();
     this.told.textContent = said(map, stack.nQuery);
-    this.ask();
+    if (!this.map) this.stage.askOnce({ type: "map", stack: stack.id });
   }
 
   legend() {

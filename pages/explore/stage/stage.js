@@ -82,43 +82,6 @@ export class Said {
   }
 }
 
-export class Asking {
-  /** @type {string | undefined} what was asked for last */ asked;
-  /** @type {string | undefined} what was to be computed last */ wished;
-
-  /** @param {import("./types").Stage} stage */
-  constructor(stage) {
-    this.stage = stage;
-  }
-
-  /* Large traces come with the numbers of the open head alone: ask for others, and for another window; and
-     for thumbnails without special tokens, or with them. */
-  ask() {
-    const { stack, view, data } = this.stage;
-    const { layer, head, q0, k0 } = view;
-    if (view.view === "picture" && this.stage.row(view.query)) return; // whole rows are here
-    const exact = this.stage.exactHead();
-    const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
-    const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
-    const special = data.how;
-    const need = `${JSON.stringify(data.header.link)} ${[stack.id, layer, head, q0, k0, special].join("/")}`;
-    if (exact && !outside && data.fits) return this.wish();
-    if (this.asked === need) return;
-    this.asked = need;
-    this.stage.act({ type: "open", stack: stack.id, layer, head, q0, k0, special });
-  }
-
-  /* What is to be computed of the open head when its other numbers are here. */
-  wish() {
-    const { header } = this.stage.data;
-    const wished = wish(this.stage.view);
-    const need = `${JSON.stringify(header.link)} ${JSON.stringify(wished)}`;
-    if (!wished || this.wished === need || fitting(header.further, wished)) return;
-    this.wished = need;
-    this.stage.act(wished);
-  }
-}
-
 export class WhatIf {
   /** @type {string | null} */ line = null;
   waits = false; // for the effect of what was asked
@@ -160,6 +123,7 @@ export class Stage {
   /** @type {import("./types").Theme} */ theme;
   /** @type {Send} */ act;
   /** @type {string} */ viewToken;
+  /** @type {Map<string, string>} what was asked for last, by kind */ asked = new Map();
   /** @type {string} */ focusToken;
   glossary = new Glossary({});
 
@@ -192,7 +156,6 @@ export class Stage {
     this.contrast = el("button", { type: "button", class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
-    this.asking = new Asking(this);
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
@@ -264,6 +227,33 @@ export class Stage {
   }
 
   /**
+   * Asks the server for something beside what is shown, once.
+   * @param {{type: string} & Record<string, any>} act
+   * @param {Record<string, string>} of the inputs that it is of
+   */
+  askOnce(act, of = this.data.header.link) {
+    const need = JSON.stringify([of, act]);
+    if (this.asked.get(act.type) === need) return;
+    this.asked.set(act.type, need);
+    this.act(act);
+  }
+
+  /* Large traces come with the numbers of the open head alone: ask for others, and for another window; and
+     for thumbnails without special tokens, or with them. When all are here, what is to be computed of it. */
+  askForHead() {
+    const { stack, view, data } = this;
+    const { layer, head, q0, k0 } = view;
+    if (view.view === "picture" && this.row(view.query)) return; // whole rows are here
+    const exact = this.exactHead();
+    const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
+    const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
+    if (!exact || outside || !data.fits)
+      return this.askOnce({ type: "open", stack: stack.id, layer, head, q0, k0, special: data.how });
+    const wished = wish(view);
+    if (wished && !fitting(data.header.further, wished)) this.askOnce(wished);
+  }
+
+  /**
    * Makes an edit, as edit_lines.py says.
    * @param {string} line
    * @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
@@ -310,7 +300,7 @@ export class Stage {
     const { header } = this.data;
     this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
-      this.asking.asked = undefined;
+      this.asked.delete("open");
       this.view = /** @type {View} */ ({ ...usualView(header, header.linked.stack), ...header.linked });
       this.settle();
       const opens = header.linked.key ?? usualView(header, header.linked.stack).key;
@@ -328,7 +318,7 @@ export class Stage {
     const exact = this.exactHead();
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
-    this.asking.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+    this.askForHead(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
   }
 
   settle() {
@@ -358,7 +348,7 @@ export class Stage {
     this.settle();
     if (change.key === undefined && view.query !== before) this.lookAtHeaviest();
     this.draw();
-    this.asking.ask();
+    this.askForHead();
   }
 
   lookAtHeaviest() {

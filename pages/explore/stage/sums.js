@@ -103,7 +103,6 @@ const NOTE =
   "tokens included, of the edited pass where there are edits; a query that attends to nothing is left out.";
 
 export class SumsView {
-  asked = ""; // of which text and tokens the sums were asked for
   /** @type {{role: Role, at: number} | null} the token that was pressed last */ pressed = null;
 
   /** @param {import("./types").Stage} stage */
@@ -158,16 +157,6 @@ export class SumsView {
     return String(sums?.asked) === String(this.wished) ? sums : null;
   }
 
-  /* Asks for the sums of what is chosen, once. */
-  ask() {
-    const { data, act } = this.stage;
-    const [stack, queries, keys] = this.wished;
-    const need = `${JSON.stringify(data.header.link)} ${this.wished}`;
-    if (this.found || this.asked === need) return;
-    this.asked = need;
-    act({ type: "sums", stack, queries, keys });
-  }
-
   /** @param {Role} role @param {{at: number, through: boolean}} press */
   press(role, { at, through }) {
     const name = role === "query" ? "queries" : "keys";
@@ -191,7 +180,8 @@ export class SumsView {
     this.queries.draw(data.tokens(stack.querySide), queries, Boolean(special[stack.querySide]?.length));
     this.keys.draw(data.tokens(stack.keySide), keys, Boolean(special[stack.keySide]?.length));
     this.drawHeads();
-    this.ask();
+    const [of, ofQueries, ofKeys] = this.wished;
+    if (!this.found) this.stage.askOnce({ type: "sums", stack: of, queries: ofQueries, keys: ofKeys });
   }
 
   drawHeads() {

@@ -286,8 +286,6 @@ export function wishOf(view, header, usual) {
 }
 
 export class SweepView {
-  asked = "";
-
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
@@ -356,7 +354,7 @@ export class SweepView {
     const edited = header.edits.length ? " It is of the text without your edits." : "";
     this.told.textContent = saidOf(found, sweep) + edited;
     this.tables.draw(found);
-    this.ask();
+    if (!found) this.stage.askOnce({ type: "sweep", ...wish });
   }
 
   /** @param {Wish} wish */
@@ -375,14 +373,5 @@ export class SweepView {
     this.sender.update(heads, sender);
     this.receiver.update(heads, receiver);
     this.through.update(THROUGH, through);
-  }
-
-  ask() {
-    const { header } = this.stage.data;
-    const { wish } = this;
-    const need = JSON.stringify([header.link, wish]);
-    if (this.found || this.asked === need) return;
-    this.asked = need;
-    this.stage.act({ type: "sweep", ...wish });
   }
 }

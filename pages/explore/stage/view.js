@@ -195,11 +195,6 @@ export function headsAfter(shown, head, only) {
   return { head: heads.includes(head) ? head : heads[0], heads };
 }
 
-const NAMES =
-  "view stack layer head heads show range sort order keep limit sight special when step query key " +
-  "pinned queries keys over sweep goal put other sender receiver through q0 k0";
-const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
-
 /**
  * The query parameters of a link to what is shown: the server's part, and what differs from the usual view.
  * @param {Record<string, string>} link
@@ -210,7 +205,7 @@ export function linkOf(link, usual, view) {
   const params = new URLSearchParams(link);
   /** @param {unknown} value */
   const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
-  for (const name of URL_FIELDS) {
+  for (const name of /** @type {(keyof View)[]} */ (Object.keys(usual))) {
     const expected = name === "heads" ? [view.head] : usual[name];
     if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));
   }
