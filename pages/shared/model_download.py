@@ -1,5 +1,6 @@
 """The download of a model that is not on this machine: looked up first, then fetched, shown, stopped."""
 
+import threading
 from collections.abc import Callable
 
 import streamlit as st
@@ -13,8 +14,11 @@ from models.zoo.hub.folder import PREFIX, folder_of, is_path
 from pages.shared import on_offer, visitors
 from pages.shared.state import refuse
 from pages.shared.wording import plain
+from pages.shared.work import STOPPED, Job, Queue, progress
 
-SECONDS = 1.0
+PLACE = "the model that comes"
+"""One comes at a time, whoever asked for it."""
+_lock = threading.Lock()
 WANTED, FOUND, SURE, BEGUN = "download.wanted", "download.found", "download.sure", "download.begun"
 
 
@@ -45,14 +49,14 @@ def why_not(name: str) -> str:
 
 def field(open_model: Callable[[str], None]) -> None:
     """Draws what comes just now, and the offer to look up what was asked for. open_model: shows a model."""
-    latest, wanted = download.latest(), st.session_state.get(WANTED, "")
-    if latest is not None and not why_not(latest.coming.name):
-        if latest.is_running():
-            st.fragment(_progress, run_every=SECONDS)(latest)
+    latest, wanted = queue.jobs.get(PLACE), st.session_state.get(WANTED, "")
+    if latest is not None and not why_not(latest.request.name):
+        if not latest.done.is_set():
+            progress(latest, key="download.stop")
             return
-        if st.session_state.get(BEGUN) == latest.coming.name:  # it may have come for another visitor
+        if st.session_state.get(BEGUN) == latest.request.name:  # it may have come for another visitor
             _ended(latest, open_model)
-            wanted = "" if latest.done else wanted
+            wanted = wanted if latest.problem else ""
     if not wanted:
         return
     refused = why_not(wanted)
@@ -89,7 +93,7 @@ def _here() -> str:
     return f" On this machine: {', '.join(names) or 'no model of transformers yet'}."
 
 
-def _sentence(error: FileError) -> str:
+def _sentence(error: ValueError) -> str:
     said = str(error)
     return said[:1].upper() + said[1:]
 
@@ -122,8 +126,8 @@ def _start(found: Coming) -> None:
     try:
         if refused:
             raise FileError(refused)
-        download.begin(found)
-    except FileError as error:
+        begin(found)
+    except ValueError as error:
         refuse(f"{_sentence(error)}.")
         return
     for name in (FOUND, SURE):
@@ -131,27 +135,44 @@ def _start(found: Coming) -> None:
     st.session_state[BEGUN] = found.name
 
 
-def _progress(latest: download.Fetching) -> None:
-    """How much of it has come."""
-    if not latest.is_running():
-        st.rerun()  # its name is among the models now, or the page says why not
-    title, total = latest.coming.repository, max(1, latest.coming.n_bytes)
-    said = f"{title}: {readable(latest.n_come)} of {readable(total)} have come"
-    st.progress(min(1.0, latest.n_come / total), text=plain(said))
-    st.button("Stop", key="download.stop", on_click=_stop, args=(latest,))
+def begin(coming: Coming) -> None:
+    """Begins to fetch a model. Raises FileError while another one comes, and where the disk has no room."""
+    with _lock:
+        latest = queue.jobs.get(PLACE)
+        if latest is not None and not latest.done.is_set():
+            raise FileError(
+                f"{latest.request.repository!r} is coming just now, and one model comes at a time; wait, or "
+                "stop it"
+            )
+        download.check_room(coming)
+        queue.ask(coming, PLACE, anew=True)
 
 
-def _ended(latest: download.Fetching, open_model: Callable[[str], None]) -> None:
+def _fetch(job: Job) -> None:
+    coming: Coming = job.request
+
+    def told(n_bytes: int) -> None:
+        come = f"{readable(n_bytes)} of {readable(max(1, coming.n_bytes))} have come"
+        job.tell(n_bytes / max(1, coming.n_bytes), f"fetches {coming.repository}: {come}")
+
+    told(0)
+    download.fetch_apart(coming, told)
+
+
+queue = Queue("downloads of models", _fetch, smaller="choose a smaller model")
+
+
+def _ended(latest: Job, open_model: Callable[[str], None]) -> None:
     """Why it has not come, or the button that opens it."""
-    if latest.problem:
-        st.caption(plain(_sentence(FileError(latest.problem)) + "."))
-        return
-    st.button(
-        plain(f"Open {latest.coming.repository}, which has come"), key="download.open", on_click=open_model,
-        args=(latest.coming.name,),
-    )  # fmt: skip
-
-
-def _stop(latest: download.Fetching) -> None:
-    if not why_not(latest.coming.name):
-        latest.stop()
+    coming: Coming = latest.request
+    if latest.problem == STOPPED:
+        st.caption(
+            plain(f"{coming.repository!r} was stopped; whole files of it stay here for the next time.")
+        )
+    elif latest.problem:
+        st.caption(plain(_sentence(ValueError(latest.problem)) + "."))
+    else:
+        st.button(
+            plain(f"Open {coming.repository}, which has come"), key="download.open", on_click=open_model,
+            args=(coming.name,),
+        )  # fmt: skip

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -225,109 +225,57 @@ def _older(paths: Iterable[Path], than: float) -> Iterable[Path]:
                 yield path
 
 
-# One model of the hub that is coming just now, in a process of its own, whoever asked for it.
+# Fetching a model in a process of its own.
 
 END_SECONDS = 15.0
 """How long the process may take to stop: the hub may be silent so long before it hears of it."""
+TELL_SECONDS = 0.05
 _NICENESS = 10
 
 
-_lock = threading.RLock()
-
-
-class Stopped(Exception):  # noqa: N818 (a person's wish, not a fault)
+class StoppedError(Exception):
     """Raised where bytes arrive that nobody wants any more."""
 
 
-@dataclass
-class Fetching:
-    """A model that is coming, has come, or does not come. problem: why it does not, as a sentence."""
+def fetch_apart(coming: Coming, told: Callable[[int], None]) -> None:
+    """As `fetch`, in a process of its own. told: is called again and again with all bytes that have come;
+    what it raises ends the process: whole files stay for the next time, halves go.
 
-    coming: Coming
-    problem: str = ""
-    done: bool = False
-    _stopped_at: float | None = None
-    _counter: Any = field(init=False, repr=False)
-    _pipe: Connection = field(init=False, repr=False)
-    _process: Any = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        context = multiprocessing.get_context("spawn")  # not forked: threads of the server may hold locks
-        self._counter = context.Value("q", 0)
-        self._pipe, theirs = context.Pipe(duplex=False)
-        given = (self.coming, self._counter, theirs)
-        self._process = context.Process(target=_work, args=given, daemon=True, name="fetching a model")
-        self._process.start()
-        theirs.close()
-
-    @property
-    def n_come(self) -> int:
-        """The bytes that have come."""
-        return min(self._counter.value, self.coming.n_bytes)
-
-    def is_running(self) -> bool:
-        """Whether it is still coming; takes note of how it ended."""
-        with _lock:  # every visitor's page asks
-            return self._is_running()
-
-    def _is_running(self) -> bool:
-        if self.done or self.problem:
-            return False
-        if self._stopped_at is not None and time.monotonic() > self._stopped_at + END_SECONDS:
-            self._process.kill()
-        if not self._pipe.poll() and self._process.is_alive():
-            return True
-        try:
-            self.problem = self._pipe.recv() if self._pipe.poll() else self._last_words()
-        except EOFError:
-            self.problem = self._last_words()
-        self.done = not self.problem
-        self._process.join(END_SECONDS)
-        self._pipe.close()
-        return False
-
-    def _last_words(self) -> str:
-        self._process.join(END_SECONDS)
-        if self._stopped_at is not None:  # before it could listen, or as it did not
-            return _was_stopped(self.coming)
-        return (
-            f"the process that fetched {self.coming.repository!r} ended with the code "
-            f"{self._process.exitcode}; what had come as a whole is kept: download it again for the rest"
+    Raises FileError where it does not come, or the disk has no room.
+    """
+    check_room(coming)
+    context = multiprocessing.get_context("spawn")  # not forked: threads of the server may hold locks
+    counter, (pipe, theirs) = context.Value("q", 0), context.Pipe(duplex=False)
+    process = context.Process(
+        target=_fetch_here, args=(coming, counter, theirs), daemon=True, name="fetching a model"
+    )
+    process.start()
+    theirs.close()
+    problem: str | None = None
+    try:
+        while not pipe.poll(TELL_SECONDS) and process.is_alive():
+            told(min(counter.value, coming.n_bytes))
+        with suppress(EOFError):
+            problem = pipe.recv() if pipe.poll() else None
+    except BaseException:  # such as that nobody wants it
+        process.terminate()
+        process.join(END_SECONDS)
+        process.kill()
+        raise
+    finally:
+        process.join(END_SECONDS)
+        pipe.close()
+    if problem is None:
+        problem = (
+            f"the process that fetched {coming.repository!r} ended with the code {process.exitcode}; what "
+            "had come as a whole is kept: download it again for the rest"
         )
-
-    def stop(self) -> None:
-        """Ends it: whole files stay for the next time, halves go."""
-        if self._stopped_at is None and self._process.is_alive():
-            self._stopped_at = time.monotonic()
-            self._process.terminate()
+    if problem:
+        raise FileError(problem)
+    told(coming.n_bytes)
 
 
-def _was_stopped(coming: Coming) -> str:
-    return f"{coming.repository!r} was stopped; whole files of it stay here for the next time"
-
-
-_last: Fetching | None = None
-
-
-def latest() -> Fetching | None:
-    """The model that was asked for last; None where there was none."""
-    return _last
-
-
-def begin(coming: Coming) -> None:
-    """Begins to fetch a model. Raises FileError while another one comes, and where the disk has no room."""
-    global _last
-    with _lock:
-        if _last is not None and _last.is_running():
-            raise FileError(
-                f"{_last.coming.repository!r} is coming just now, and one model comes at a time; wait, or "
-                "stop it"
-            )
-        check_room(coming)
-        _last = Fetching(coming)
-
-
-def _work(coming: Coming, counter: Any, pipe: Connection) -> None:
+def _fetch_here(coming: Coming, counter: Any, pipe: Connection) -> None:
     """Fetches a model in the process of its own; sends "" or why it did not come."""
     os.nice(_NICENESS)
     # The library for the hub's newer transfers cannot be stopped between two pieces of a file.
@@ -338,17 +286,17 @@ def _work(coming: Coming, counter: Any, pipe: Connection) -> None:
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
 
-    def told(n_bytes: int) -> None:
+    def count(n_bytes: int) -> None:
         if stopped.is_set():
-            raise Stopped
+            raise StoppedError
         with counter.get_lock():
             counter.value += n_bytes
 
     try:
-        fetch(coming, told)
+        fetch(coming, count)
         pipe.send("")
-    except Stopped:
-        pipe.send(_was_stopped(coming))
+    except StoppedError:
+        return
     except FileError as error:
         pipe.send(str(error))
     except Exception as error:

@@ -1,12 +1,14 @@
 """The download of a model as Explore offers it: who may, what is said first, what has to be confirmed."""
 
-import time
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
 from streamlit.testing.v1 import AppTest
 
+from models.files import FileError
 from models.runs.owners import Visitor
 from models.zoo.hub import download as download_module
 from models.zoo.hub.download import Coming
@@ -25,14 +27,14 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(download_module, "_last", None)
+    model_download.queue.jobs.clear()
 
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[Coming]:
     """What was begun; nothing comes."""
     found: list[Coming] = []
-    monkeypatch.setattr(download_module, "begin", found.append)
+    monkeypatch.setattr(model_download, "begin", found.append)
     return found
 
 
@@ -130,6 +132,26 @@ def test_offline_says_so_in_a_sentence_with_the_local_list(
     assert said(pressed(page, "download.look"))[0].endswith("On this machine: tiny.")
 
 
+def test_one_comes_at_a_time_and_only_where_the_disk_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    comes, go = [], threading.Event()
+
+    def fetch(coming: Coming, told: Callable[[int], None]) -> None:
+        told(1_000_000)
+        comes.append(coming)
+        assert go.wait(30)
+
+    monkeypatch.setattr(download_module, "fetch_apart", fetch)
+    model_download.begin(SMALL)
+    with pytest.raises(FileError, match="'someone/small' is coming just now, and one model comes at a time"):
+        model_download.begin(LARGE)
+    go.set()
+    model_download.queue.jobs[model_download.PLACE].outcome()
+    large = Coming("hf:someone/large", {"model.safetensors": 10**18}, "", "")
+    with pytest.raises(FileError, match=r"'someone/large' has 1,000,000,000 GB, but .* of the disk are free"):
+        model_download.begin(large)
+    assert comes == [SMALL]
+
+
 def test_a_model_comes_and_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     families.save("gpt2", tmp_path / "hub" / "someone" / "tiny")
     with small_hub.serving(tmp_path / "hub") as hub:
@@ -139,19 +161,12 @@ def test_a_model_comes_and_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         page = pressed(pressed(asked("someone/tiny"), "download.look"), "download.start")
         assert keys(page) == ["download.stop"]
         pressed(page, "download.stop")
-        latest = download_module.latest()
-        end = time.monotonic() + 60
-        while latest is not None and latest.is_running():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        assert model_download.queue.jobs[model_download.PLACE].done.wait(60)
         page.run()
         assert "'someone/tiny' was stopped; whole files of it stay here for the next time." in written(page)
         hub.pause = 0
         pressed(pressed(page, "download.look"), "download.start")
-        latest = download_module.latest()
-        while latest is not None and latest.is_running():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        assert model_download.queue.jobs[model_download.PLACE].done.wait(60)
     page.run()
     assert keys(page) == ["download.open"]
     pressed(page, "download.open")

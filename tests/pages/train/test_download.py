@@ -9,14 +9,8 @@ from tests.limits import SetLimits
 
 
 @pytest.fixture(autouse=True)
-def nothing_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_fetches", {})
-
-
-def wait() -> None:
-    for thread in threading.enumerate():
-        if thread.name.startswith("download "):
-            thread.join(5)
+def nothing_fetched() -> None:
+    download.queue.jobs.clear()
 
 
 def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,18 +18,17 @@ def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPat
 
     def fetch(name: str, progress: downloads.Progress) -> list:
         asked.append(name)
-        progress(3, 10)
-        go.wait(5)
+        progress(3_000_000, 10_000_000)
+        assert go.wait(30)
         return []
 
     monkeypatch.setattr(downloads, "fetch", fetch)
     for _ in range(3):
         download.start("mnist")
-    known = download._fetches["mnist"]
+    job = download.queue.jobs["mnist"]
     go.set()
-    wait()
-    assert asked == ["mnist"]
-    assert (known.come, known.total, known.running, known.problem) == (3, 10, False, "")
+    job.outcome()
+    assert asked == ["mnist"] and job.doing == "3.0 MB of 10 MB have come"
 
 
 def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,17 +37,16 @@ def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pyte
 
     monkeypatch.setattr(downloads, "fetch", fetch)
     download.start("mnist")
-    wait()
-    assert download._fetches["mnist"].problem == "the server does not answer; try again later"
+    with pytest.raises(downloads.SourceError, match="the server does not answer; try again later"):
+        download.queue.jobs["mnist"].outcome()
     monkeypatch.setattr(downloads, "fetch", lambda name, progress: [])
     download.start("mnist")
-    wait()
-    assert download._fetches["mnist"].problem == ""
+    download.queue.jobs["mnist"].outcome()
 
 
 def test_a_server_for_looking_only_downloads_nothing(set_limits: SetLimits) -> None:
     set_limits(read_only=True)
     problems()  # outside a page all tests share one session
     download.start("mnist")
-    assert download._fetches == {}
+    assert not download.queue.jobs
     assert problems() == ["this server is for looking only (read_only): it downloads nothing"]

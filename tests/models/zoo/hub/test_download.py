@@ -1,9 +1,10 @@
 """Models of the hub: looked up, fetched, stopped, refused; against a small hub on this machine."""
 
 import json
+import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,27 +36,24 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHub]:
         monkeypatch.setattr(constants, "ENDPOINT", served.url)
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(download, "_last", None)
         yield served
-        latest = download.latest()
-        if latest is not None:
-            latest.stop()
-            wait_for(lambda: not latest.is_running())
 
 
-def wait_for(happens: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not happens():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+class LeftError(Exception):
+    """Nobody wants the model any more."""
 
 
-def fetched(asked: Coming) -> download.Fetching:
-    download.begin(asked)
-    latest = download.latest()
-    assert latest is not None
-    wait_for(lambda: not latest.is_running())
-    return latest
+def fetched(asked: Coming, until: int | None = None) -> list[int]:
+    """The bytes that had come again and again; where a number is given, it is left once so many have come."""
+    told: list[int] = []
+
+    def tell(n_bytes: int) -> None:
+        told.append(n_bytes)
+        if until is not None and n_bytes > until:
+            raise LeftError
+
+    download.fetch_apart(asked, tell)
+    return told
 
 
 def test_a_model_is_looked_up_with_its_size_licence_and_number_format(hub: SmallHub) -> None:
@@ -71,8 +69,8 @@ def test_a_model_is_looked_up_with_its_size_licence_and_number_format(hub: Small
 
 def test_it_comes_as_those_files_alone_and_is_then_on_this_machine(hub: SmallHub) -> None:
     found = look_up("hf:someone/tiny")
-    latest = fetched(found)
-    assert (latest.problem, latest.done, latest.n_come) == ("", True, found.n_bytes)
+    told = fetched(found)
+    assert told == sorted(told) and told[-1] == found.n_bytes
     assert local_names() == ["hf:someone/tiny"]
     folder = open_folder("hf:someone/tiny")
     assert sorted(path.name for path in folder.path.iterdir()) == sorted(found.files)
@@ -84,21 +82,13 @@ def test_it_comes_as_those_files_alone_and_is_then_on_this_machine(hub: SmallHub
 def test_one_that_is_stopped_is_not_here_and_goes_on_with_its_whole_files(hub: SmallHub) -> None:
     found = look_up("hf:someone/tiny")
     hub.pause = 0.1  # 46 pieces of the weights: five seconds
-    download.begin(found)
-    latest = download.latest()
-    assert latest is not None
-    with pytest.raises(FileError, match="'someone/tiny' is coming just now, and one model comes at a time"):
-        download.begin(found)
+    with pytest.raises(LeftError):
+        fetched(found, until=MB)
     blobs = Path(constants.HF_HUB_CACHE) / "models--someone--tiny" / "blobs"
-    wait_for(lambda: latest.n_come > MB)
-    assert latest.is_running() and latest.n_come < found.n_bytes
-    latest.stop()
-    wait_for(lambda: not latest.is_running())
-    assert latest.problem == "'someone/tiny' was stopped; whole files of it stay here for the next time"
     assert not list(blobs.glob("*.incomplete")) and local_names() == []
     hub.pause = 0
     hub.asked.clear()
-    assert fetched(found).problem == ""
+    fetched(found)
     assert local_names() == ["hf:someone/tiny"]
     assert not any(asked.startswith("GET") and asked.endswith("tokenizer.json") for asked in hub.asked)
 
@@ -110,19 +100,21 @@ def test_halves_that_a_killed_process_left_go_with_the_next_download(hub: SmallH
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 3_600,) * 2)
-    assert fetched(look_up("hf:someone/tiny")).problem == ""
+    fetched(look_up("hf:someone/tiny"))
     assert not old.exists() and new.exists()  # another program may be writing the new one
 
 
 def test_a_process_that_is_killed_is_said(hub: SmallHub) -> None:
     hub.pause = 0.2
-    download.begin(look_up("hf:someone/tiny"))
-    latest = download.latest()
-    assert latest is not None
-    wait_for(lambda: latest.n_come > 0)
-    latest._process.kill()
-    wait_for(lambda: not latest.is_running())
-    assert latest.problem == (
+
+    def kill(n_bytes: int) -> None:
+        if n_bytes:
+            (child,) = (each for each in multiprocessing.active_children() if each.name == "fetching a model")
+            child.kill()
+
+    with pytest.raises(FileError) as refused:
+        download.fetch_apart(look_up("hf:someone/tiny"), kill)
+    assert str(refused.value) == (
         "the process that fetched 'someone/tiny' ended with the code -9; what had come as a whole is kept: "
         "download it again for the rest"
     )
@@ -147,7 +139,9 @@ def test_what_the_hub_does_not_give_is_said_in_a_sentence(
     )
     assert said("hf:someone/tiny").startswith(gated)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "a token of this machine")
-    assert fetched(look_up("hf:someone/tiny")).problem.startswith(gated)  # it may not suffice
+    with pytest.raises(FileError) as refused:
+        fetched(look_up("hf:someone/tiny"))  # it may not suffice
+    assert str(refused.value).startswith(gated)
     for weights in (hub.root / "someone" / "tiny").glob("*.safetensors"):
         weights.unlink()
     assert said("hf:someone/tiny") == (
@@ -190,8 +184,7 @@ def test_weights_are_taken_once_whole_or_in_shards() -> None:
 def test_a_model_for_which_the_disk_has_no_room_does_not_begin(hub: SmallHub) -> None:
     large = Coming("hf:someone/large", {"model.safetensors": 10**18}, "", "")
     with pytest.raises(FileError, match=r"'someone/large' has 1,000,000,000 GB, but .* of the disk are free"):
-        download.begin(large)
-    assert download.latest() is None
+        fetched(large)
 
 
 def test_progress_counts_the_bytes_on_the_disk_alone() -> None:
