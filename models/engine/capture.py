@@ -239,13 +239,13 @@ def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 def _known_places(module: nn.Module) -> dict[str, str]:
     """Path of an attention in torch's own layers -> its address; those of stacks that are there once."""
-    found: dict[str, str] = {}
+    known: dict[str, str] = {}
     for stack, layer_type in STACKS.items():
         paths = [path for path, part in _parts(module) if isinstance(part, layer_type)]
         for path, number in _numbers(paths).items():
             for attribute, kind in KINDS.items():
-                found[f"{path}.{attribute}".removeprefix(".")] = f"{stack}.{number}.{kind}"
-    return found
+                known[f"{path}.{attribute}".removeprefix(".")] = f"{stack}.{number}.{kind}"
+    return known
 
 
 def _numbers(paths: list[str]) -> dict[str, str]:

@@ -123,8 +123,8 @@ def room(
     if config.kind == "encoder-only":
         raise ValueError("kind='encoder-only' writes nothing; decode with a model that has a decoder")
     if (source is None) == (config.kind == "encoder-decoder"):
-        found, remedy = ("is missing", "give one") if source is None else ("is given", "leave it out")
-        raise ValueError(f"source {found} for kind={config.kind!r}; {remedy}")
+        state, remedy = ("is missing", "give one") if source is None else ("is given", "leave it out")
+        raise ValueError(f"source {state} for kind={config.kind!r}; {remedy}")
     if source is not None and len(source) != len(prefix):
         raise ValueError(
             f"source has {len(source)} rows, prefix {len(prefix)}; give one prefix to each source"

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
-
-if TYPE_CHECKING:
-    from models.engine.transformer import Transformer
 from collections.abc import Callable
 from functools import partial
 
-from jaxtyping import Bool
-from torch import nn
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
@@ -61,21 +54,6 @@ class SegmentMemory:
 
     def _last(self, seen: Tensor) -> Tensor:
         return seen[:, max(seen.shape[1] - self.length, 0) :]
-
-
-def in_segments(
-    model: Transformer, tokens: Int[Tensor, "batch position"], segment: int, memory: int
-) -> Float[Tensor, "batch position vocab"]:
-    """Logits of a text in segments of `segment` tokens, each with the `memory` positions before it.
-
-    The numbers are those of one pass under `masks.memory`; the gradients are the paper's. Raises ValueError
-    for a segment below 1 and as `Transformer.read_segment` does.
-    """
-    if segment < 1:
-        raise ValueError(f"segment={segment} tokens cannot be read; give 1 or more")
-    past = SegmentMemory(model.config.n_layers, memory)
-    parts = [model.read_segment(part, past) for part in tokens.split(segment, dim=1)]
-    return torch.cat(parts, dim=1)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

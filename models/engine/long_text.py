@@ -212,12 +212,12 @@ class LongHeads:
     ) -> Picture:
         """A part of the pattern in at most `size` x `size` cells; one cell a pair, where there are so few."""
         tall, wide = (-(-(part.stop - part.start) // size) for part in (rows, keys))
-        found = []
+        blocks = []
         for block in self._blocks(rows, tall):
             weights = self.weights(head, block, keys)
             weights[:, : max(0, without - keys.start)] = 0
-            found.append(pooled(weights, tall, wide, measure))
-        return Picture(torch.cat(found), rows.start, keys.start, tall, wide)
+            blocks.append(pooled(weights, tall, wide, measure))
+        return Picture(torch.cat(blocks), rows.start, keys.start, tall, wide)
 
     @torch.no_grad()
     def row(self, head: int, query: int) -> Float[Tensor, " key"]:
@@ -235,14 +235,14 @@ class LongHeads:
         if self.sinks is not None:
             return torch.zeros(self.n_queries, dtype=torch.bool)
         _, total = self._of_rows(head, slice(0, self.n_queries))
-        found = total == 1  # of one key, or of one beside which all others are next to nothing
+        lone = total == 1  # of one key, or of one beside which all others are next to nothing
         if self.allowed is None:
-            found[1 if self.causal else 0 :] &= self.n_keys == 1
-            return found
-        for query in found.nonzero().flatten().tolist():
+            lone[1 if self.causal else 0 :] &= self.n_keys == 1
+            return lone
+        for query in lone.nonzero().flatten().tolist():
             row = slice(query, query + 1)
-            found[query] = int(_of_head(self.allowed(row, self._seen(row)), head).sum()) == 1
-        return found
+            lone[query] = int(_of_head(self.allowed(row, self._seen(row)), head).sum()) == 1
+        return lone
 
     @torch.no_grad()
     def brightest(self, head: int, whole: Picture, count: int = PAIRS, *, without: int = 0) -> list[Pair]:
@@ -253,7 +253,7 @@ class LongHeads:
         """
         lone = self.lone(head)
         cells = self._without_lone(head, whole, lone, without)
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         for cell in cells.flatten().topk(min(count, cells.numel())).indices.tolist():
             row, column = divmod(cell, cells.shape[1])
             q0, k0 = row * whole.tall, column * whole.wide
@@ -263,8 +263,8 @@ class LongHeads:
             top = weights.flatten().topk(min(count, weights.numel()))
             for weight, at in zip(top.values.tolist(), top.indices.tolist(), strict=True):
                 query, key = divmod(at, weights.shape[1])
-                found.append(Pair(q0 + query, k0 + key, weight))
-        return sorted((pair for pair in found if pair.weight > 0), key=lambda pair: -pair.weight)[:count]
+                pairs.append(Pair(q0 + query, k0 + key, weight))
+        return sorted((pair for pair in pairs if pair.weight > 0), key=lambda pair: -pair.weight)[:count]
 
     def _without_lone(self, head: int, whole: Picture, lone: Tensor, without: int) -> Tensor:
         """The cells of a picture of the largest as they are without some queries."""

@@ -80,11 +80,11 @@ class AskedDistance:
             n_rows, first = stop - start, keys.start - stop + n_query
             width = n_rows + n_keys - 1
             asks = self.scale * (self.q[head, start:stop] + self.v[head])
-            found = asks @ self.answers[head, first : first + width].T
-            if found.shape[1] < width:  # what is left are later keys, which nobody sees
-                found = F.pad(found, (0, width - found.shape[1]))
+            answers = asks @ self.answers[head, first : first + width].T
+            if answers.shape[1] < width:  # what is left are later keys, which nobody sees
+                answers = F.pad(answers, (0, width - answers.shape[1]))
             # Each row begins one distance before the row above it.
-            shifted = found.as_strided((n_rows, n_keys), (width - 1, 1), n_rows - 1)
+            shifted = answers.as_strided((n_rows, n_keys), (width - 1, 1), n_rows - 1)
             scores[start - rows.start : stop - rows.start] += shifted
 
 
@@ -99,8 +99,8 @@ class Computed:
     n_bytes: int = 0
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
-        found = self.of(rows)[head]
-        scores[:, : max(0, found.shape[1] - keys.start)] += found[:, keys]
+        values = self.of(rows)[head]
+        scores[:, : max(0, values.shape[1] - keys.start)] += values[:, keys]
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Whole:
         return self.values.numel() * self.values.element_size()
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
-        found = self.values[min(head, len(self.values) - 1)]
-        scores += (found if len(found) == 1 else found[rows])[:, keys]
+        values = self.values[min(head, len(self.values) - 1)]
+        scores += (values if len(values) == 1 else values[rows])[:, keys]
 
 
 def key_minus_query(n_query: int, n_key: int) -> Tensor:
@@ -176,9 +176,9 @@ class PositionScheme(nn.Module):
             )
 
         def of(rows: slice) -> Tensor:
-            found = self.bias(q[None, :, rows], k[None, :, : rows.stop], layer=layer, scale=scale)
-            assert found is not None
-            return found[0]
+            bias = self.bias(q[None, :, rows], k[None, :, : rows.stop], layer=layer, scale=scale)
+            assert bias is not None
+            return bias[0]
 
         return Computed(of)
 

@@ -134,12 +134,12 @@ class Blocks(NamedTuple):
         """What softmax(scale * q . k + bias) of the open pairs takes from v; bias: of queries and keys."""
         parts = []
         for queries, keys, open_ in self.groups:
-            asking, asked = q[:, :, queries], k[:, :, keys]
-            added = None if bias is None else bias(asking, asked)
+            group, keys_seen = q[:, :, queries], k[:, :, keys]
+            added = None if bias is None else bias(group, keys_seen)
             mask = open_ if added is None else added.masked_fill(~open_, -torch.inf)
             parts.append(
                 F.scaled_dot_product_attention(
-                    asking, asked, v[:, :, keys], attn_mask=mask, dropout_p=dropout, scale=scale
+                    group, keys_seen, v[:, :, keys], attn_mask=mask, dropout_p=dropout, scale=scale
                 )
             )
         return torch.cat(parts, dim=2)
@@ -173,9 +173,9 @@ def paying(name: str, argument: str, n: int, *, by_distance: bool, device: torch
     """
     if n < LEAST or name == "none" or device.type != "cpu" or torch.compiler.is_compiling():
         return None
-    found: Sparse
+    sparse: Sparse
     if kind_of(name) == "strided":
-        found = Strides(n, int(argument_of(name, argument, n)), GROUP)
+        sparse = Strides(n, int(argument_of(name, argument, n)), GROUP)
     else:
-        found = blocks(name, argument, n)
-    return found if found.share <= MOST and (found.by_distance or not by_distance) else None
+        sparse = blocks(name, argument, n)
+    return sparse if sparse.share <= MOST and (sparse.by_distance or not by_distance) else None

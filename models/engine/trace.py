@@ -77,17 +77,17 @@ GLOSSARY: tuple[Entry, ...] = (
 
 def addresses(config: ModelConfig) -> list[str]:
     """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
-    found, biased = [], has_bias(config.positions)
+    names, biased = [], has_bias(config.positions)
     for stack in config.stacks:
         has_cross = config.kind == "encoder-decoder" and stack == "decoder"
         per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
         per_layer = [a for a in per_layer if biased or a != _BIAS.address]
         per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
-        found.append(f"{stack}.embed")
-        found += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
-        found.append(f"{stack}.norm")
-    return [*found, "logits"]
+        names.append(f"{stack}.embed")
+        names += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
+        names.append(f"{stack}.norm")
+    return [*names, "logits"]
 
 
 class Trace:

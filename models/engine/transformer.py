@@ -267,8 +267,8 @@ class Transformer(nn.Module):
         """The model's own mask by groups of queries, where that is faster and nothing is padding."""
         by_distance = has_bias(self.config.positions)
         mask, argument, n = self.config.mask, self.config.mask_argument, read.shape[1]
-        found = paying(mask, argument, n, by_distance=by_distance, device=read.device)
-        return None if found is None or self._padding(read) is not None else found
+        sparse = paying(mask, argument, n, by_distance=by_distance, device=read.device)
+        return None if sparse is None or self._padding(read) is not None else sparse
 
     def _padding(self, tokens: Tokens | Vectors) -> Tensor | None:
         """Mask for padding; None when there is none, so that attention keeps its unmasked kernel."""
@@ -335,3 +335,18 @@ class Transformer(nn.Module):
                     module.bias.zero_()
             elif isinstance(module, nn.Embedding):
                 module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
+
+
+def in_segments(
+    model: Transformer, tokens: Int[Tensor, "batch position"], segment: int, memory: int
+) -> Float[Tensor, "batch position vocab"]:
+    """Logits of a text in segments of `segment` tokens, each with the `memory` positions before it.
+
+    The numbers are those of one pass under `masks.memory`; the gradients are the paper's. Raises ValueError
+    for a segment below 1 and as `Transformer.read_segment` does.
+    """
+    if segment < 1:
+        raise ValueError(f"segment={segment} tokens cannot be read; give 1 or more")
+    past = SegmentMemory(model.config.n_layers, memory)
+    parts = [model.read_segment(part, past) for part in tokens.split(segment, dim=1)]
+    return torch.cat(parts, dim=1)

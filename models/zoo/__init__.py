@@ -37,7 +37,7 @@ def load_model(source: str | Path) -> Any:
     model or format, or too large.
     """
     if isinstance(source, str) and source.startswith(PREFIX):
-        from models.zoo.hub.offer import load_hub
+        from models.zoo.hub import load_hub
 
         return load_hub(source)
     from models.zoo.engine_model import read_run, read_trained  # imports torch, and every task
@@ -60,11 +60,11 @@ def _weights_of(source: str | Path) -> Path:
     if is_folder:
         if (path / CHECKPOINT).is_file():
             return path / CHECKPOINT
-        found = sorted(path.glob("*.safetensors"))
-        if len(found) == 1:
-            return found[0]
+        files = sorted(path.glob("*.safetensors"))
+        if len(files) == 1:
+            return files[0]
         raise FileError(
-            f"{_short(path)} holds {len(found)} .safetensors files; name a folder with one, or the file"
+            f"{_short(path)} holds {len(files)} .safetensors files; name a folder with one, or the file"
         )
     if not is_file:
         raise FileError(

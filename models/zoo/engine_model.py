@@ -26,7 +26,6 @@ from models.files import read_json
 from models.zoo.files import read_config, read_task, read_weights
 from models.zoo.folders import TASK, Which, read_description, weights_path
 from models.zoo.model import Change, Model, Wanted, call, in_format_of, sharing_weights
-from models.zoo.offers import MAX_UNTRAINED_WORDS, SCALES
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
 
@@ -44,9 +43,9 @@ class EngineModel(Model):
     def remade(self, change: Change) -> EngineModel:
         net = sharing_weights(self.model, self.model)
         change(net)
-        made = copy(self)
-        EngineModel.__init__(made, self.name, net)
-        return made
+        other = copy(self)
+        EngineModel.__init__(other, self.name, net)
+        return other
 
     def _output_maps(self) -> dict[str, nn.Module | None]:
         return {
@@ -312,9 +311,9 @@ def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
 def _made(
     weights: Path, name: str, card: dict[str, Any], config: Any, learnt: Any, *, part: str
 ) -> TrainedModel[Task]:
-    made = read_config(weights, config)
-    task = read_task(weights, card["task"], learnt, made)
-    return TrainedModel(name, task, read_weights(weights, made, part=part), card)
+    own_config = read_config(weights, config)
+    task = read_task(weights, card["task"], learnt, own_config)
+    return TrainedModel(name, task, read_weights(weights, own_config, part=part), card)
 
 
 # A transformer with random weights that reads any words: attention before it has learnt anything.
@@ -340,21 +339,6 @@ class UntrainedModel(EngineModel):
             )
         super().__init__("untrained", Transformer(config, seed=seed))
         self.seed = seed
-
-    @classmethod
-    def of(
-        cls, *, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes: Any
-    ) -> UntrainedModel:
-        """The model of a page's settings. d_head 0: d_model // n_heads. attention_scale: one of `SCALES`."""
-        config = ModelConfig(
-            kind="encoder-only",
-            d_head=d_head or None,
-            attention_scale=SCALES[attention_scale],
-            vocab_size=MAX_UNTRAINED_WORDS + 1,
-            max_len=MAX_UNTRAINED_WORDS + cls.PADDING,
-            **sizes,
-        )
-        return cls(config, seed=seed)
 
     def read(self, text: str, *, mask: str = "none", mask_arg: str = "") -> Reading:  # type: ignore[override]
         """The words of `text` under a mask of `masks.named`; masks with padding add three hidden <pad>.

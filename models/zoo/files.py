@@ -56,14 +56,14 @@ def read_config(weights: Path, values: Any) -> ModelConfig:
     return checked(weights, "config", lambda: ModelConfig.from_dict(values))
 
 
-def read_task(path: Path, said: Any, learnt: Any, config: ModelConfig) -> Task:
-    """The task `said` in a description at `path`, with what it `learnt`; checked to suit the model's config.
+def read_task(path: Path, description: Any, learnt: Any, config: ModelConfig) -> Task:
+    """The task of a `description` at `path`, with what it `learnt`; checked to suit the model's config.
 
     Raises FileError.
     """
 
     def make() -> Task:
-        task = make_task(said["name"], said["options"], kept=True)
+        task = make_task(description["name"], description["options"], kept=True)
         task.restore(learnt)
         for name, value in {"kind": task.kind, **task.dictates()}.items():
             if getattr(config, name) != value:
@@ -121,8 +121,8 @@ def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
     try:
         return make()
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError) as error:
-        said = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise FileError(f"the description of {str(weights)!r} has no valid {field}: {said}") from None
+        problem = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise FileError(f"the description of {str(weights)!r} has no valid {field}: {problem}") from None
 
 
 def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
@@ -145,14 +145,14 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
             return {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
 
     expected = checked(weights, "config", shapes)
-    found = {name: tuple(value.shape) for name, value in tensors.items()}
+    shapes_there = {name: tuple(value.shape) for name, value in tensors.items()}
     problems = [
-        *(f"lacks {name}" for name in sorted(expected.keys() - found.keys())),
-        *(f"has an unknown {name}" for name in sorted(found.keys() - expected.keys())),
+        *(f"lacks {name}" for name in sorted(expected.keys() - shapes_there.keys())),
+        *(f"has an unknown {name}" for name in sorted(shapes_there.keys() - expected.keys())),
         *(
-            f"has {name} {found[name]} instead of {expected[name]}"
-            for name in sorted(expected.keys() & found.keys())
-            if found[name] != expected[name]
+            f"has {name} {shapes_there[name]} instead of {expected[name]}"
+            for name in sorted(expected.keys() & shapes_there.keys())
+            if shapes_there[name] != expected[name]
         ),
         *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype != torch.float32),
         *(f"has numbers in {name} that are not finite" for name, t in tensors.items() if not _finite(t)),
@@ -195,14 +195,14 @@ def write_onnx(model: Transformer, path: Path) -> float:
     with tempfile.TemporaryDirectory() as folder:
         drawn = Path(folder) / "model.onnx"
         _draw(copy, drawn)
-        found = difference(copy, drawn)
-        if not found <= TOLERANCE:
+        differs = difference(copy, drawn)
+        if not differs <= TOLERANCE:
             raise ValueError(
-                f"onnxruntime's logits differ from the model's by {found:.2g}, and at most {TOLERANCE:g} is "
-                "let pass; export the run in its own format"
+                f"onnxruntime's logits differ from the model's by {differs:.2g}, and at most {TOLERANCE:g} "
+                "is let pass; export the run in its own format"
             )
         write_whole(path, drawn.read_bytes(), sync=True)
-    return found
+    return differs
 
 
 def difference(model: Transformer, path: Path) -> float:
@@ -258,14 +258,14 @@ def _inputs(config: ModelConfig, *, rows: int, length: int, seed: int) -> tuple[
     if config.input_channels is not None:
         return (torch.randn(rows, length, config.input_channels, generator=generator),)
     least = 0 if config.pad_id is None or config.vocab_size == 1 else 1
-    made = []
+    inputs = []
     for size in (config.vocab_size, config.target_vocab_size or config.vocab_size)[: len(config.stacks)]:
         ids = torch.randint(least, size, (rows, length), generator=generator)
         if config.pad_id is not None:
             ids[ids == config.pad_id] = size - 1 if config.pad_id != size - 1 else 0
             ids[-1, (length + 1) // 2 :] = config.pad_id
-        made.append(ids)
-    return tuple(made)
+        inputs.append(ids)
+    return tuple(inputs)
 
 
 def _asked(config: ModelConfig, last: Tensor) -> Tensor | None:

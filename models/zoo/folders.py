@@ -141,8 +141,8 @@ def read_description(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not path.is_file():
         raise FileError(f"{str(folder)!r} holds no run: {CONFIG} is missing; choose another folder")
-    found = read_json(path, newest=VERSION)
-    missing = [name for name in ("task", "model") if name not in found]
+    description = read_json(path, newest=VERSION)
+    missing = [name for name in ("task", "model") if name not in description]
     if missing:
         raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every run states; restore it")
-    return found
+    return description

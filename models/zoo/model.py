@@ -130,8 +130,8 @@ class Model(ABC):
         Raises ValueError as `read` does, and for an edit that does not fit the model or the text.
         """
         reading = self.read(what, **settings) if isinstance(what, str) else what
-        asked = read_edits(edits)
-        changed = Prepared(self, reading, asked, settings).applied(reading) if asked else None
+        read = read_edits(edits)
+        changed = Prepared(self, reading, read, settings).applied(reading) if read else None
         trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
         trace.tokens = dict(reading.tokens)
         self.compute(reading, trace)

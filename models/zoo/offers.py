@@ -5,10 +5,13 @@ What ships is offered by its card, a training run by its folder; any other model
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +23,21 @@ from models.files import FileError, read_json
 from models.limits import in_force
 from models.mask_names import MASK_TITLES, about_argument
 from models.registry import import_all
-from models.zoo.folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, weights_path
+from models.zoo.folders import (
+    PROBE,
+    RUN_ID,
+    Which,
+    list_models,
+    read_description,
+    run_path,
+    uploads_root,
+    weights_path,
+)
 from models.zoo.hub.folder import NAME
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
+    from models.zoo.own_attention import Kept as KeptAttention
 
 # What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 
@@ -314,9 +327,57 @@ def _of_hub(name: str) -> Offer | None:
 
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())
 def _of_own(name: str) -> Offer | None:
-    from models.zoo.own_offer import offer_of_own
+    """The offer of a kept file, whoever handed it in; pages ask first if the visitor did. None if gone."""
+    from models.zoo.own_attention import open_kept
 
-    return offer_of_own(name, name.removeprefix("own:"))
+    hashed = name.removeprefix("own:")
+    try:
+        kept = open_kept(_path(hashed))
+    except FileError:
+        return None
+    n_key = len(kept.keys or kept.queries)
+    sizes = f"{_counted(kept.n_layers, 'layer')}, {_counted(kept.n_heads, 'head')}"
+    return Offer(
+        name=name,
+        load=lambda: _load_own(hashed),
+        title=kept.title,
+        summary=(
+            f"Attention that you handed in: {sizes}, {len(kept.queries)} queries by {n_key} keys. "
+            "Its link opens it in this browser alone."
+        ),
+        label="These weights were handed in with their tokens, so nothing is typed here.",
+        reads="nothing",
+        showcase={"stack": "encoder.self" if kept.keys is None else "decoder.cross"} | _first_view(kept),
+        memory=name,
+    )
+
+
+def _first_view(kept: KeptAttention) -> dict[str, str]:
+    """A single head is worth seeing at once."""
+    return {"view": "head"} if kept.n_layers * kept.n_heads == 1 else {}
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _path(hashed: str) -> Path:
+    from models.zoo.own_attention import ENDING, GONE
+
+    found = next(uploads_root().glob(f"*/{hashed}.{ENDING}"), None)
+    if found is None:
+        raise FileError(GONE)
+    return found
+
+
+def _load_own(hashed: str) -> Model:
+    from models.zoo.own_attention import open_kept
+    from models.zoo.own_model import of_kept
+
+    path = _path(hashed)
+    with suppress(OSError):
+        os.utime(path)  # it expires so many days after it was last used
+    return of_kept(open_kept(path), lambda: _path(hashed))
 
 
 def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:

@@ -154,28 +154,30 @@ def _safetensors(content: bytes) -> Contents:
     wanted = _wanted([name for name in header if name != "__metadata__"])
     _check_declared((name, header[name]["shape"], 1) for name in wanted)
     tensors = dict(safetensors.deserialize(content))  # none is longer than its bytes, which none shares
-    said = header.get("__metadata__", {})
-    tokens = {name: parsed(said[name].encode()) for name in TOKENS if name in said}
+    metadata = header.get("__metadata__", {})
+    tokens = {name: parsed(metadata[name].encode()) for name in TOKENS if name in metadata}
     return _sorted({name: _tensor(name, tensors[name]) for name in wanted} | tokens)
 
 
-def _tensor(name: str, said: dict[str, Any]) -> np.ndarray:
-    dtype = _SAFE_TYPES.get(said["dtype"])
+def _tensor(name: str, description: dict[str, Any]) -> np.ndarray:
+    dtype = _SAFE_TYPES.get(description["dtype"])
     if dtype is None:
-        raise FileError(f"holds {name!r} as {said['dtype']}, which is not read; convert it to float32")
-    array = np.frombuffer(said["data"], dtype).reshape(said["shape"])
-    if said["dtype"] == "BF16":  # a float32 without its last 16 bits, which NumPy does not know
+        raise FileError(f"holds {name!r} as {description['dtype']}, which is not read; convert it to float32")
+    array = np.frombuffer(description["data"], dtype).reshape(description["shape"])
+    if description["dtype"] == "BF16":  # a float32 without its last 16 bits, which NumPy does not know
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array
 
 
 def _json(content: bytes) -> Contents:
-    found = parsed(content)
-    if isinstance(found, list):
-        found = {WEIGHTS[0]: found}
-    if not isinstance(found, dict):
-        raise FileError(f"holds a {type(found).__name__}; give {{'attention': [...], 'tokens': [...]}}")
-    return _sorted({name: found[name] for name in _wanted([n for n in found if isinstance(found[n], list)])})
+    content_ = parsed(content)
+    if isinstance(content_, list):
+        content_ = {WEIGHTS[0]: content_}
+    if not isinstance(content_, dict):
+        raise FileError(f"holds a {type(content_).__name__}; give {{'attention': [...], 'tokens': [...]}}")
+    return _sorted(
+        {name: content_[name] for name in _wanted([n for n in content_ if isinstance(content_[n], list)])}
+    )
 
 
 def _wanted(names: list[str]) -> list[str]:
@@ -191,10 +193,10 @@ def _wanted(names: list[str]) -> list[str]:
     return weights + tokens
 
 
-def _sorted(found: dict[str, Any]) -> Contents:
+def _sorted(arrays: dict[str, Any]) -> Contents:
     """Arrays that are numbered are layers, in the order of their numbers."""
-    tokens = {name: value for name, value in found.items() if name in TOKENS}
-    weights = {name: value for name, value in found.items() if name not in tokens}
+    tokens = {name: value for name, value in arrays.items() if name in TOKENS}
+    weights = {name: value for name, value in arrays.items() if name not in tokens}
     if len(weights) == 1 and not _LAYER.fullmatch(next(iter(weights))):
         return Contents(next(iter(weights.values())), tokens)
     numbered = {int(match[2]): name for name in weights if (match := _LAYER.fullmatch(name))}
@@ -230,8 +232,8 @@ class OwnAttention:
 
 def read_file(path: str | Path) -> OwnAttention:
     """The attention of a file. Raises FileError (a ValueError) where it cannot be shown."""
-    found = Path(path)
-    return read_own(read_bounded(found, MAX_BYTES, "attention"), found.name)
+    file = Path(path)
+    return read_own(read_bounded(file, MAX_BYTES, "attention"), file.name)
 
 
 def read_own(content: bytes, name: str) -> OwnAttention:
@@ -256,12 +258,12 @@ def _weights(contents: Contents) -> np.ndarray:
         given = np.stack(given)
     try:
         # Of lists no text is taken: its array would be as wide as the longest text, everywhere.
-        found = given if isinstance(given, np.ndarray) else np.asarray(given, np.float64)
+        array = given if isinstance(given, np.ndarray) else np.asarray(given, np.float64)
     except (ValueError, TypeError, OverflowError):
         raise FileError(
             "has lists of different lengths, or something that is no number; give nested lists of numbers"
         ) from None
-    weights = _with_axes(found)
+    weights = _with_axes(array)
     _check_shape(weights.shape)
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(weights, dtype="<f4")
@@ -269,13 +271,13 @@ def _weights(contents: Contents) -> np.ndarray:
     return np.minimum(weights, 1)
 
 
-def _with_axes(found: np.ndarray) -> np.ndarray:
+def _with_axes(array: np.ndarray) -> np.ndarray:
     """All four axes. A batch of one text, as torch.stack(outputs.attentions) has it, is taken away."""
-    if found.ndim == 5 and found.shape[1] == 1:
-        found = found[:, 0]
-    if not 2 <= found.ndim <= 4:
-        raise FileError(f"has attention of the shape {found.shape}; give {AXES}")
-    return found.reshape((1,) * (4 - found.ndim) + found.shape)
+    if array.ndim == 5 and array.shape[1] == 1:
+        array = array[:, 0]
+    if not 2 <= array.ndim <= 4:
+        raise FileError(f"has attention of the shape {array.shape}; give {AXES}")
+    return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -315,16 +317,16 @@ def _check_values(weights: np.ndarray) -> None:
 
 def _sides(tokens: dict[str, Any], n_query: int, n_key: int) -> tuple[list[str], list[str] | None]:
     """The tokens of queries and keys; None for keys that are the queries' own tokens."""
-    said = {name: _texts(name, given) for name, given in tokens.items()}
-    both = said.get("tokens")
+    texts_of = {name: _texts(name, given) for name, given in tokens.items()}
+    both = texts_of.get("tokens")
     if both is not None and n_query != n_key:
         raise FileError(
             f"has one list of tokens for {n_query} queries and {n_key} keys; give query_tokens and key_tokens"
         )
-    if n_query == n_key and both is None and len(said) == 1:
-        both = next(iter(said.values()))
-    queries = said.get("query_tokens", both) or _numbered(n_query)
-    keys = said.get("key_tokens", both) or _numbered(n_key)
+    if n_query == n_key and both is None and len(texts_of) == 1:
+        both = next(iter(texts_of.values()))
+    queries = texts_of.get("query_tokens", both) or _numbered(n_query)
+    keys = texts_of.get("key_tokens", both) or _numbered(n_key)
     for name, texts, count in (("query", queries, n_query), ("key", keys, n_key)):
         if len(texts) != count:
             raise FileError(
@@ -359,15 +361,15 @@ def _texts(name: str, given: Any) -> list[str]:
 
 def _note(weights: np.ndarray) -> str:
     """What is to be known: that there is nothing but weights, and which rows do not add up to 1."""
-    said = "Only weights were handed in, no queries, keys, values or scores."
+    note = "Only weights were handed in, no queries, keys, values or scores."
     sums = weights.sum(-1, dtype=np.float64)
     off = np.abs(sums - 1) > TOLERANCE
     if not off.any():
-        return said
+        return note
     least, largest = sums[off].min(), sums[off].max()
     return (
         f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): "
-        f"shown as they are, measured by shares. {said}"
+        f"shown as they are, measured by shares. {note}"
     )
 
 
@@ -394,9 +396,9 @@ GONE = "the tensors that were handed in are no longer here; hand them in again"
 
 def to_keep(own: OwnAttention) -> bytes:
     """The file of this attention; the same attention gives the same bytes."""
-    said = {"title": own.title, "queries": own.queries, "keys": own.keys, "note": own.note}
+    facts = {"title": own.title, "queries": own.queries, "keys": own.keys, "note": own.note}
     layers = {f"layer.{at}": layer for at, layer in enumerate(own.weights)}
-    return save(layers, metadata={_SAID: json.dumps(said)})
+    return save(layers, metadata={_SAID: json.dumps(facts)})
 
 
 def read_layer(path: Path, at: int) -> Any:
@@ -412,10 +414,10 @@ def open_kept(path: Path) -> Kept:
     """What is kept there. Raises FileError where nothing is, or the file is damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
-            said = parsed(file.metadata()[_SAID].encode())
+            facts = parsed(file.metadata()[_SAID].encode())
             n_layers = len(file.keys())
             n_heads, n_query, n_key = file.get_slice("layer.0").get_shape()
-            kept = Kept(n_layers=n_layers, n_heads=n_heads, **said)
+            kept = Kept(n_layers=n_layers, n_heads=n_heads, **facts)
             if (n_query, n_key) != (len(kept.queries), len(kept.keys or kept.queries)):
                 raise FileError("the file of these tensors is damaged; hand them in again")
             return kept

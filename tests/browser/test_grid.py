@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import load_model
-from models.zoo.engine_model import UntrainedModel
+from models.zoo.others.untrained import load as load_untrained
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
 from viz_core.measures import MEASURES, head_scores, map_of_heads
@@ -90,7 +90,7 @@ def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: Explo
 
 def random_tokens() -> dict[str, list[float]]:
     """What is measured when it is chosen: all heads of each text of random words, [layer * head]."""
-    model = UntrainedModel.of(n_layers=2, n_heads=4, d_model=64, positions="sinusoidal", seed=5)
+    model = load_untrained(n_layers=2, n_heads=4, d_model=64, positions="sinusoidal", seed=5)
     texts = [model.repeated(seed) for seed in range(4)]
     patterns = [
         np.stack([model.trace(text.reading)[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])

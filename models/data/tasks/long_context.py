@@ -12,8 +12,7 @@ from models.data.tasks.batch import Batch
 from models.data.tasks.language_model import TextModel
 from models.data.tasks.task import option
 from models.engine import masks
-from models.engine.layers import in_segments
-from models.engine.transformer import Transformer
+from models.engine.transformer import Transformer, in_segments
 
 _XL = "transformer-xl"
 _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by all later ones

@@ -45,8 +45,8 @@ def argument_of(name: str, argument: str, n: int) -> str:
 
 def usual(kind: str, n: int) -> str:
     """The argument that an empty one stands for, among n tokens."""
-    found = KINDS[kind].usual
-    return found(n) if found else MASKS[kind].example
+    own = KINDS[kind].usual
+    return own(n) if own else MASKS[kind].example
 
 
 def kind_of(name: str) -> str:
@@ -75,8 +75,8 @@ def in_parts(name: str, argument: str, n: int) -> Allowed:
 
     def allowed(rows: slice, keys: slice) -> Tensor:
         query, key = torch.arange(rows.start, rows.stop)[:, None], torch.arange(keys.start, keys.stop)
-        found = part(query, key, n, given)
-        return (found if kind == name else found & (key <= query))[None]
+        open_ = part(query, key, n, given)
+        return (open_ if kind == name else open_ & (key <= query))[None]
 
     allowed(slice(0, 1), slice(0, 1))  # what is wrong with the argument is said at once
     return allowed
@@ -107,10 +107,10 @@ def both(*parts: Allowed | None) -> Allowed | None:
         return given[0] if given else None
 
     def allowed(rows: slice, keys: slice) -> Tensor:
-        found = given[0](rows, keys)
+        open_ = given[0](rows, keys)
         for part in given[1:]:
-            found = found & part(rows, keys)
-        return found
+            open_ = open_ & part(rows, keys)
+        return open_
 
     return allowed
 

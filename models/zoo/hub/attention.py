@@ -55,9 +55,9 @@ class AttentionCall(NamedTuple):
 def eager_of(module: nn.Module) -> Eager | None:
     """The eager attention beside a module's class or one that it inherits from; None where there is none."""
     for each in type(module).__mro__:
-        found = getattr(sys.modules.get(each.__module__), EAGER, None)
-        if found is not None:
-            return found
+        function = getattr(sys.modules.get(each.__module__), EAGER, None)
+        if function is not None:
+            return function
     return None
 
 

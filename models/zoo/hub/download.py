@@ -69,12 +69,12 @@ def look_up(name: str) -> Coming:
     info = asked(plain, lambda: HfApi().model_info(plain, files_metadata=True, timeout=SECONDS))
     if info.gated and not get_token():
         raise FileError(_gated(plain))
-    said = info.safetensors.parameters if info.safetensors else {}
+    counts = info.safetensors.parameters if info.safetensors else {}
     return Coming(
         f"{PREFIX}{info.id}",
         files_of(plain, {each.rfilename: each.size or 0 for each in info.siblings or ()}),
         _licence(info),
-        ", ".join(f"{_count(count)} weights as {_TYPES.get(kind, kind)}" for kind, count in said.items()),
+        ", ".join(f"{_count(count)} weights as {_TYPES.get(kind, kind)}" for kind, count in counts.items()),
     )
 
 
@@ -135,10 +135,10 @@ def files_of(name: str, sizes: dict[str, int]) -> dict[str, int]:
 
 
 def _licence(info: Any) -> str:
-    said = (info.card_data or {}).get("license")
+    stated = (info.card_data or {}).get("license")
     tags = [tag.partition(":")[2] for tag in info.tags or () if tag.startswith("license:")]
-    found = said if isinstance(said, str) else ", ".join(map(str, said or tags))
-    return found[:100]
+    licence = stated if isinstance(stated, str) else ", ".join(map(str, stated or tags))
+    return licence[:100]
 
 
 def _count(count: int) -> str:

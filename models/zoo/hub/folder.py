@@ -85,27 +85,27 @@ def folder_of(name: str) -> Path:
     from huggingface_hub import errors, try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(plain, CONFIG)
+        path = try_to_load_from_cache(plain, CONFIG)
     except errors.HFValidationError:  # what the hub allows in a name changes with it
         raise no_name from None
-    if not isinstance(found, str):
+    if not isinstance(path, str):
         raise FileError(
             f"{plain!r} is not on this machine; choose one that is, give its folder, or download it first"
         )
-    return Path(found).parent
+    return Path(path).parent
 
 
 def local_names() -> list[str]:
     """The names of all models on this machine that a name can reach, at most `MOST_LISTED`, in order."""
-    root, found = models_root(), set()
+    root, plain = models_root(), set()
     if root is not None and root.is_dir():
-        found |= {path.parent.name for path in root.glob(f"*/{CONFIG}")}
+        plain |= {path.parent.name for path in root.glob(f"*/{CONFIG}")}
     from huggingface_hub import constants
 
     for folder in Path(constants.HF_HUB_CACHE).glob("models--*"):
         if any(folder.glob(f"snapshots/*/{CONFIG}")):
-            found.add(folder.name.removeprefix("models--").replace("--", "/"))
-    names = (f"{PREFIX}{name}" for name in sorted(found))
+            plain.add(folder.name.removeprefix("models--").replace("--", "/"))
+    names = (f"{PREFIX}{name}" for name in sorted(plain))
     return [name for name in names if NAME.fullmatch(name)][:MOST_LISTED]
 
 
@@ -120,19 +120,19 @@ class Folder:
     @cached_property
     def weights(self) -> tuple[Path, ...]:
         """Its files of weights, all of them safetensors. Raises FileError where there are none."""
-        found = tuple(sorted(self.path.glob("*.safetensors")))
-        if not found and any(any(self.path.glob(pattern)) for pattern in PICKLES):
+        files = tuple(sorted(self.path.glob("*.safetensors")))
+        if not files and any(any(self.path.glob(pattern)) for pattern in PICKLES):
             raise FileError(
                 f"{self.title} has its weights as pickles alone, which can run any program when read; "
                 "only .safetensors is ever read: convert it, or choose another model"
             )
-        if not found:
+        if not files:
             raise FileError(
                 _no_model(self.path, self.title)
                 or f"{self.title} has no .safetensors file, and weights are read from nothing else; if it "
                 "was downloaded, that was cut short: get it again"
             )
-        return found
+        return files
 
     @property
     def n_bytes(self) -> int:
@@ -199,10 +199,10 @@ class Folder:
         """The sizes that the config states, by the names of our own configs."""
         inner = self.config.get("text_config")
         config = {**self.config, **(inner if isinstance(inner, dict) else {})}
-        found = {ours: _first(config, theirs) for ours, theirs in _SIZES.items()}
+        sizes = {ours: _first(config, theirs) for ours, theirs in _SIZES.items()}
         if self.reads_pictures:
-            found["max_len"] = self._n_patches + 1
-        return {"kind": self.kind} | {name: size for name, size in found.items() if size is not None}
+            sizes["max_len"] = self._n_patches + 1
+        return {"kind": self.kind} | {name: size for name, size in sizes.items() if size is not None}
 
 
 def _first(config: dict[str, Any], names: tuple[str, ...]) -> int | None:

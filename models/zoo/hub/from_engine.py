@@ -405,10 +405,10 @@ def tokenizer_of(task: Task) -> Any:
     """
     from transformers import PreTrainedTokenizerFast
 
-    said = task.learnt().get("tokenizer")
-    if said is None:
+    description = task.learnt().get("tokenizer")
+    if description is None:
         return None
-    learnt = LearntTokenizer.from_json(said)
+    learnt = LearntTokenizer.from_json(description)
     library = _library(learnt)
     template = _template(task)
     if template:
@@ -426,18 +426,18 @@ def _library(learnt: LearntTokenizer) -> Tokenizer:
     ids = {token: id_ for id_, token in enumerate(learnt.vocabulary)}
     unknown = "" if learnt.unknown_id is None else learnt.vocabulary[learnt.unknown_id]
     if learnt.kind == "characters":
-        made = Tokenizer(models.WordLevel(ids, unk_token=unknown))
-        made.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-        made.decoder = decoders.Fuse()
+        library = Tokenizer(models.WordLevel(ids, unk_token=unknown))
+        library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        library.decoder = decoders.Fuse()
     elif learnt.kind == "bpe":
-        made = Tokenizer(models.BPE(vocab=ids, merges=list(learnt.merges)))
-        made.pre_tokenizer, made.decoder = byte_rules(), decoders.ByteLevel()
+        library = Tokenizer(models.BPE(vocab=ids, merges=list(learnt.merges)))
+        library.pre_tokenizer, library.decoder = byte_rules(), decoders.ByteLevel()
     else:
-        made = Tokenizer(models.WordPiece(vocab=ids, unk_token=unknown))
-        made.normalizer, made.pre_tokenizer = word_rules()
-        made.decoder = decoders.WordPiece(prefix=INSIDE, cleanup=False)
-    made.add_special_tokens(list(learnt.vocabulary[: learnt.n_specials]))
-    return made
+        library = Tokenizer(models.WordPiece(vocab=ids, unk_token=unknown))
+        library.normalizer, library.pre_tokenizer = word_rules()
+        library.decoder = decoders.WordPiece(prefix=INSIDE, cleanup=False)
+    library.add_special_tokens(list(learnt.vocabulary[: learnt.n_specials]))
+    return library
 
 
 def special_ids(task: Task) -> dict[str, int]:

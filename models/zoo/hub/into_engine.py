@@ -66,10 +66,10 @@ def _sizes(net: PreTrainedModel, activation: str, epsilon: str) -> dict[str, Any
     """What both families' configs have in common, by the names of ours; the last two are names in theirs."""
     config = net.config
     for field, needed in NEEDED.items():
-        found = getattr(config, field, needed)
-        if found != needed:
+        value = getattr(config, field, needed)
+        if value != needed:
             raise ValueError(
-                f"{field}={found!r:.60} is nothing that our engine computes, only {needed!r}; "
+                f"{field}={value!r:.60} is nothing that our engine computes, only {needed!r}; "
                 "read this model with load_model instead"
             )
     function = getattr(config, activation)

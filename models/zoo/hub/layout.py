@@ -269,13 +269,13 @@ def _equal(a: Tensor, b: Tensor) -> bool:
 
 
 def _tensors(given: Sequence[Any]) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for each in given:
         if isinstance(each, Tensor):
-            found.append(each)
+            tensors.append(each)
         elif isinstance(each, tuple | list):
-            found += [inner for inner in each if isinstance(inner, Tensor)]
-    return found
+            tensors += [inner for inner in each if isinstance(inner, Tensor)]
+    return tensors
 
 
 def _first_of(output: Any) -> Any:

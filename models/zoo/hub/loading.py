@@ -39,10 +39,10 @@ from models.zoo.model import Attention
 # attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
 
 
-def answer_of(made: Any) -> Tensor:
+def answer_of(output: Any) -> Tensor:
     """The logits, or the last stream of a model without any."""
-    logits = getattr(made, "logits", None)
-    return made[0] if logits is None else logits
+    logits = getattr(output, "logits", None)
+    return output[0] if logits is None else logits
 
 
 def tolerance_of(dtype: torch.dtype) -> float:
@@ -86,19 +86,19 @@ class Proof(NamedTuple):
         why = self.why_not_added
         return f"What its layers add to their stream cannot be shown: {why}." if why else ""
 
-    def kept(self, found: Layout) -> Layout:
+    def restrict(self, whole: Layout) -> Layout:
         """The layout without what does not hold."""
         layers = []
-        for layer in found.layers:
+        for layer in whole.layers:
             out = {kind: module for kind, module in layer.out.items() if f"{layer.at}.{kind}" in self.linear}
             lost: dict[str, Any] = {"added": None, "ff": None} if self.why_not_added else {}
             layers.append(replace(layer, out=out, **lost))
-        return found._replace(layers=layers, ends=self.ends)
+        return whole._replace(layers=layers, ends=self.ends)
 
 
 @torch.no_grad()
 def prove(
-    net: nn.Module, found: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
+    net: nn.Module, whole: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
 ) -> tuple[Proof, Tensor]:
     """What holds of a layout, and what the model answers while it is recorded.
 
@@ -106,33 +106,33 @@ def prove(
     scores are not what they are taken for.
     """
     tolerance = tolerance_of(next(p.dtype for p in net.parameters() if p.is_floating_point()))
-    trace, answer = _traced(found, run, None)
-    for layer in found.layers:
+    trace, answer = _traced(whole, run, None)
+    for layer in whole.layers:
         for kind in layer.calls:
             _check_attention(trace, layer, kind, attentions[f"{layer.stack}.{kind}"], tolerance)
-    blank, other = _traced(found, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
+    blank, other = _traced(whole, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
     if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
         raise ValueError("its weights can be replaced without a change of what it computes")
-    linear = frozenset(address for layer in found.layers for address in _linear(layer, trace, tolerance))
-    why = _why_not_added(found, trace, run, answer, tolerance)
-    patterns = [trace[f"{layer.at}.self.pattern"] for layer in found.layers]
+    linear = frozenset(address for layer in whole.layers for address in _linear(layer, trace, tolerance))
+    why = _why_not_added(whole, trace, run, answer, tolerance)
+    patterns = [trace[f"{layer.at}.self.pattern"] for layer in whole.layers]
     is_causal = all(float(pattern.triu(1).abs().max()) == 0 for pattern in patterns)
-    return Proof(linear, why, _ends(found, trace, answer, tolerance), is_causal), answer
+    return Proof(linear, why, _ends(whole, trace, answer, tolerance), is_causal), answer
 
 
-def _ends(found: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool:
+def _ends(whole: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool:
     """Whether the stacks end with a vector for each token, which is the answer where that is no logits."""
-    for stack in found.stacks:
-        end, last = trace[f"{stack}.norm"], found.of(stack)[-1]
+    for stack in whole.stacks:
+        end, last = trace[f"{stack}.norm"], whole.of(stack)[-1]
         if end.shape != trace[f"{last.at}.resid_post"].shape:
             return False
     shown = answer[0].float().cpu()
     return shown.shape != end.shape or _near(end, shown, tolerance)
 
 
-def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
+def _traced(whole: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
     trace = Trace(edit=edit)
-    with Recorder(trace, found).recording():
+    with Recorder(trace, whole).recording():
         return trace, answer_of(run())
 
 
@@ -170,8 +170,10 @@ def _linear(layer: Layer, trace: Trace, tolerance: float) -> Iterator[str]:
     for kind, module in layer.out.items():
         weight: Any = module.weight
         z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
-        made = z @ weight if isinstance(module, Conv1D) else z @ weight.T
-        if _near(made if module.bias is None else made + module.bias, module(z[None])[0], tolerance):
+        projected = z @ weight if isinstance(module, Conv1D) else z @ weight.T
+        if _near(
+            projected if module.bias is None else projected + module.bias, module(z[None])[0], tolerance
+        ):
             yield f"{layer.at}.{kind}"
 
 
@@ -180,10 +182,10 @@ def _near(first: Tensor, second: Tensor, tolerance: float) -> bool:
 
 
 def _why_not_added(
-    found: Layout, trace: Trace, run: Callable[[], Any], answer: Tensor, tolerance: float
+    whole: Layout, trace: Trace, run: Callable[[], Any], answer: Tensor, tolerance: float
 ) -> str:
     """Why what the layers are recorded to add is not what they add; "" where it is."""
-    for layer in found.layers:
+    for layer in whole.layers:
         if layer.added is None:
             return f"between what enters {layer.path} and what leaves it there is more than sums and norms"
         parts = [trace[f"{layer.at}.{kind}.out"] for kind in layer.added.sites]
@@ -193,15 +195,15 @@ def _why_not_added(
     # Every second layer loses what it attends, the others their feed-forward: two passes tell of both.
     zeroed: set[str] = set()
     makers: list[nn.Module] = []
-    for at, layer in enumerate(found.layers):
+    for at, layer in enumerate(whole.layers):
         assert layer.added is not None
         for kind, modules in layer.added.makers.items():
             if modules and (kind == "ff") == bool(at % 2):
                 zeroed.add(f"{layer.at}.{kind}.out")
                 makers.append(modules[-1])
-    if len({id(layer.module) for layer in found.layers}) < len(found.layers) or not zeroed:
+    if len({id(layer.module) for layer in whole.layers}) < len(whole.layers) or not zeroed:
         return ""  # a hook cannot tell the calls of one module apart
-    edited = _traced(found, run, lambda address, x: x * 0 if address in zeroed else x)[1]
+    edited = _traced(whole, run, lambda address, x: x * 0 if address in zeroed else x)[1]
     with ExitStack() as opened:
         for module in makers:
             opened.callback(module.register_forward_hook(_silence).remove)
@@ -211,9 +213,9 @@ def _why_not_added(
     return ""
 
 
-def _silence(module: nn.Module, given: Any, made: Any) -> Any:
+def _silence(module: nn.Module, given: Any, output: Any) -> Any:
     """A hook that makes a module's first output zeros."""
-    return made * 0 if isinstance(made, Tensor) else type(made)((made[0] * 0, *made[1:]))
+    return output * 0 if isinstance(output, Tensor) else type(output)((output[0] * 0, *output[1:]))
 
 
 transformers.utils.logging.disable_progress_bar()
@@ -260,7 +262,7 @@ def load(folder: Folder) -> Loaded:
     try:
         try:
             return _whole(_read(folder), folder)
-        except _UnheardError as error:
+        except _UnrecordedError as error:
             return _patterns(_read(folder), folder, *error.args)
     except FileError:
         raise
@@ -269,7 +271,7 @@ def load(folder: Folder) -> Loaded:
         raise FileError(f"{folder.title} cannot be shown: {what}; open another model") from error
 
 
-class _UnheardError(Exception):
+class _UnrecordedError(Exception):
     """The kind of a model whose attention cannot be recorded whole, and why."""
 
 
@@ -368,9 +370,9 @@ def check_room(title: str, needed: int) -> None:
 
 def _class_of(folder: Folder) -> Any:
     """The class of transformers that a config names; its own base class where it names none."""
-    found = getattr(transformers, folder.architecture, None) if folder.architecture else None
-    if isinstance(found, type) and issubclass(found, PreTrainedModel):
-        return found
+    named = getattr(transformers, folder.architecture, None) if folder.architecture else None
+    if isinstance(named, type) and issubclass(named, PreTrainedModel):
+        return named
     if "auto_map" in folder.config or folder.architecture:
         raise FileError(
             f"{folder.title} is a {folder.architecture[:60] or 'model'}, which transformers "
@@ -384,8 +386,8 @@ def _class_of(folder: Folder) -> Any:
 
 def _sentence(error: BaseException) -> str:
     """The first line of an error, as the end of a sentence."""
-    said = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
-    return f"{said or first_line(error)}; its files are damaged or belong to another model: get them again"
+    why = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
+    return f"{why or first_line(error)}; its files are damaged or belong to another model: get them again"
 
 
 def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:
@@ -422,7 +424,7 @@ def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
 
 @torch.no_grad()
 def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
-    """The model as it is recorded. Raises _UnheardError unless all holds that is recorded of it."""
+    """The model as it is recorded. Raises _UnrecordedError unless all holds that is recorded of it."""
     given = _given(model, folder)
     untouched, computed = _untouched(model, given, folder)
 
@@ -431,33 +433,33 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
 
     kind = PASSED[folder.path, folder.stamp] = _kind(folder, computed)
     try:
-        found, note = _layout(model, stacks_of(model, kind), read, computed)
-        attentions = _attentions(model, found)
-        _check_lengths(found, given)
+        whole, note = _layout(model, stacks_of(model, kind), read, computed)
+        attentions = _attentions(model, whole)
+        _check_lengths(whole, given)
         key = (folder.path, folder.stamp)
         proof, recorded = (
-            (_PROVED[key], answer_of(read())) if key in _PROVED else prove(model, found, attentions, read)
+            (_PROVED[key], answer_of(read())) if key in _PROVED else prove(model, whole, attentions, read)
         )
-        _PROVED[key], found = proof, proof.kept(found)
+        _PROVED[key], whole = proof, proof.restrict(whole)
         if kind == "encoder-only" and proof.is_causal and not folder.reads_pictures:
             # Other softmaxes than those of its attention look ahead.
             kind = PASSED[folder.path, folder.stamp] = "decoder-only"
-            found, attentions = _renamed(found), {"decoder.self": attentions["encoder.self"]}
+            whole, attentions = _renamed(whole), {"decoder.self": attentions["encoder.self"]}
         differs = _difference(recorded, untouched)
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
-        raise _UnheardError(kind, first_line(error)) from error
-    n_modules = len({id(layer.module) for layer in found.layers})
+        raise _UnrecordedError(kind, first_line(error)) from error
+    n_modules = len({id(layer.module) for layer in whole.layers})
     again = "Its layers are called again, and numbered in the order of their calls."
-    notes = (note, proof.note, again if 1 < n_modules < len(found.layers) else "")
-    return Loaded(model, kind, found, attentions, " ".join(filter(None, notes)))
+    notes = (note, proof.note, again if 1 < n_modules < len(whole.layers) else "")
+    return Loaded(model, kind, whole, attentions, " ".join(filter(None, notes)))
 
 
-def _renamed(found: layout.Layout) -> layout.Layout:
+def _renamed(whole: layout.Layout) -> layout.Layout:
     """The layout of an encoder as that of a decoder."""
-    layers = [replace(layer, stack="decoder") for layer in found.layers]
-    return found._replace(stacks={"decoder": found.stacks["encoder"]}, layers=layers)
+    layers = [replace(layer, stack="decoder") for layer in whole.layers]
+    return whole._replace(stacks={"decoder": whole.stacks["encoder"]}, layers=layers)
 
 
 def _kind(folder: Folder, computed: attention.Computed) -> str:
@@ -467,13 +469,13 @@ def _kind(folder: Folder, computed: attention.Computed) -> str:
     return "decoder-only" if computed.is_causal else "encoder-only"
 
 
-def _check_lengths(found: layout.Layout, given: dict[str, Any]) -> None:
+def _check_lengths(whole: layout.Layout, given: dict[str, Any]) -> None:
     """Raises ValueError where a text's attention is not between its tokens, one row and column for each."""
     if "input_ids" not in given:
         return
     n_read = given["input_ids"].shape[1]
     lengths = {"decoder": given.get("decoder_input_ids", given["input_ids"]).shape[1]}
-    for layer in found.layers:
+    for layer in whole.layers:
         n = lengths.get(layer.stack, n_read)
         for kind, call in layer.calls.items():
             check_lengths(layer.path, call, n, n_read if kind == "cross" else n)
@@ -491,22 +493,22 @@ def _layout(
     tells, at the products and softmaxes that its modules call.
     """
     places, n_others, _ = computed
-    found, why = _found(model, stacks, read, attention.NAME, [])
-    n_heard = sum(len(layer.calls) for layer in found.layers) if found else 0
-    if found is not None and n_heard >= len(places):
-        return found, ""
-    whole, why = _found(model, stacks, read, "eager", places) if places else (None, why)
+    dispatched, why = _try_layout(model, stacks, read, attention.NAME, [])
+    n_recorded = sum(len(layer.calls) for layer in dispatched.layers) if dispatched else 0
+    if dispatched is not None and n_recorded >= len(places):
+        return dispatched, ""
+    whole, why = _try_layout(model, stacks, read, "eager", places) if places else (None, why)
     if whole is not None and n_others:
         whole, why = None, f"{n_others} of its softmaxes weigh more than values"
     if whole is not None:
         return whole, ""
-    if found is None:
+    if dispatched is None:
         raise ValueError(why)
     model.set_attn_implementation(attention.NAME)
-    return found, f"Only {n_heard} of its {len(places)} attentions can be heard: {why}."
+    return dispatched, f"Only {n_recorded} of its {len(places)} attentions can be heard: {why}."
 
 
-def _found(
+def _try_layout(
     model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], implementation: str,
     places: list[attention.Place],
 ) -> tuple[layout.Layout | None, str]:  # fmt: skip
@@ -525,13 +527,13 @@ def _untouched(
 
     Raises FileError for one that reads neither texts nor pictures.
     """
-    made: list[Any] = []
+    outputs: list[Any] = []
     try:
         try:
-            computed = attention.find_attentions(model, lambda: made.append(model(**given)))
+            computed = attention.find_attentions(model, lambda: outputs.append(model(**given)))
         except ValueError:  # it attends in another way at each call
             computed = attention.Computed([], 0, None)
-        return answer_of(made[-1] if made else model(**given)), computed
+        return answer_of(outputs[-1] if outputs else model(**given)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
             f"{folder.title} cannot read {model.main_input_name} alone: {first_line(error)}; open a model "
@@ -539,12 +541,12 @@ def _untouched(
         ) from None
 
 
-def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Attention]:
+def _attentions(model: PreTrainedModel, whole: layout.Layout) -> dict[str, Attention]:
     """What the layers of each stack have in common."""
     turned = any("Rotary" in type(module).__name__ for module in model.modules())
     attentions = {}
-    for stack in found.stacks:
-        layers = found.of(stack)
+    for stack in whole.stacks:
+        layers = whole.of(stack)
         for kind in layers[0].calls if layers else ():
             calls = [layer.calls[kind] for layer in layers]
             first = calls[0]
@@ -561,11 +563,11 @@ def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Atten
 def _patterns(model: PreTrainedModel, folder: Folder, kind: str, why: str) -> Loaded:
     """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
     given = _given(model, folder)
-    made = model(**given, output_attentions=True)
+    output = model(**given, output_attentions=True)
     lengths = [len(x[0]) if x.ndim == 2 else None for x in given.values() if isinstance(x, Tensor)]
     attentions = {}
     for stack, field in pattern_fields(kind).items():
-        patterns = getattr(made, field, None) or ()
+        patterns = getattr(output, field, None) or ()
         if not patterns or any(not isinstance(each, Tensor) or each.ndim != 4 for each in patterns):
             raise FileError(
                 f"{folder.title} gives no attention weights of its own, and they cannot be recorded: {why}; "

@@ -84,17 +84,17 @@ class TracedModel(Model):
         )
 
     def remade(self, change: Change) -> TracedModel:
-        made = copy(self)
-        made.net, made.layout = sharing_weights(self.net, (self.net, self.layout))
+        other = copy(self)
+        other.net, other.layout = sharing_weights(self.net, (self.net, self.layout))
         for known in ("_addresses", "_n_weights_used"):  # they speak of the modules of the other
-            made.__dict__.pop(known, None)
-        change(made.net)
-        return made
+            other.__dict__.pop(known, None)
+        change(other.net)
+        return other
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = (read.expand(n_rows, *read.shape[1:]) for read in reading.inputs)
-        made = self.net(**dict(zip(self.given, inputs, strict=False)), **self.usual)
-        logits = getattr(made, "logits", None)
+        output = self.net(**dict(zip(self.given, inputs, strict=False)), **self.usual)
+        logits = getattr(output, "logits", None)
         if logits is None:
             return super().logits(reading, n_rows, at)
         rows = (logits if logits.ndim == 3 else logits[:, None]).float().cpu()
@@ -109,8 +109,8 @@ class TracedModel(Model):
                 return
             lengths = {side: len(tokens) for side, tokens in reading.tokens.items()}
             with Recorder(trace, self.layout, lengths).recording():
-                made = self.net(**given)
-            self._conclude(trace, made)
+                output = self.net(**given)
+            self._conclude(trace, output)
         except (
             LookupError,
             ArithmeticError,
@@ -132,20 +132,20 @@ class TracedModel(Model):
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
         if trace.edits:
             raise ValueError(f"{self.note} So nothing can be edited; open another model.")
-        made = self.net(**given, output_attentions=True)
+        output = self.net(**given, output_attentions=True)
         for stack, field in pattern_fields(self.kind).items():
             side, kind = stack.split(".")
             n_queries = len(reading.tokens[side])
             n_keys = len(reading.tokens["encoder"]) if kind == "cross" else n_queries
             shape = (self.attentions[stack].n_heads, n_queries, n_keys)
-            for layer, pattern in enumerate(getattr(made, field)):
+            for layer, pattern in enumerate(getattr(output, field)):
                 weights = pattern.float().cpu()
                 check_pattern(weights[0], shape, tolerance_of(pattern.dtype))
                 trace.record(f"{side}.{layer}.{kind}.pattern", weights)
-        self._conclude(trace, made)
+        self._conclude(trace, output)
 
-    def _conclude(self, trace: Trace, made: Any) -> None:
-        logits = getattr(made, "logits", None)
+    def _conclude(self, trace: Trace, output: Any) -> None:
+        logits = getattr(output, "logits", None)
         if logits is not None:
             rows = logits if logits.ndim == 3 else logits[:, None]
             trace.record("logits", rows.float().cpu())
@@ -178,13 +178,13 @@ class HubModel(TracedModel):
 
     def _abilities(self) -> tuple[str, ...]:
         name = type(self.net).__name__
-        found = {
+        is_able = {
             "continue": self.kind == "decoder-only" and self.net.can_generate(),
             "fill": name.endswith("ForMaskedLM") and self.tokenizer.has_mask,
             "classify": name.endswith("ForSequenceClassification"),
             "answer": self.kind == "encoder-decoder" and self.net.can_generate(),
         }
-        return tuple(ability for ability, has in found.items() if has)
+        return tuple(ability for ability, has in is_able.items() if has)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -272,10 +272,10 @@ class HubModel(TracedModel):
                 how = {}
                 unkept = LongTrace(lambda address: False)
                 opened.enter_context(reading_long(self.net, self._addresses, unkept))
-            made = self.net.generate(
+            ids = self.net.generate(
                 source, max_new_tokens=most, do_sample=False, num_beams=1, **how
             )[0].tolist()  # fmt: skip
-        return made[:-1] if len(made) > 2 and made[-1] == self.net.generation_config.eos_token_id else made
+        return ids[:-1] if len(ids) > 2 and ids[-1] == self.net.generation_config.eos_token_id else ids
 
     def writing(self, reading: Reading) -> Writing:
         if not self.layout or not {"answer", "continue"} & set(self.abilities):
@@ -297,11 +297,11 @@ class HubModel(TracedModel):
         trace = Trace(lambda address, value: None, edit=edit)
         given = dict(zip(self.given, reading.inputs, strict=False))
         with Recorder(trace, self.layout).recording():
-            made = self.net.generate(
+            ids = self.net.generate(
                 **given, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1, use_cache=False,
                 do_sample=False, num_beams=1, forced_eos_token_id=None,
             )  # fmt: skip
-        return int(made[0, -1])
+        return int(ids[0, -1])
 
     def _answered(self, reading: Reading, ids: list[int], ends: frozenset[int]) -> Reading:
         """What was read, with these tokens in the decoder but for the one that ends them."""
@@ -325,8 +325,8 @@ class HubModel(TracedModel):
     def _first(self) -> int:
         names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")  # which not every config has
         configs = (getattr(self.net, "generation_config", None), self.net.config)
-        found = (getattr(config, name, None) for name in names for config in configs)
-        return next((int(each) for each in found if each is not None), 0)
+        stated = (getattr(config, name, None) for name in names for config in configs)
+        return next((int(each) for each in stated if each is not None), 0)
 
     def _written(self, ids: list[int]) -> list[str]:
         return self.tokenizer.readable(ids)
@@ -359,9 +359,9 @@ class HubModel(TracedModel):
         return alphabet._replace(before={**alphabet.before, "decoder": (self._first,)})
 
     def repeated(self, seed: int = 0) -> Repeated:
-        found = super().repeated(seed)
-        inputs = tuple(ids.to(self.net.device) for ids in found.reading.inputs)
-        return found._replace(reading=replace(found.reading, inputs=inputs))
+        text = super().repeated(seed)
+        inputs = tuple(ids.to(self.net.device) for ids in text.reading.inputs)
+        return text._replace(reading=replace(text.reading, inputs=inputs))
 
     @torch.no_grad()
     def long(
@@ -399,11 +399,11 @@ class HubModel(TracedModel):
         sampling = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            made = self.net.generate(
+            written = self.net.generate(
                 ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling,
                 num_return_sequences=1, num_beams=1,
             )  # fmt: skip
-        return self.tokenizer.decode(made[0, ids.shape[1] :].tolist())
+        return self.tokenizer.decode(written[0, ids.shape[1] :].tolist())
 
     def fitted(self, text: str, more: str) -> str:
         ids = self._ids(text + more, special=False)

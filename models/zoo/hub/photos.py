@@ -30,8 +30,8 @@ def drawn_picture(number: int) -> UInt8[np.ndarray, "row column 3"]:
     """The picture of a number, 224 x 224 pixels. Raises ValueError for a number that has none."""
     if not 1 <= number <= len(NAMES):
         raise ValueError(f"no drawn picture has the number {number}; there are 1 to {len(NAMES)}")
-    made = list(NAMES.values())[number - 1]()
-    return np.asarray((255 * made).clip(0, 255).round(), np.uint8)
+    shares = list(NAMES.values())[number - 1]()
+    return np.asarray((255 * shares).clip(0, 255).round(), np.uint8)
 
 
 def _axes() -> tuple[Plane, Plane]:

@@ -132,11 +132,11 @@ class PictureModel(TracedModel):
 
     def _pixels(self, picture: Any) -> Float[Tensor, "1 channel row column"]:
         """A picture as the network takes it: resized, cut and normalised by the model's own processor."""
-        made = self.processor(images=picture, return_tensors="pt")["pixel_values"]
+        pixels = self.processor(images=picture, return_tensors="pt")["pixel_values"]
         n_channels = getattr(self.net.config, "num_channels", 3)  # BLIP's does not say it
-        if made.ndim != 4 or made.shape[:2] != (1, n_channels):
-            raise ValueError(f"it takes [1, {n_channels}, row, column] and gets {list(made.shape)}")
-        return made.to(self.net.device, self.net.dtype)
+        if pixels.ndim != 4 or pixels.shape[:2] != (1, n_channels):
+            raise ValueError(f"it takes [1, {n_channels}, row, column] and gets {list(pixels.shape)}")
+        return pixels.to(self.net.device, self.net.dtype)
 
     def _seen(self, pixels: Tensor) -> Float[Tensor, "row column channel"]:
         """The picture that the network gets, as a person sees it: in 0..1, not normalised."""
@@ -154,9 +154,9 @@ class PictureModel(TracedModel):
         at = torch.arange(self.rows * self.columns) + len(self.special)
         return at.view(self.rows, self.columns)
 
-    def _conclude(self, trace: Trace, made: Any) -> None:
+    def _conclude(self, trace: Trace, output: Any) -> None:
         if self.outputs:
-            super()._conclude(trace, made)
+            super()._conclude(trace, output)
 
     def code(self, text: str, **settings: Any) -> str:
         if not HANDED_IN.fullmatch(text):
@@ -177,8 +177,8 @@ def _path(name: str) -> Path:
 
 def _processor(folder: Folder) -> Any:
     """What prepares pictures for a model. Raises FileError where its description is damaged."""
-    said = read_json_if_any(folder.path / PROCESSOR)
-    sides = [side for name in ("size", "crop_size") for side in _numbers(said.get(name))]
+    description = read_json_if_any(folder.path / PROCESSOR)
+    sides = [side for name in ("size", "crop_size") for side in _numbers(description.get(name))]
     if any(not 0 < side <= MOST_SIDE for side in sides):
         raise FileError(
             f"{PROCESSOR} of {folder.title} asks for pictures of {max(sides):,} pixels a side; at most "
@@ -189,9 +189,9 @@ def _processor(folder: Folder) -> Any:
     except ImportError as error:
         needed = re.search(r"requires? the (\w[\w.-]*) library", str(error))
         raise FileError(
-            f"{folder.title} prepares pictures with {str(said.get('image_processor_type'))[:60]}, which "
-            f"needs {needed[1].lower() if needed else 'a library'}, and that is not installed here; install "
-            "it, or open another model"
+            f"{folder.title} prepares pictures with {str(description.get('image_processor_type'))[:60]}, "
+            f"which needs {needed[1].lower() if needed else 'a library'}, and that is not installed here; "
+            "install it, or open another model"
         ) from None
     except Exception as error:  # processors raise errors of every kind for what a damaged file holds
         raise FileError(
@@ -201,5 +201,5 @@ def _processor(folder: Folder) -> Any:
 
 def _numbers(size: Any) -> list[int | float]:
     """The numbers of a size, which is written as one, or by the names of its sides."""
-    found = list(size.values()) if isinstance(size, dict) else [size]
-    return [each for each in found if isinstance(each, int | float)]
+    sides = list(size.values()) if isinstance(size, dict) else [size]
+    return [each for each in sides if isinstance(each, int | float)]

@@ -19,15 +19,15 @@ from models.zoo.hub.layout import Layout, is_sum, stream_of
 
 def recorded_addresses(layout: Layout) -> list[str]:
     """The addresses that a recorder records in every pass through such layers."""
-    found = []
+    addresses = []
     for stack in layout.stacks:
         for layer in layout.of(stack):
             parts = [f"{kind}.{name}" for kind in layer.calls for name in ("q", "k", "v", "pattern", "z")]
             parts += [] if layer.ff is None else ["ff.post"]
             parts += [f"{kind}.out" for kind in (layer.added.sites if layer.added else ())]
-            found += [f"{layer.at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
-        found += [f"{stack}.norm"] if layout.ends else []
-    return found
+            addresses += [f"{layer.at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
+        addresses += [f"{stack}.norm"] if layout.ends else []
+    return addresses
 
 
 def check_lengths(layer: str, call: AttentionCall, n_queries: int, n_keys: int) -> None:
@@ -147,17 +147,17 @@ class Recorder(AttentionObserver):
         stack = next((name for name, each in self.layout.stacks.items() if each is module), None)
         return output if stack is None or not self.layout.ends else self._first(f"{stack}.norm", output)
 
-    def _first(self, address: str, made: Any) -> Any:
+    def _first(self, address: str, output: Any) -> Any:
         """Records the first of what a module made, whether it made one tensor or several."""
-        if isinstance(made, Tensor):
-            return self._recorded(address, made)
-        after = self._recorded(address, made[0])
-        if after is made[0]:
-            return made
-        if isinstance(made, ModelOutput):
-            made[next(iter(made))] = after
-            return made
-        return type(made)((after, *made[1:]))
+        if isinstance(output, Tensor):
+            return self._recorded(address, output)
+        after = self._recorded(address, output[0])
+        if after is output[0]:
+            return output
+        if isinstance(output, ModelOutput):
+            output[next(iter(output))] = after
+            return output
+        return type(output)((after, *output[1:]))
 
 
 def read_by(get: Callable[[], Any]) -> Any:
@@ -200,11 +200,11 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
     called: list[nn.Module] = []
     streams: list[Tensor] = []
 
-    def finish(module: nn.Module, given: Any, made: Any) -> None:
+    def finish(module: nn.Module, given: Any, output: Any) -> None:
         called.clear()
-        streams.append(made[0] if isinstance(made, tuple) else made)
+        streams.append(output[0] if isinstance(output, tuple) else output)
 
-    def leaf(module: nn.Module, given: Any, made: Any) -> None:
+    def leaf(module: nn.Module, given: Any, output: Any) -> None:
         called.append(module)
 
     leaves = [
@@ -212,7 +212,7 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
     ]
     hooks = [last.register_forward_hook(finish), *(m.register_forward_hook(leaf) for m in leaves)]
     try:
-        made = run()
+        output = run()
     finally:
         for hook in hooks:
             hook.remove()
@@ -224,13 +224,13 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
         or not streams
     ):
         return None
-    final, logits = streams[-1][0, -1].float().cpu(), made.logits[0, -1].float().cpu()
-    found = _read(called[0] if len(called) == 2 else None, head, final)
-    if found is None:
+    final, logits = streams[-1][0, -1].float().cpu(), output.logits[0, -1].float().cpu()
+    own = _read(called[0] if len(called) == 2 else None, head, final)
+    if own is None:
         return None
-    matrix, constant = found.at(final)
+    matrix, constant = own.at(final)
     close = (final @ matrix + constant - logits).abs().max() <= TOLERANCE * logits.abs().max()
-    return found if bool(close) else None
+    return own if bool(close) else None
 
 
 def _read(norm: nn.Module | None, head: nn.Linear, final: Tensor) -> Unembedding | None:

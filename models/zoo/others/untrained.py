@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.zoo.offers import DEFAULT, UNTRAINED, Offer, register, shipped
+from models.config import ModelConfig
+from models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, Offer, register, shipped
 
 if TYPE_CHECKING:
-    from models.zoo.model import Model
+    from models.zoo.engine_model import UntrainedModel
 
 
-def load(**sizes: Any) -> Model:
+def load(*, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes: Any) -> UntrainedModel:
+    """The model of a page's settings. d_head 0: d_model // n_heads. attention_scale: one of `SCALES`."""
     from models.zoo.engine_model import UntrainedModel  # imports torch
 
-    return UntrainedModel.of(**sizes)
+    config = ModelConfig(
+        kind="encoder-only", d_head=d_head or None, attention_scale=SCALES[attention_scale],
+        vocab_size=MAX_UNTRAINED_WORDS + 1, max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING, **sizes,
+    )  # fmt: skip
+    return UntrainedModel(config, seed=seed)
 
 
 LABEL = "Sentence: type your own. See which words each word looks at before anything is learnt."

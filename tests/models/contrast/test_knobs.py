@@ -14,11 +14,12 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import UntrainedModel, load_model
+from models import load_model
 from models.contrast import Side, contrast, knobs
 from models.contrast.knobs.formats import rounded
 from models.contrast.knobs.order import ordered
 from models.engine.trace import Trace
+from models.zoo.others import untrained
 from models.zoo.own_attention import OwnAttention
 from models.zoo.own_model import OwnModel
 from tests.models.interventions.conftest import Letters
@@ -103,7 +104,7 @@ def test_each_word_is_compared_with_itself_wherever_it_stands(translator: Any, v
 
 
 def test_words_without_vectors_of_their_own_keep_their_order() -> None:
-    side = Side(UntrainedModel.of(n_layers=1, n_heads=2, d_model=8), "the cat sat")
+    side = Side(untrained.load(n_layers=1, n_heads=2, d_model=8), "the cat sat")
     with pytest.raises(ValueError, match="'untrained' gives words vectors by their order in the text"):
         knobs()["order"].applied(side, "reversed")
 

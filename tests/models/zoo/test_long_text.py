@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from models import load_model
-from models.zoo.engine_model import UntrainedModel
 from models.zoo.hub import model as hub_model
 from models.zoo.model import Model
+from models.zoo.others import untrained
 from tests.models.zoo.hub import families
 
 WORDS = "the animal did not cross the street because it was too tired "
@@ -31,7 +31,7 @@ def assert_same(model: Model, text: str) -> None:
 
 
 def test_an_untrained_model_reads_more_words_than_a_figure_shows() -> None:
-    model = UntrainedModel.of(**SIZES, positions="sinusoidal")
+    model = untrained.load(**SIZES, positions="sinusoidal")
     text = WORDS * 120
     with pytest.raises(ValueError, match="at most 1,024"):
         model.read(text)

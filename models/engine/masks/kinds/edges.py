@@ -39,10 +39,10 @@ def _checked(n: int, pairs: Sequence[tuple[int, int]]) -> Sequence[tuple[int, in
 
 
 def _pairs(argument: str) -> list[tuple[int, int]]:
-    found = [re.fullmatch("([0-9]{1,6})-([0-9]{1,6})", part) for part in argument.split()]
-    if not all(found):
+    matches = [re.fullmatch("([0-9]{1,6})-([0-9]{1,6})", part) for part in argument.split()]
+    if not all(matches):
         raise ValueError(refusal("edges", argument, ABOUT.example))
-    return [(int(pair[1]), int(pair[2])) for pair in found if pair]
+    return [(int(pair[1]), int(pair[2])) for pair in matches if pair]
 
 
 def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 from models import ModelConfig, Transformer
 from models.data.tasks import generator_of, make_task
-from models.engine.layers import in_segments
+from models.engine.transformer import in_segments
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from models.data.grammar_text import Counts, count_words, kept_counts
 from models.data.reviews import sample_review
 from models.data.tasks import IGNORED, TASKS, Batch, Reading, Task, generator_of, make_task, masked, option
 from models.data.tasks.batch import Alphabet, repeated
-from models.zoo.engine_model import UntrainedModel
+from models.zoo.others import untrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +205,7 @@ def test_every_task_of_texts_has_an_alphabet_and_no_other() -> None:
 
 
 def test_an_untrained_model_reads_any_words() -> None:
-    model = UntrainedModel.of(n_layers=1, n_heads=2, d_model=8, positions="sinusoidal")
+    model = untrained.load(n_layers=1, n_heads=2, d_model=8, positions="sinusoidal")
     found = model.repeated()
     assert found.n == 25 and found.reading.tokens["encoder"][0].startswith("word ")
     assert 0 not in found.reading.inputs[0]
