@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import TTLCache, cached
 
+from models.byte_units import readable
 from models.config import POSITION_SCHEMES
 from models.fields import Field, characters, one_of, whole
 from models.files import FileError, read_json
@@ -33,7 +34,8 @@ from models.zoo.folders import (
     uploads_root,
     weights_path,
 )
-from models.zoo.hub.folder import NAME
+from models.zoo.hub import load_hub
+from models.zoo.hub.folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
@@ -318,11 +320,98 @@ def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
     )
 
 
+# Models of transformers, from their folders on this machine.
+
+TEXTS = {
+    "encoder-only": "The animal did not cross the street because it was too tired.",
+    "decoder-only": "When Mary and John went to the store, John gave a drink to",
+    "encoder-decoder": "translate English to German: The house is wonderful.",
+}
+MASKED = "The capital of France is [MASK] ."
+LONG = Setting(
+    "refuse",
+    one_of(("refuse", "cut")),
+    "A text that is too long",
+    "refuse: it is not read; cut: its end is left out",
+    control="segments",
+    name="long",
+)
+CHAT = Setting(
+    "off",
+    one_of(("off", "on")),
+    "Chat template",
+    "on: the text is what a user says, in the words around it that the model was trained with",
+    control="segments",
+    name="chat",
+)
+TARGET = Setting(
+    "",
+    characters(in_force().text_characters),
+    "Answer",
+    "Type an answer to force it; empty: the model writes it",
+    more={"placeholder": "written by the model"},
+    name="target",
+    of_text=True,
+)
+
+
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())  # a page asks many times in each of its runs
 def _of_hub(name: str) -> Offer | None:
-    from models.zoo.hub.offer import offer_of_hub
+    """The offer of `hf:` and a name; None where it cannot be opened."""
+    try:
+        folder = open_folder(name)
+        return _of_folder(folder)
+    except (FileError, OSError):
+        return None
 
-    return offer_of_hub(name)
+
+def _of_folder(folder: Folder) -> Offer:
+    if folder.reads_pictures:
+        return _of_picture_folder(folder)
+    sizes = folder.sizes
+    fills = folder.architecture.endswith("ForMaskedLM")
+    text = MASKED if fills else TEXTS[folder.kind]
+    more = (TARGET,) if folder.kind == "encoder-decoder" else ()
+    chats = (CHAT,) if "chat_template" in folder.tokenizer_config or folder.has("chat_template.jinja") else ()
+    return Offer(
+        name=folder.name,
+        load=lambda: load_hub(folder.name),
+        title=folder.title,
+        summary=_summary_of(folder),
+        sizes=sizes,
+        text=text,
+        settings=(*more, *chats, LONG),
+        memory=folder.name,
+        stamp=folder.stamp,
+    )
+
+
+def _of_picture_folder(folder: Folder) -> Offer:
+    from models.zoo.hub.photos import NAMES
+
+    shown = tuple(
+        {"label": label, "text": str(number), "see": ""} for number, label in enumerate(NAMES, start=1)
+    )
+    return Offer(
+        name=folder.name,
+        load=lambda: load_hub(folder.name),
+        title=folder.title,
+        summary=_summary_of(folder),
+        sizes=folder.sizes,
+        text=shown[0]["text"],
+        reads="any picture",
+        examples=shown,
+        showcase={"view": "picture"},
+        memory=folder.name,
+        stamp=folder.stamp,
+    )
+
+
+def _summary_of(folder: Folder) -> str:
+    return f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights."
+
+
+# Attention that was handed in.
 
 
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())
