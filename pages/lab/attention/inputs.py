@@ -1,7 +1,9 @@
 """What the page starts from, as plain numbers: importing them needs no torch."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Float
@@ -96,16 +98,8 @@ def given_tensors(
     return {"X": X, "Q": Q, "q": Q[0]} | matrices(seed)
 
 
-STEP_NAMES = {
-    "free": "No parameters",
-    "v0": "v0 Additive",
-    "v1": "v1 Dot product",
-    "v2": "v2 Scaled",
-    "v3": "v3 Many queries",
-    "v4": "v4 Cross-attention",
-    "v5": "v5 Self-attention",
-    "v6": "v6 Multi-head",
-}
+STEP_TEXTS = tomllib.loads(Path(__file__).with_name("steps.toml").read_text(encoding="utf-8"))
+STEP_NAMES = {key: given["name"] for key, given in STEP_TEXTS.items()}
 MOST = 6
 LIMIT = 100
 _CHANNELS = (len(CHANNELS),) * 2

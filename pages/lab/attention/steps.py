@@ -19,7 +19,16 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
-from pages.lab.attention.inputs import CHANNELS, STEP_NAMES, TOKENS, Inputs, embeddings, matrices, names
+from pages.lab.attention.inputs import (
+    CHANNELS,
+    STEP_NAMES,
+    STEP_TEXTS,
+    TOKENS,
+    Inputs,
+    embeddings,
+    matrices,
+    names,
+)
 from pages.lab.attention.inputs import given_tensors as given
 from pages.lab.lesson import Lesson, Own, Popover, Question, Shape, When, part
 from pages.shared.state import State
@@ -214,153 +223,18 @@ class Step:
         return {name: AXES[name] for name in self.takes} | {line.name: line.axes for line in self.lines}
 
 
-def _softmax(axes: str) -> Line:
-    return Line("pattern", axes, "softmax", ("scores",))
-
-
-def _scaled(axes: str, by: str = "d_k") -> Line:
-    return Line("scores", axes, f"÷ √{by}", ("dots",))
-
-
-_KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
-_VALUES = Line("V", "key channel", "X W_V", ("X", "W_V"))
-_QUERIES = Line("Q", "query channel", "X W_Q", ("X", "W_Q"))
-_SUM_OF_TOKENS = "pattern X"
-_SUM_OF_VALUES = "pattern V"
-
-STEPS: tuple[Step, ...] = (
+_RUN: dict[str, Callable[..., Tensors]] = {
+    "free": parameter_free, "v0": additive, "v1": dot_product, "v2": scaled_dot_product, "v3": many_queries,
+    "v4": cross_attention, "v5": self_attention, "v6": multi_head,
+}  # fmt: skip
+STEPS = tuple(
     Step(
-        key="free",
-        source="Bloem 2019",
-        change="Each token becomes a mean of all tokens, weighted by how similar they are to it: nothing is "
-        "learned yet.",
-        formula=r"Z = \operatorname{softmax}(X X^\top)\, X",
-        run=parameter_free,
-        lines=(
-            Line("scores", "query key", "X Xᵀ", ("X",)),
-            _softmax("query key"),
-            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
-        ),
-    ),
-    Step(
-        key="v0",
-        source="Bahdanau et al. 2015",
-        change="A query comes from outside. A small network with learned weights scores each token, so "
-        "that a translator can look back at the word it needs next.",
-        formula=r"\text{score}_j = \new{\boxed{v_a^\top \tanh(W_a\, \q{q} + U_a\, x_j)}} \qquad "
-        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
-        run=additive,
-        lines=(
-            Line("hidden", "key hidden", "tanh(W_a q + U_a x)", ("q", "W_a", "U_a", "X")),
-            Line("scores", "key", "hidden v_a", ("hidden", "v_a")),
-            _softmax("key"),
-            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
-        ),
-    ),
-    Step(
-        key="v1",
-        source="Luong et al. 2015",
-        change="A plain dot product replaces the network: it has nothing to learn, only numbers to "
-        "multiply and add up.",
-        formula=r"\text{score}_j = \new{\boxed{\q{q} \cdot x_j}} \qquad "
-        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
-        run=dot_product,
-        lines=(
-            Line("scores", "key", "X q", ("q", "X")),
-            _softmax("key"),
-            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
-        ),
-    ),
-    Step(
-        key="v2",
-        source="Vaswani et al. 2017",
-        change="Dot products are divided by √d_k: the more channels they add up, the larger they get, and "
-        "softmax would put nearly all weight on one token and hardly learn.",
-        formula=r"\text{score}_j = \frac{\q{q} \cdot x_j}{\new{\boxed{\sqrt{d_k}}}} \qquad "
-        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
-        run=scaled_dot_product,
-        lines=(
-            Line("dots", "key", "X q", ("q", "X")),
-            _scaled("key"),
-            _softmax("key"),
-            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
-        ),
-    ),
-    Step(
-        key="v3",
-        source="Vaswani et al. 2017",
-        change="The queries become the rows of one matrix. Two matrix products answer them all at once, "
-        "each with the numbers that it would get alone.",
-        formula=r"Z = \operatorname{softmax}\!\left(\frac{\new{\boxed{\q{Q}}}\, X^\top}{\sqrt{d_k}}\right) X",
-        run=many_queries,
-        lines=(
-            Line("dots", "query key", "Q Xᵀ", ("Q", "X")),
-            _scaled("query key"),
-            _softmax("query key"),
-            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
-        ),
-    ),
-    Step(
-        key="v4",
-        source="Vaswani et al. 2017, without their W_Q",
-        change="Two learned matrices separate what a token is found by (its key) from what it hands over "
-        "(its value). The paper projects these queries as well; here they are used as they are.",
-        formula=r"\new{\boxed{\k{K} = X W_K \quad \v{V} = X W_V}} \qquad "
-        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q}\, \new{\boxed{\k{K}}}^\top}{\sqrt{d_k}}\right) "
-        r"\new{\boxed{\v{V}}}",
-        run=cross_attention,
-        lines=(
-            _KEYS,
-            _VALUES,
-            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
-            _scaled("query key"),
-            _softmax("query key"),
-            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
-        ),
-    ),
-    Step(
-        key="v5",
-        source="Vaswani et al. 2017",
-        change="The queries come from the same tokens, through a matrix of their own: each token asks, "
-        "and may ask for something other than what it is.",
-        formula=r"\new{\boxed{\q{Q} = X W_Q}} \quad \k{K} = X W_K \quad \v{V} = X W_V \qquad "
-        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q} \k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
-        run=self_attention,
-        lines=(
-            _QUERIES,
-            _KEYS,
-            _VALUES,
-            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
-            _scaled("query key"),
-            _softmax("query key"),
-            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
-        ),
-    ),
-    Step(
-        key="v6",
-        source="Vaswani et al. 2017",
-        change="Q, K and V are cut into heads, so that a token can look at several others for different "
-        "reasons; W_O mixes what the heads bring back.",
-        formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
-        r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "
-        r"\text{out} = \new{\boxed{[Z_1; \dots; Z_H]\, W_O}}",
-        run=multi_head,
-        lines=(
-            _QUERIES,
-            _KEYS,
-            _VALUES,
-            Line("Q_heads", "head query d_head", "cut(Q)", ("Q",)),
-            Line("K_heads", "head key d_head", "cut(K)", ("K",)),
-            Line("V_heads", "head key d_head", "cut(V)", ("V",)),
-            Line("dots", "head query key", "Q Kᵀ", ("Q_heads", "K_heads")),
-            _scaled("head query key", by="d_head"),
-            _softmax("head query key"),
-            Line("z", "head query d_head", _SUM_OF_VALUES, ("pattern", "V_heads")),
-            Line("concat", "query channel", "join(Z)", ("z",)),
-            Line("out", "query channel", "concat W_O", ("concat", "W_O")),
-        ),
-    ),
-)
+        key, given["source"], " ".join(given["change"].split()), given["formula"], _RUN[key],
+        tuple(Line(name, axes, does, tuple(reads)) for name, axes, does, reads in given["lines"]),
+    )
+    for key, given in STEP_TEXTS.items()
+)  # fmt: skip
+"""The steps in their order; what is said of them is in steps.toml."""
 
 
 def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
@@ -396,11 +270,6 @@ def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:
 Named = Mapping[str, Tensor]
 
 
-def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    """One sentence about a step's tensors; `before` are those of the step before."""
-    return _SENTENCES[key](tensors, before, words, asking)
-
-
 def followed(words: Sequence[str]) -> int:
     """The word whose row the sentences follow: “it”, or the last."""
     return list(words).index("it") if "it" in words else len(words) - 1
@@ -412,75 +281,47 @@ def _best(weights: Tensor, words: Sequence[str]) -> str:
     return f"“{words[at]}” (**{weights[at]:.2f}**)"
 
 
-def _free(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    pattern = tensors["pattern"]
-    own = int((pattern.argmax(dim=-1) == pattern.argmax(dim=-1).new_tensor(range(len(words)))).sum())
-    it = followed(words)
-    return (
-        f"**{own} of {len(words)}** words look most at themselves; “{words[it]}” gives itself "
-        f"**{pattern[it, it]:.2f}** of its weight. Similar words look at each other."
-    )
-
-
-def _additive(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    return f"“{asking[0]}” asks, and the network gives most weight to {_best(tensors['pattern'], words)}."
-
-
-def _dot_product(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    now, then = _best(tensors["pattern"], words), _best(before["pattern"], words)
-    return f"“{asking[0]}” looks most at {now}, without anything learned; the network looked most at {then}."
-
-
-def _scaled_step_notice(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    now, then = tensors["pattern"].max(), before["pattern"].max()
-    d_k = tensors["X"].shape[1]
-    return (
-        f"Dividing by √{d_k} = {d_k**0.5:g} evens the weights out: the largest goes from "
-        f"{then:.2f} to **{now:.2f}**."
-    )
-
-
-def _many(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    rows = ", ".join(
-        f"“{name}” at {_best(row, words)}" for name, row in zip(asking, tensors["pattern"], strict=True)
-    )
-    return f"Each row is one query and sums to 1: {rows}."
-
-
-def _cross(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    it = followed(words)
-    now, then = tensors["pattern"][0, it], before["pattern"][0, it]
-    return (
-        f"“{words[it]}” is now found by its key and hands over its value: the weight that “{asking[0]}” "
-        f"gives it goes from {then:.2f} to **{now:.2f}**."
-    )
-
-
-def _self(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    it = followed(words)
-    row = tensors["pattern"][it]
-    return (
-        f"“{words[it]}” asks with a query of its own: it looks most at {_best(row, words)}, "
-        f"and gives itself **{row[it]:.2f}**."
-    )
-
-
-def _multi(tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
-    it = followed(words)
-    heads = [f"head {h} at {_best(row, words)}" for h, row in enumerate(tensors["pattern"][:, it])]
-    return f"“{words[it]}” looks with each head separately: {', '.join(heads)}."
-
-
-_SENTENCES: dict[str, Callable[[Named, Named, Sequence[str], Sequence[str]], str]] = {
-    "free": _free,
-    "v0": _additive,
-    "v1": _dot_product,
-    "v2": _scaled_step_notice,
-    "v3": _many,
-    "v4": _cross,
-    "v5": _self,
-    "v6": _multi,
-}
+def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
+    """One sentence about a step's tensors; `before` are those of the step before."""
+    pattern, then = tensors["pattern"], before["pattern"]
+    it, first = followed(words), asking[0]
+    match key:
+        case "free":
+            own = int((pattern.argmax(dim=-1) == pattern.argmax(dim=-1).new_tensor(range(len(words)))).sum())
+            return (
+                f"**{own} of {len(words)}** words look most at themselves; “{words[it]}” gives itself "
+                f"**{pattern[it, it]:.2f}** of its weight. Similar words look at each other."
+            )
+        case "v0":
+            return f"“{first}” asks, and the network gives most weight to {_best(pattern, words)}."
+        case "v1":
+            return (
+                f"“{first}” looks most at {_best(pattern, words)}, without anything learned; the network "
+                f"looked most at {_best(then, words)}."
+            )
+        case "v2":
+            d_k = tensors["X"].shape[1]
+            return (
+                f"Dividing by √{d_k} = {d_k**0.5:g} evens the weights out: the largest goes from "
+                f"{then.max():.2f} to **{pattern.max():.2f}**."
+            )
+        case "v3":
+            rows = zip(asking, pattern, strict=True)
+            best = ", ".join(f"“{name}” at {_best(row, words)}" for name, row in rows)
+            return f"Each row is one query and sums to 1: {best}."
+        case "v4":
+            return (
+                f"“{words[it]}” is now found by its key and hands over its value: the weight that “{first}” "
+                f"gives it goes from {then[0, it]:.2f} to **{pattern[0, it]:.2f}**."
+            )
+        case "v5":
+            return (
+                f"“{words[it]}” asks with a query of its own: it looks most at {_best(pattern[it], words)}, "
+                f"and gives itself **{pattern[it, it]:.2f}**."
+            )
+        case _:
+            heads = [f"head {h} at {_best(row, words)}" for h, row in enumerate(pattern[:, it])]
+            return f"“{words[it]}” looks with each head separately: {', '.join(heads)}."
 
 
 # Where a tensor stands in the diagram: (stage, row). Stages without any tensor take no room.
