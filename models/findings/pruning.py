@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.data.tasks import generator_of
 from models.files import read_json
 from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell

@@ -16,7 +16,7 @@ import torch
 from models.config import ModelConfig
 from models.data.downloads import SOURCES
 from models.data.grammar import showcase
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.data.tasks import Task
 from models.data.tasks.mnist import Mnist
 from models.data.tasks.sentence_pairs import UNKNOWN_SHARE

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.grammar import Mention, Pair, counterpart
+from models.data.grammar.pairs import held_out
 from models.data.grammar.sentences import Direction
-from models.data.grammar_text import held_out
 from models.data.tasks.sentence_pairs import grammar_row, make_batch, source_ids
 from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import BOS, EOS, PRONOUNS, WordTokenizer

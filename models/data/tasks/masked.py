@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar_text import COUNTED_SENTENCES, kept_counts
+from models.data.grammar.pairs import COUNTED_SENTENCES, kept_counts
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import (

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar_text import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
+from models.data.grammar.pairs import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
 from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading
 from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer

@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar import sample_pairs, showcase
 from models.data.grammar.annotations import aligned
+from models.data.grammar.pairs import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
 from models.data.grammar.sentences import Direction
-from models.data.grammar_text import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import (
     IGNORED,

@@ -9,7 +9,7 @@ import pytest
 from models.data.grammar import counterpart, is_held_out, sample_pairs, showcase
 from models.data.grammar.clauses import Action, NounPhrase, Pronoun, Relative, State, act, be, sentence
 from models.data.grammar.lexicon import ADJECTIVES, FRAMES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS
-from models.data.grammar_text import build_vocabulary, held_out
+from models.data.grammar.pairs import SEPARATOR, build_vocabulary, english_text, held_out
 from models.data.word_tokenizer import PRONOUNS, SPECIALS, WordTokenizer
 
 PAIRS = list(islice(sample_pairs(7, "training"), 5_000))
@@ -304,3 +304,23 @@ def test_no_adjective_of_a_frame_fits_both_nouns():
     for frame in FRAMES:
         assert not set(frame.subject_adjectives) & set(frame.object_adjectives)
         assert frame.subjects and frame.objects
+
+
+# The stream is the grammar's English, sentence after sentence, and the same for a seed.
+
+
+def test_sentences_follow_each_other_with_a_separator_after_each():
+    words = english_text(3, "training", 200)
+    expected: list[str] = []
+    for pair in islice(sample_pairs(3, "training"), 60):
+        expected += [*pair.english, "<eos>"]
+    assert SEPARATOR == "<eos>"
+    assert words == expected[:200]
+
+
+def test_held_out_text_has_held_out_sentences_only():
+    """Its sentences, one by one, are those that the split keeps from training."""
+    pairs = list(islice(sample_pairs(1, "held out"), 20))
+    assert all(is_held_out(pair.key) for pair in pairs)
+    words = " ".join(english_text(1, "held out", sum(len(pair.english) + 1 for pair in pairs)))
+    assert words.split(" <eos>")[:-1] == [(" " * (i > 0)) + " ".join(p.english) for i, p in enumerate(pairs)]

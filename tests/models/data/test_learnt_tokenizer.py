@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
 from models.data import learnt_tokenizer
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.data.learnt_tokenizer import BYTES, MAX_VOCABULARY, LearntTokenizer
 from tests.limits import SetLimits
 

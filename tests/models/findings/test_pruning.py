@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models import load_model
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.data.tasks import generator_of
 from models.data.word_tokenizer import PRONOUNS
 from models.findings import findings, make, pruning

@@ -4,7 +4,7 @@ import torch
 
 from models.config import ModelConfig
 from models.data.grammar import showcase
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.data.word_tokenizer import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.training import evaluation

@@ -9,7 +9,7 @@ import torch
 
 from models import ModelConfig, list_models
 from models.byte_units import MB
-from models.data.grammar_text import english_text
+from models.data.grammar.pairs import english_text
 from models.data.tasks import generator_of
 from models.data.tasks.next_word import NextWord
 from models.runs.recipes import RECIPES

@@ -7,7 +7,7 @@ import torch
 
 from models import ModelConfig, list_models, load_model
 from models.byte_units import MB
-from models.data.grammar_text import held_out
+from models.data.grammar.pairs import held_out
 from models.files import FileError
 from models.runs.export import make_card
 from models.runs.recipes import RECIPES

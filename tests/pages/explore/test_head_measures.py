@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from models.data.grammar_text import kept_counts
+from models.data.grammar.pairs import kept_counts
 from models.zoo.model import Attention
 from pages.explore import computing, head_measures
 from pages.explore.head_measures import Measured, declared, made, rows_of

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models.config import ModelConfig
-from models.data.grammar_text import english_text
+from models.data.grammar.pairs import english_text
 from models.data.tasks import generator_of, make_task
 from models.engine.transformer import Transformer
 

@@ -12,7 +12,7 @@ import torch
 
 from models import ModelConfig, Transformer, load_model
 from models.data.grammar import sample_pairs
-from models.data.grammar_text import Counts, count_words, kept_counts
+from models.data.grammar.pairs import Counts, count_words, kept_counts
 from models.data.reviews import sample_review
 from models.data.tasks import IGNORED, TASKS, Batch, Reading, Task, generator_of, make_task, masked, option
 from models.data.tasks.batch import Alphabet, repeated

@@ -11,7 +11,7 @@ import torch
 from models import load_model
 from models.config import ModelConfig
 from models.data.grammar import sample_pairs, showcase
-from models.data.grammar_text import build_vocabulary, kept_vocabulary
+from models.data.grammar.pairs import build_vocabulary, kept_vocabulary
 from models.data.tasks import IGNORED, Advice, generator_of, make_task
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.sentence_pairs import (
