@@ -75,26 +75,24 @@ class Rule:
             return
         if self.options:
             if all(isinstance(option, bool) for option in self.options):
-                raise ValueError(f"{name}={_quoted(value)} is neither True nor False; choose one")
+                raise ValueError(f"{name}={quoted(value)} is neither True nor False; choose one")
             known = ", ".join(str(option) for option in self.options if option != "")
-            raise ValueError(f"{name}={_quoted(value)} is unknown; choose one of {known}")
+            raise ValueError(f"{name}={quoted(value)} is unknown; choose one of {known}")
         if self.low is None or self.high is None:
-            raise ValueError(f"{name}={_quoted(value)} is not {self}; {remedy}")
+            raise ValueError(f"{name}={quoted(value)} is not {self}; {remedy}")
         is_whole = isinstance(self.low, int)
         endless = isinstance(value, float) and not math.isfinite(value)
         if not _is_number(value) or endless or (is_whole and not isinstance(value, int)):
-            raise ValueError(f"{name}={_quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
-        try:
-            shown = shortened(f"{value:,}")
-        except ValueError:  # a number of more digits than Python writes
-            shown = _quoted(value)
+            raise ValueError(f"{name}={quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
+        shown = f"{value:,}" if abs(value) < 10**15 else quoted(value)
         raise ValueError(f"{name}={shown} is not within {self.low:,.10g} to {self.high:,.10g}; {remedy}")
 
 
-def _quoted(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """A value as a sentence quotes it, whatever a file may hold."""
     try:
         return shortened(repr(value), 60)
-    except ValueError:
+    except ValueError:  # a number of more digits than Python writes
         return "a number of thousands of digits"
     except RecursionError:
         return f"a {type(value).__name__} that is nested too deep"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.byte_units import readable
+from models.fields import quoted, rule_of
 from models.names import nearest, shortened
 
 FILE = "ATTENTION_LAB_LIMITS"
@@ -114,7 +115,7 @@ def read(own: Path | None = None) -> Limits:
                 raise ValueError(f"there is no limit {shortened(repr(name))}; {nearest(name, rules)}")
         if values["models"] and "translator" not in values["models"]:
             raise ValueError(
-                f"models={_shown(list(values['models']))} lacks 'translator', with which every page opens; "
+                f"models={quoted(list(values['models']))} lacks 'translator', with which every page opens; "
                 "add it"
             )
     except ValueError as error:
@@ -154,32 +155,18 @@ def _toml(path: Path) -> dict[str, Any]:
 def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     """The value. Raises ValueError where it breaks its rule."""
     default = rule["default"]
-    remedy = f"try {name} = {_written(default)}"
     if isinstance(default, list):
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             return tuple(value)
-        raise ValueError(f'{name}={_shown(value)} is no list of names; try {name} = ["translator"]')
-    if type(value) is not type(default):
-        kinds = {bool: "neither true nor false", int: "no whole number", str: "no text"}
-        raise ValueError(f"{name}={_shown(value)} is {kinds[type(default)]}; {remedy}")
-    if "choices" in rule and value not in rule["choices"]:
-        known = [choice for choice in rule["choices"] if choice]
-        raise ValueError(f"{name}={_shown(value)} is unknown; {nearest(value, known)}")
-    low, high = rule.get("bounds", (value, value))
-    if not low <= value <= high:
-        now = f"{value:,}" if abs(value) < 10**15 else _shown(value)
-        raise ValueError(f"{name}={now} is not within {low:,} to {high:,}; {remedy}")
+        raise ValueError(f'{name}={quoted(value)} is no list of names; try {name} = ["translator"]')
+    if isinstance(default, bool) and not isinstance(value, bool):
+        raise ValueError(
+            f"{name}={quoted(value)} is neither true nor false; try {name} = {_written(default)}"
+        )
+    low, high = rule.get("bounds", (None, None))
+    allowed = rule_of(default, low, high, rule.get("choices", ()))
+    allowed.check(name, value, f"try {name} = {_written(default)}")
     return value
-
-
-def _shown(value: Any) -> str:
-    """A value as a sentence quotes it, whatever a file may hold."""
-    try:
-        return shortened(repr(value), 60)
-    except ValueError:  # a number of more digits than Python writes
-        return "a number of thousands of digits"
-    except RecursionError:
-        return f"a {type(value).__name__} that is nested too deep"
 
 
 def _written(value: Any) -> str:

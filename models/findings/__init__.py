@@ -7,10 +7,10 @@ findings()["positional"].measured(load_model("translator")).said
 
 from functools import cache
 
-from models.findings.finding import BarFilm, Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import BarFilm, Chart, Film, Finding, Number, Outcome, Tell
 from models.registry import import_all
 
-__all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
+__all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Tell", "findings"]
 
 
 @cache

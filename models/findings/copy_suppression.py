@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import longest
 from models.interventions.head_paths import summed
 from models.scores.intervals import wilson
@@ -180,10 +181,10 @@ FINDING = Finding(
     needs="a decoder-only model whose stream is a plain sum, best GPT-2 small",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
-    parameters=(
-        Parameter(name="tokens", label="Tokens", default=64, low=8, high=1000),
-        Parameter(name="texts", label="Texts", default=5, low=1, high=50),
-        Parameter(name="lowest", label="Among so many", default=10, low=1, high=50),
-    ),
+    parameters={
+        "tokens": Field(64, whole(8, 1000), "Tokens"),
+        "texts": Field(5, whole(1, 50), "Texts"),
+        "lowest": Field(10, whole(1, 50), "Among so many"),
+    },
     code=(alone, suppressed, expected, effects, measure),
 )

@@ -9,8 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks import Reading
+from models.fields import Field, number, one_of, whole
 from models.findings.attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import is_word, own_texts, readings
 from models.zoo.model import Model
 
@@ -137,11 +138,11 @@ FINDING = Finding(
     needs="an encoder that gives one answer to a text",
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
-    parameters=(
-        Parameter(name="texts", label="Texts", default=30, low=5, high=100),
-        Parameter(name="permutations", label="Permutations of each", default=20, low=1, high=100),
-        Parameter(name="most", label="Same answer: moved by at most", default=0.01, low=0.001, high=0.5),
-        Parameter(name="blank", label="A blank is", default="zero", choices=BLANKS),
-    ),
+    parameters={
+        "texts": Field(30, whole(5, 100), "Texts"),
+        "permutations": Field(20, whole(1, 100), "Permutations of each"),
+        "most": Field(0.01, number(0.001, 0.5), "Same answer: moved by at most"),
+        "blank": Field("zero", one_of(BLANKS), "A blank is", control="segments"),
+    },
     code=(effects, permuted, divergence, kendall),
 )

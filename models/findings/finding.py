@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
+
+from models.fields import Field
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
@@ -14,19 +16,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[float], None]
 """Hears which share of the work is done, and may raise to end it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A number that the visitor may change, or one of `choices`, which are words by value."""
-
-    name: str
-    label: str
-    default: Any
-    low: int | float | None = None
-    high: int | float | None = None
-    choices: dict[str, str] = field(default_factory=dict)
-    help: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +106,7 @@ class Finding:
     needs: str
     fits: Callable[[dict[str, Any]], bool]
     measure: Callable[..., Outcome]
-    parameters: tuple[Parameter, ...] = ()
+    parameters: Mapping[str, Field] = field(default_factory=dict)
     code: tuple[Callable[..., Any], ...] = ()
 
     def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
@@ -130,7 +119,7 @@ class Finding:
         return self.rule.format(**values), self.caveat.format(**values)
 
     def _values(self, given: dict[str, Any]) -> dict[str, Any]:
-        usual = {each.name: each.default for each in self.parameters}
+        usual = {name: each.default for name, each in self.parameters.items()}
         unknown = [name for name in given if name not in usual]
         if unknown:
             raise ValueError(

@@ -5,7 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks.modular_addition import POWERS, ModularAddition, powers
-from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number, whole
+from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 from models.zoo import load_model
@@ -111,10 +112,10 @@ FINDING = Finding(
     needs="",
     fits=lambda sizes: False,
     measure=measure,
-    parameters=(
-        Parameter(name="right", label="Held-out pairs right", default=0.95, low=0.5, high=1.0),
-        Parameter(name="times", label="As many steps, at least", default=5.0, low=1.0, high=20.0),
-        Parameter(name="waves", label="Key frequencies", default=5, low=1, high=20),
-    ),
+    parameters={
+        "right": Field(0.95, number(0.5, 1.0), "Held-out pairs right"),
+        "times": Field(5.0, number(1.0, 20.0), "As many steps, at least"),
+        "waves": Field(5, whole(1, 20), "Key frequencies"),
+    },
     code=(powers, strongest, measure),
 )

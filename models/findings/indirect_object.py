@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
@@ -140,6 +141,6 @@ FINDING = Finding(
     needs="a language model of English, best GPT-2 small, with first names as single tokens",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
-    parameters=(Parameter(name="texts", label="Texts", default=24, low=2, high=56),),
+    parameters={"texts": Field(24, whole(2, 56), "Texts")},
     code=(prompts, kept, measure),
 )

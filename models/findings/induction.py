@@ -9,7 +9,8 @@ from torch import Tensor
 
 from models.data.tasks import IGNORED, Batch, generator_of
 from models.data.tasks.induction import Induction
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell
 from models.findings.sources import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 
@@ -164,6 +165,6 @@ FINDING = Finding(
     needs="",
     fits=lambda sizes: False,
     measure=measure,
-    parameters=(Parameter(name="weight", label="A head looks back above", default=0.5, low=0.1, high=0.95),),
+    parameters={"weight": Field(0.5, number(0.1, 0.95), "A head looks back above")},
     code=(early_loss, looks_back, depth_of, sudden),
 )

@@ -12,7 +12,8 @@ from models.config import Normalizer
 from models.data.tasks import Batch, generator_of
 from models.data.tasks.back_copy import VOWELS
 from models.engine.trace import Trace
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number, whole
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell
 from models.findings.sources import run_of, snapshots, validated
 from models.zoo import load_model
 from models.zoo.engine_model import TrainedModel
@@ -165,9 +166,9 @@ FINDING = Finding(
     needs="",
     fits=lambda sizes: False,
     measure=measure,
-    parameters=(
-        Parameter(name="texts", label="Held-out texts", default=64, low=4, high=256),
-        Parameter(name="sink", label="A sink has, at least", default=0.3, low=0.05, high=0.95),
-    ),
+    parameters={
+        "texts": Field(64, whole(4, 256), "Held-out texts"),
+        "sink": Field(0.3, number(0.05, 0.95), "A sink has, at least"),
+    },
     code=(split, on_first, look),
-)  # fmt: skip
+)

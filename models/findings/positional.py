@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import is_word, readings, reads_english, sentences
 from models.zoo.model import Model
 
@@ -152,10 +153,10 @@ FINDING = Finding(
     needs="a model that reads English sentences",
     fits=reads_english,
     measure=measure,
-    parameters=(
-        Parameter(name="texts", label="Sentences", default=60, low=5, high=300),
-        Parameter(name="at_one_offset", label="Positional from", default=0.9, low=0.5, high=1.0),
-        Parameter(name="confident", label="Confident above", default=0.8, low=0.1, high=1.0),
-    ),
+    parameters={
+        "texts": Field(60, whole(5, 300), "Sentences"),
+        "at_one_offset": Field(0.9, number(0.5, 1.0), "Positional from"),
+        "confident": Field(0.8, number(0.1, 1.0), "Confident above"),
+    },
     code=(look, measure),
 )

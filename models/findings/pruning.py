@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from models.data.grammar.pairs import held_out
 from models.data.tasks import generator_of
+from models.fields import Field, whole
 from models.files import read_json
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.training.evaluation import translation_scores
 from models.zoo import load_model
 from models.zoo.engine_model import Translator
@@ -348,6 +349,6 @@ FINDING = Finding(
     needs="",
     fits=lambda sizes: False,
     measure=measure,
-    parameters=(Parameter(name="sentences", label="Held-out sentences", default=100, low=20, high=1000),),
+    parameters={"sentences": Field(100, whole(20, 1000), "Held-out sentences")},
     code=(quality, shipped, edits_of),
 )

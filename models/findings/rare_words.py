@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import is_word, readings, reads_english, sentences
 from models.zoo.model import Model
 
@@ -124,9 +125,9 @@ FINDING = Finding(
     needs="a model that reads English sentences",
     fits=reads_english,
     measure=measure,
-    parameters=(
-        Parameter(name="texts", label="Sentences", default=60, low=5, high=200),
-        Parameter(name="share", label="Looks at rare words from", default=0.66, low=0.1, high=1.0),
-    ),
+    parameters={
+        "texts": Field(60, whole(5, 200), "Sentences"),
+        "share": Field(0.66, number(0.1, 1.0), "Looks at rare words from"),
+    },
     code=(look, measure),
 )

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.data.tasks.needle import ASKED, STOP, Needle
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, one_of, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import readings
 from models.zoo.model import Model
 
@@ -188,18 +189,11 @@ FINDING = Finding(
     needs="a decoder-only model that reads English words and numbers",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
-    parameters=(
-        Parameter(name="count", label="Texts", default=30, low=5, high=200),
-        Parameter(name="k", label="Heads switched off", default=3, low=1, high=20),
-        Parameter(
-            name="words",
-            label="Words of a text",
-            default=64,
-            low=48,
-            high=256,
-            help="The shipped model needle reads 64 at most.",
-        ),
-        Parameter(name="depth", label="Where the fact is", default="any", choices=DEPTHS),
-    ),
+    parameters={
+        "count": Field(30, whole(5, 200), "Texts"),
+        "k": Field(3, whole(1, 20), "Heads switched off"),
+        "words": Field(64, whole(48, 256), "Words of a text", "The shipped model needle reads 64 at most."),
+        "depth": Field("any", one_of(DEPTHS), "Where the fact is", control="segments"),
+    },
     code=(fetch_of, look, scores_of, answered, measure),
 )

@@ -8,8 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.engine.trace import Trace
+from models.fields import Field, one_of, whole
 from models.findings.attribution import BLANKS, asked_of, classifies, effects, spearman
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import is_word, own_texts, readings
 from models.zoo.model import Model
 
@@ -173,9 +174,9 @@ FINDING = Finding(
     needs="an encoder that gives one answer to a text",
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
-    parameters=(
-        Parameter(name="texts", label="Texts", default=60, low=5, high=200),
-        Parameter(name="blank", label="A blank is", default="unknown", choices=BLANKS),
-    ),
+    parameters={
+        "texts": Field(60, whole(5, 200), "Texts"),
+        "blank": Field("unknown", one_of(BLANKS), "A blank is", control="segments"),
+    },
     code=(rolled, flowing, normed, effects, spearman),
 )

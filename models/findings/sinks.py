@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.tasks import Reading
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, number, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import longest
 from models.zoo.model import Model
 
@@ -160,12 +161,12 @@ FINDING = Finding(
     needs="a decoder-only model that reads English sentences, and whose scores are recorded",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
-    parameters=(
-        Parameter(name="tokens", label="Tokens of a text, at most", default=64, low=16, high=256),
-        Parameter(name="texts", label="Texts", default=20, low=1, high=100),
-        Parameter(name="first", label="First tokens", default=4, low=1, high=8),
-        Parameter(name="sink", label="A sink has, at least", default=0.3, low=0.05, high=0.95),
-        Parameter(name="width", label="Keys of the window", default=16, low=4, high=128),
-    ),
+    parameters={
+        "tokens": Field(64, whole(16, 256), "Tokens of a text, at most"),
+        "texts": Field(20, whole(1, 100), "Texts"),
+        "first": Field(4, whole(1, 8), "First tokens"),
+        "sink": Field(0.3, number(0.05, 0.95), "A sink has, at least"),
+        "width": Field(16, whole(4, 128), "Keys of the window"),
+    },
     code=(on_first, window, hiding, perplexity),
 )

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.annotations import RELATIONS, Dependency, dependencies
-from models.findings.finding import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.fields import Field, whole
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.findings.sources import is_word, known_readings, reads_english
 from models.zoo.model import Attention, Model
 
@@ -182,6 +183,6 @@ FINDING = Finding(
     needs="a model that reads English sentences word by word or in pieces of words, best BERT base",
     fits=reads_english,
     measure=measure,
-    parameters=(Parameter(name="texts", label="Sentences", default=100, low=10, high=400),),
+    parameters={"texts": Field(100, whole(10, 400), "Sentences")},
     code=(dependencies, places_of, by_word, count, measure),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shlex
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
+from models.fields import check_fields, one_of, setting, value_of, whole
 from models.names import nearest, shortened
 
 Value = bool | int | float | str | None
@@ -21,7 +21,6 @@ MOST_CHOICES = 100
 _LONGEST = 1_000  # letters of one choice
 _CALL = re.compile(r"(log|uniform|int)\s*\(([^()]*)\)")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas
-_WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 @no_type_check  # the checks below say in words what a field may be
@@ -103,11 +102,11 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
     """
     fixed: dict[str, Value] = {}
     space: dict[str, Variation] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
+    for line in settings:
+        name, equals, text = line.partition("=")
         name, text = name.strip().replace("-", "_"), text.strip()
         if not equals or not name:
-            raise ValueError(f"{shortened(setting)!r} sets nothing; write it as n_heads=1,2,4 or n_heads=8")
+            raise ValueError(f"{shortened(line)!r} sets nothing; write it as n_heads=1,2,4 or n_heads=8")
         if name in fixed or name in space:
             raise ValueError(f"{name} is set twice; write all its values in one line: {name}=1,2,4")
         found = parsed(name, text)
@@ -139,13 +138,8 @@ def written(value: Value) -> str:
 
 def _value(text: str) -> Value:
     """The number or word that a text looks like, else the text."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        value = json.loads(text.replace("_", ""))
-    except (ValueError, RecursionError):
-        return text
-    return value if _is_number(value) else text
+    value = value_of(text)
+    return value if value is None or isinstance(value, bool) or _is_number(value) else text
 
 
 def _is_plain(value: object) -> bool:
@@ -211,12 +205,12 @@ class Spec:
     space: Mapping[str, Variation]
     name: str = ""
     fixed: Mapping[str, Value] = field(default_factory=dict)
-    sampler: Sampler | Literal[""] = ""
-    seeds: int = 1
-    trials: int = 0
+    sampler: Sampler | Literal[""] = setting("", one_of(("", *get_args(Sampler))))
+    seeds: int = setting(1, whole(1, MOST_SEEDS))
+    trials: int = setting(0, whole(0, 1_000_000))
     score: str = ""
-    direction: Direction | Literal[""] = ""
-    prune: Prune = "none"
+    direction: Direction | Literal[""] = setting("", one_of(("", *get_args(Direction))))
+    prune: Prune = setting("none", one_of(get_args(Prune)))
 
     def __post_init__(self) -> None:
         if self.name and not re.fullmatch(NAME, self.name):
@@ -231,26 +225,7 @@ class Spec:
                 raise ValueError(f"{name} cannot vary: {_NOT_VARIED[name]}")
             if name in self.fixed:
                 raise ValueError(f"{name} is fixed and varies; keep one of the two")
-        self._check_numbers()
-        self._check_choices()
-
-    def _check_numbers(self) -> None:
-        for name, most in (("seeds", MOST_SEEDS), ("trials", 1_000_000)):
-            value, least = getattr(self, name), 1 if name == "seeds" else 0
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                shown = shortened(repr(value))
-                raise ValueError(f"{name}={shown} is no whole number from {least} to {most:,}; try {name}=3")
-
-    def _check_choices(self) -> None:
-        known: dict[str, tuple[str, ...]] = {
-            "sampler": ("", *get_args(Sampler)),
-            "direction": ("", *get_args(Direction)),
-            "prune": get_args(Prune),
-        }
-        for name, choices in known.items():
-            if getattr(self, name) not in choices:
-                said = ", ".join(filter(None, choices))
-                raise ValueError(f"{name}={getattr(self, name)!r:.60} is unknown; choose one of {said}")
+        check_fields(self)
         if (self.n_points or 0) > _MOST_POINTS:
             raise ValueError(
                 f"{self.n_points:,} combinations are more than any sweep looks through; list fewer values"
@@ -292,8 +267,8 @@ class Spec:
     def command(self) -> str:
         """The line that starts this sweep."""
         words = ["python", "-m", "models.training", "sweep", "--task", self.task]
-        for setting in self.settings():
-            words += ["--set", setting]
+        for line in self.settings():
+            words += ["--set", line]
         words += ["--seeds", str(self.seeds)]
         given = {"trials": self.trials, "sampler": self.sampler, "score": self.score, "name": self.name}
         for name, value in given.items():

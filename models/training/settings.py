@@ -1,6 +1,5 @@
 """`--set name=value`: finds what a name means among a task's options, the model's sizes and the training."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -8,11 +7,9 @@ from typing import Any
 
 from models.config import ModelConfig
 from models.data.tasks import TASKS, Task, make_task
-from models.fields import options_of
+from models.fields import options_of, value_of
 from models.names import nearest
 from models.training.config import RunConfig, TrainingConfig, run_config
-
-_WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
@@ -44,7 +41,7 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
         if found is None:
             known_names = [known_name for _, known in groups for known_name in known]
             raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
-        found[0][name] = _value(text.strip(), found[1][name])
+        found[0][name] = value_of(text.strip(), found[1][name])
     return _with_whole_paths(task_name, options), sizes, training
 
 
@@ -68,18 +65,3 @@ def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]
     files = [name for name, option in options_of(TASKS[task_name]).items() if option.file]
     found = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
     return {**options, **found}
-
-
-def _value(text: str, default: Any) -> Any:
-    """A text read as a value of the default's kind, else as the number or word that it looks like."""
-    if isinstance(default, str):
-        return text
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        value = json.loads(text.replace("_", ""))
-    except (ValueError, RecursionError):  # as for [[[[[...
-        return text
-    if isinstance(default, int) and isinstance(value, float) and value.is_integer():
-        return int(value)  # 2e3 steps
-    return value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from models.fields import Field, Rule, number, one_of, text, whole
-from models.findings import Finding, Parameter, findings
+from models.fields import Field, Rule, one_of, text, whole
+from models.findings import Finding, findings
 from models.zoo.offers import HUB, offer_of
 from pages.findings.measurement import FindingRequest
 from pages.shared import on_offer
@@ -14,6 +15,7 @@ from pages.shared.state import State
 
 PAGE = "findings"
 FIRST = "rollout"
+SHARE = {"step": 0.01, "format": "%g"}
 LAST = -1
 """Stands for the last step of a film."""
 MOST_STEPS = 10_000_000
@@ -34,12 +36,16 @@ def _params() -> dict[str, Field]:
     for finding in findings().values():
         if finding.model:
             params[_field(finding, "model")] = _model(finding)
-        params |= {_field(finding, each.name): _param(each) for each in finding.parameters}
+        params |= {_field(finding, name): _drawn(each) for name, each in finding.parameters.items()}
     return params
 
 
 def _field(finding: Finding, name: str) -> str:
     return f"{finding.name}_{name}"
+
+
+def _drawn(parameter: Field) -> Field:
+    return replace(parameter, more=SHARE) if isinstance(parameter.default, float) else parameter
 
 
 def _model(finding: Finding) -> Field:
@@ -54,21 +60,6 @@ def _model(finding: Finding) -> Field:
     any_name = text(f"the name of {finding.needs} that is on offer here", read)
     rule = Rule(any_name.words, read, lambda value: value == finding.model or may_be(value))
     return Field(finding.model, rule, "Model", f"It needs {finding.needs}.", control="list")
-
-
-def _param(parameter: Parameter) -> Field:
-    """The input of a parameter: a choice, a whole number or a number, as its default is one."""
-    if parameter.choices:
-        rule = one_of(parameter.choices)
-        return Field(parameter.default, rule, parameter.label, parameter.help, control="segments")
-    assert parameter.low is not None and parameter.high is not None
-    if isinstance(parameter.default, int):
-        rule = whole(int(parameter.low), int(parameter.high))
-        return Field(parameter.default, rule, parameter.label, parameter.help, control="count")
-    rule = number(parameter.low, parameter.high)
-    return Field(
-        parameter.default, rule, parameter.label, parameter.help, more={"step": 0.01, "format": "%g"}
-    )
 
 
 def fits(finding: Finding, name: str) -> bool:
@@ -99,13 +90,13 @@ def shown(kept: dict[str, Any]) -> Finding:
 
 def fields(finding: Finding) -> list[str]:
     """The inputs of a finding, its model first, where one can be chosen."""
-    names = [each.name for each in finding.parameters]
-    return [_field(finding, name) for name in (["model", *names] if finding.model else names)]
+    names = [*(["model"] if finding.model else []), *finding.parameters]
+    return [_field(finding, name) for name in names]
 
 
 def values(finding: Finding, kept: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a finding as they are in force."""
-    return {each.name: kept[_field(finding, each.name)] for each in finding.parameters}
+    return {name: kept[_field(finding, name)] for name in finding.parameters}
 
 
 def request(finding: Finding, kept: dict[str, Any]) -> FindingRequest:

@@ -214,7 +214,7 @@ def test_a_url_in_the_place_of_the_folder_of_runs_is_refused(call, monkeypatch):
         (
             ["run", "--task", "reverse"],
             ["steps=1" + "0" * 400],
-            r"steps=10(,000){9},0… \(534 characters\) is not within 1 to 10,000,000; try 1,",
+            r"steps=10{59}… \(401 characters\) is not within 1 to 10,000,000; try 1,",
         ),
         (["run", "--task", "reverse"], ["learning_rate=1" + "0" * 400], "learning_rate=.* is not within"),
         (

@@ -108,7 +108,7 @@ def test_a_spec_survives_json_and_its_own_command():
         ({"name": "../x"}, "such as 'x'"),
         ({"space": {"seed": HEADS}}, "seed cannot vary: every trial is trained with the same seeds"),
         ({"fixed": {"n_heads": 4}}, "n_heads is fixed and varies; keep one of the two"),
-        ({"seeds": 0}, "seeds=0 is no whole number from 1 to 100"),
+        ({"seeds": 0}, "seeds=0 is not within 1 to 100"),
         ({"sampler": "grid", "space": {"learning_rate": RATE}}, "list some, such as learning_rate=0.0001,0."),
         ({"sampler": "best"}, "sampler='best' is unknown; choose one of grid, random, tpe"),
         ({"prune": "some"}, "choose one of none, asha"),
