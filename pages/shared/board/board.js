@@ -9,7 +9,6 @@ import { tickText } from "../browser/numbers.js";
 import { isForView, Present } from "../browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
-import { legendNodes } from "./chart.js";
 import {
   cellSize,
   Fitting,
@@ -20,6 +19,7 @@ import {
   rowHeight,
   signatureOf,
 } from "./fitting.js";
+import { legendNodes } from "./words.js";
 
 /** @import { Scrub, Header, Spec, Panel } from "./specs" */
 /** @import { Send } from "../browser/shell.js" */

@@ -125,12 +125,6 @@ export interface SignSpec extends Spec {
   text: string;
 }
 
-export interface LayersSpec extends Spec {
-  tokens: string[];
-  links: Framed;
-  lit: Framed;
-}
-
 export interface Node {
   id: string;
   label: string;

@@ -207,11 +207,15 @@ def test_cells_may_hold_words_coloured_by_their_numbers():
 
 def test_a_link_is_lit_when_both_its_ends_are():
     lit = np.array([[True, False], [False, True]])  # [layer, token]
-    links, bright, nodes = draw(Layers(tokens=["a", "b"], links=np.tri(2, dtype=bool), lit=lit)).data
-    assert np.isfinite(links.x).sum() == 6  # three links
-    assert bright.x[:2].tolist() == [0, 1] and bright.y[:2].tolist() == [0, 1] and len(bright.x) == 3
-    accent = theme.palette()["accent"]
-    assert [colour == accent for colour in nodes.marker.color] == [True, False, False, True]
+    links, bright, nodes, lit_nodes = draw(
+        Layers(tokens=["a", "b"], links=np.tri(2, dtype=bool), lit=lit)
+    ).data
+    assert np.isfinite(links.y).sum() == 6  # three links
+    ends = np.stack([bright.x, bright.y], -1)[np.isfinite(bright.y)]
+    assert ends.tolist() == [[0, 0], [1, 1]]
+    assert len(nodes.y) == 4 and np.isfinite(lit_nodes.y).tolist() == [True, False, False, True]
+    assert lit_nodes.customdata[3] == "layer 1, b"
+    assert lit_nodes.marker.color == theme.palette()["accent"]
 
 
 def test_changed_boxes_stand_out_and_arrows_join_their_sides():

@@ -6,29 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from viz_core import theme
 from viz_core._checks import check_frames
-from viz_core.boards.panel import (
-    CAPTION,
-    Drawing,
-    Framed,
-    NumberRow,
-    Panel,
-    Place,
-    Room,
-    Trace,
-    at_frame,
-    grid_numbers,
-    room_for,
-    word,
-)
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
+from viz_core.boards.panel import CAPTION, Framed, NumberRow, Room, at_frame, grid_numbers, room_for, word
+from viz_core.boards.panels.points import TOLD
 
 _FLOOR = 60  # pixels from layer to layer
 _TOKEN = 46
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layers(Panel):
+class Layers(ChartPanel):
     """Tokens of layer 0 at the bottom, of the last layer on top, and what each may look at below it.
 
     links: bool [query, key], True = may attend, the same in every layer. lit: bool [*frame, layer, token],
@@ -58,50 +46,50 @@ class Layers(Panel):
         above = 8 + CAPTION * bool(self.title)
         return Room(width=width, height=_FLOOR * max(1, n_layers - 1) + 24, left=60, above=above, below=30)
 
-    def draw(self, place: Place, frame: int) -> Drawing:
-        lit = at_frame(self.lit, frame, 2).astype(bool)  # [layer, token]
-        n_layers, n_tokens = lit.shape
+    def describe(self) -> Chart:
+        lit = self.lit.astype(bool)  # [*frame, layer, token]
+        n_layers, n_tokens = lit.shape[-2:]
         queries, keys = np.nonzero(self.links)
-        tops, query = np.divmod(np.arange((n_layers - 1) * len(queries)), max(1, len(queries)))
-        ends = np.stack([tops + 1, queries[query], keys[query]])  # [layer query key, link]
-        bright = lit[ends[0], ends[1]] & lit[ends[0] - 1, ends[2]]
-        p = place.palette
-        layer, token = (grid.ravel() for grid in np.indices(lit.shape))
-        nodes = dict(
-            type="scatter",
-            x=token,
-            y=layer,
-            mode="markers",
-            marker={
-                "size": 12,
-                "color": [p["accent"] if on else p["background"] for on in lit.ravel()],
-                "line": {"width": 1.5, "color": [p["accent"] if on else p["muted"] for on in lit.ravel()]},
-            },
-            customdata=[word(self.tokens[at]) for at in token.tolist()],
-            hovertemplate="layer %{y}<br><b>%{customdata}</b><extra></extra>",
-            cliponaxis=False,
-            showlegend=False,
-            **place.on,
-        )
-        faint = {"color": theme.with_alpha(p["muted"], 0.35), "width": 1}
-        strong = {"color": p["accent"], "width": 2}
-        traces = [_links(ends, faint, place), _links(ends[:, bright], strong, place), nodes]
+        tops, link = np.divmod(np.arange((n_layers - 1) * len(queries)), max(1, len(queries)))
+        tops, queries, keys = tops + 1, queries[link], keys[link]  # [link]: from each key up to its query
+        bright = lit[..., tops, queries] & lit[..., tops - 1, keys]
+        x = np.stack([keys, queries, queries], -1).ravel().astype(np.float32)
+        gap = np.full(len(tops), np.nan)
+        y = np.stack([tops - 1, tops, gap], -1).ravel().astype(np.float32)
+        layer, token = (grid.ravel().astype(np.float32) for grid in np.indices((n_layers, n_tokens)))
+        heights = np.where(lit.reshape(*lit.shape[:-2], -1), layer, np.float32(np.nan))
+        words = [
+            f"layer {int(at)}, {word(self.tokens[int(which)])}"
+            for at, which in zip(layer, token, strict=True)
+        ]
+        lines = {"mode": "lines", "hoverinfo": "skip"}
+        nodes = {
+            "mode": "markers", "customdata": words, "hovertemplate": "%{customdata}<extra></extra>",
+            "meta": TOLD, "cliponaxis": False,
+        }  # fmt: skip
+        outline = {"width": 1.5, "color": Paint("muted")}
+        traces: list[dict[str, Any]] = [
+            {**lines, "x": x, "y": y, "line": {"color": Paint("muted", 0.35), "width": 1}},
+            {**lines, "x": x, "y": self._moving(np.where(np.repeat(bright, 3, -1), y, np.float32(np.nan))),
+             "line": {"color": Paint("accent"), "width": 2}},
+            {**nodes, "x": token, "y": layer,
+             "marker": {"size": 12, "color": Paint("background"), "line": outline}},
+            {**nodes, "x": token, "y": self._moving(heights),
+             "marker": {"size": 12, "color": Paint("accent"), "line": {"width": 0}}},
+        ]  # fmt: skip
         names = ["input", *(f"layer {at}" for at in range(1, n_layers))]
-        axes = place.axes(
-            {
-                "tickvals": list(range(n_tokens)),
-                "ticktext": [word(token) for token in self.tokens],
-                "range": [-0.5, n_tokens - 0.5],
-                "showgrid": False,
+        top = max(1, n_layers - 1)
+        return Chart(
+            traces=[{"type": "scatter", "showlegend": False, **trace} for trace in traces],
+            x={"names": list(self.tokens), "range": [-0.5, n_tokens - 0.5], "showgrid": False},
+            y={
+                "tickvals": list(range(n_layers)), "ticktext": names,
+                "range": [-0.1 * top, 1.1 * top], "showgrid": False,
             },
-            {
-                "tickvals": list(range(n_layers)),
-                "ticktext": names,
-                "range": [-0.2, max(1, n_layers - 1) + 0.2],
-                "showgrid": False,
-            },
-        )
-        return Drawing(traces, axes, place.caption(self.title, 8))
+        )  # fmt: skip
+
+    def _moving(self, values: np.ndarray) -> Moving | np.ndarray:
+        return Moving(values) if self.lit.ndim > 2 else values
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.lit, frame, 2), (), self.tokens)
@@ -109,19 +97,3 @@ class Layers(Panel):
 
 def _token_step(panel: Layers) -> int | float:
     return max(_TOKEN, room_for([word(token) for token in panel.tokens]) + 8)
-
-
-def _links(ends: np.ndarray, line: dict[str, Any], place: Place) -> Trace:
-    """Lines from each key up to its query, as one path that NaN interrupts; ends: [layer query key, link]."""
-    layers, queries, keys = ends
-    gap = np.full(len(layers), np.nan)
-    return dict(
-        type="scatter",
-        x=np.stack([keys, queries, gap], -1).ravel(),
-        y=np.stack([layers - 1, layers, gap], -1).ravel(),
-        mode="lines",
-        line=line,
-        hoverinfo="skip",
-        showlegend=False,
-        **place.on,
-    )

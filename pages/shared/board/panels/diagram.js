@@ -1,7 +1,7 @@
 /* The boxes of a computation. */
 
-import { shorten, svg, textWidth } from "../../browser/dom.js";
-import { Chart } from "../chart.js";
+import { el, shorten, svg, textWidth } from "../../browser/dom.js";
+import { caption } from "../words.js";
 
 /** @typedef {[x: number, y: number]} Point */
 /** @typedef {[from: Point, to: Point]} Line */
@@ -69,16 +69,25 @@ const GAP = 14; // pixels between rows that arrows go through
 
 let tips = 0;
 
-/** @extends {Chart<import("../specs").DiagramSpec>} */
-export class Panel extends Chart {
+export class Panel {
+  /** @type {string | null} the size and the theme that it was prepared for */ ready = null;
   /** @type {{line: SVGElement, from: number, to: number}[]} */ edges = [];
   /** @type {SVGElement[]} */ boxes = [];
 
   /** @param {import("../specs").Board} board @param {import("../specs").DiagramSpec} spec */
   constructor(board, spec) {
-    super(board, spec, "diagram");
+    this.board = board;
+    this.spec = spec;
     // a picture holds no buttons
-    if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group");
+    const role = spec.nodes.some((node) => node.frame !== null) ? "group" : "img";
+    this.picture = svg("svg", { role, "aria-label": spec.title || "diagram" });
+    this.root = el("figure", { class: "panel chart diagram" }, [caption(spec), this.picture]);
+  }
+
+  /** @param {import("../specs").DiagramSpec} spec */
+  update(spec) {
+    this.spec = spec;
+    this.ready = null;
   }
 
   get rows() {
@@ -90,6 +99,25 @@ export class Panel extends Chart {
     const least = spec.nodes.some((node) => node.note) ? LEAST_NOTED : LEAST_ROW;
     const row = Math.max(least, Math.min(spec.row_height, board.heightOf() / Math.max(rows, 4)));
     return Math.floor(row * rows);
+  }
+
+  /* Takes its place on the page; what is in it follows when it is drawn. */
+  size() {
+    const size = { width: Math.floor(this.root.clientWidth), height: this.height };
+    for (const [name, pixels] of Object.entries(size)) this.picture.setAttribute(name, String(pixels));
+    return size;
+  }
+
+  /** @param {number} frame */
+  draw(frame) {
+    const { width, height } = this.size();
+    const key = `${width}/${height}/${this.board.theme.background}`;
+    if (width > 0 && this.ready !== key) {
+      this.ready = key;
+      this.picture.replaceChildren();
+      this.prepare(width, height);
+    }
+    if (this.ready) this.move(frame);
   }
 
   /** @param {number} width @param {number} height */

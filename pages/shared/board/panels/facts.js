@@ -2,7 +2,7 @@
 
 import { el } from "../../browser/dom.js";
 import { written } from "../../browser/numbers.js";
-import { caption } from "../chart.js";
+import { caption } from "../words.js";
 
 export class Panel {
   /** @param {import("../specs").Board} board @param {import("../specs").FactsSpec} spec */

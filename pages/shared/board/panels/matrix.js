@@ -5,8 +5,8 @@ import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
 import { cellOf, choiceOf, colourLevel, makeChoosable, makePaintable, reachOf, sentCells } from "../cells.js";
-import { caption, withAxes } from "../chart.js";
 import { cellWords } from "../cursor.js";
+import { caption, withAxes } from "../words.js";
 
 /** @typedef {import("../specs").MatrixSpec} Spec */
 

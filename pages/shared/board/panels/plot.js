@@ -5,10 +5,10 @@ import { el, textWidth } from "../../browser/dom.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
-import { caption } from "../chart.js";
 import { Cursor, told } from "../cursor.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
 import { move } from "../plot_move.js";
+import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PlotSpec} Spec */
 /** @typedef {ReturnType<typeof sizeOf>} Size */

@@ -1,7 +1,7 @@
 /* Words in rows. */
 
 import { el } from "../../browser/dom.js";
-import { caption } from "../chart.js";
+import { caption } from "../words.js";
 
 export class Panel {
   /** @param {import("../specs").Board} _board @param {import("../specs").TableSpec} spec */

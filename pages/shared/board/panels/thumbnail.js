@@ -2,7 +2,7 @@
 
 import { el, fitCanvas } from "../../browser/dom.js";
 import { imageOf, levelsBetween } from "../../browser/images.js";
-import { caption } from "../chart.js";
+import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PictureSpec} Spec */
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gradientOf, scalesOf } from "../../../../pages/shared/board/chart.js";
+import { gradientOf, scalesOf } from "../../../../pages/shared/board/words.js";
 
 test("each scale of a board's matrices is explained once; masks and plain numbers need no colours", () => {
   const rows = [
