@@ -11,7 +11,7 @@ from models.config import ModelConfig
 from models.engine import masks, normalizers
 from models.engine.long_text import LongHeads, LongTrace
 from models.engine.masks import Allowed
-from models.engine.positions import LayerPositions
+from models.engine.position_scheme import LayerPositions
 from models.engine.sparse import Sparse
 from models.engine.trace import Scope, record
 

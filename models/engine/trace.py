@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.positions import has_bias
+from models.engine.position_scheme import has_bias
 
 
 class Entry(NamedTuple):

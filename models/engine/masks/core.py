@@ -71,15 +71,17 @@ Part = Callable[[Int[Tensor, "query 1"], Int[Tensor, " key"], int, str], Bool[Te
 
 
 class Kind(NamedTuple):
-    """part: some queries and keys of it, by an argument. make: the mask of n tokens, where no such rule makes
-    it; long texts then hold the whole. usual: the argument that an empty one stands for among n tokens, where
-    that is not the example. least: how many tokens an argument needs, where not one.
+    """make: the mask of n tokens and an argument. part: some queries and keys of it, where it has a rule that
+    needs no others; without one, long texts hold the whole. usual: the argument that an empty one stands for
+    among n tokens, where that is not the example. least: how many tokens an argument needs, where not one.
+    code: the function that makes it, whose lines pages show.
     """
 
+    make: Callable[[int, str], Mask]
     part: Part | None = None
-    make: Callable[[int, str], Mask] | None = None
     usual: Callable[[int], str] | None = None
     least: Callable[[str], int] | None = None
+    code: Callable[..., Mask] | None = None
 
 
 KINDS: dict[str, Kind] = {}
@@ -88,14 +90,15 @@ KINDS: dict[str, Kind] = {}
 
 def register(
     name: str,
-    part: Part | None = None,
+    make: Callable[[int, str], Mask],
     *,
-    make: Callable[[int, str], Mask] | None = None,
+    part: Part | None = None,
     usual: Callable[[int], str] | None = None,
     least: Callable[[str], int] | None = None,
+    code: Callable[..., Mask] | None = None,
 ) -> None:
     """Enters a kind of mask under the name of its file, whose ABOUT says what pages show of it."""
-    KINDS[name] = Kind(part, make, usual, least)
+    KINDS[name] = Kind(make, part, usual, least, code)
 
 
 def numbers(name: str, argument: str, count: int | None = None) -> list[int]:

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.engine.masks import kinds  # noqa: F401 (every kind registers itself)
-from models.engine.masks.core import KINDS, causal
+from models.engine.masks.core import KINDS, Mask, causal
 from models.mask_names import MASKS
 
 # Masks by name and argument, as a link or a page asks for them.
@@ -28,10 +28,7 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
             f"mask {name!r} of {n:,} tokens would hold {n**2:,} yes or no; "
             f"at most {MOST_WHOLE:,} tokens have a whole mask; give a shorter text"
         )
-    part, make, *_ = KINDS[kind]
-    position = torch.arange(n)
-    allowed = part(position[:, None], position, n, given) if part else make(n, given) if make else None
-    assert allowed is not None
+    allowed = KINDS[kind].make(n, given)
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
 
 
@@ -47,6 +44,11 @@ def usual(kind: str, n: int) -> str:
     """The argument that an empty one stands for, among n tokens."""
     own = KINDS[kind].usual
     return own(n) if own else MASKS[kind].example
+
+
+def code_of(name: str) -> list[Callable[..., Mask]]:
+    """The functions that make the masks of a name such as "causal+window", whose lines pages show."""
+    return [code for kind in name.split("+") if kind in KINDS and (code := KINDS[kind].code)]
 
 
 def kind_of(name: str) -> str:

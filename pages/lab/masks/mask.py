@@ -143,14 +143,7 @@ def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
 
 def _sources(mask: str) -> list[Callable[..., Any]]:
     """The functions that made the mask."""
-    made_by = {
-        "causal": masks.causal, "padding": masks.padding, "window": masks.sliding_window,
-        "strided": masks.strided, "fixed": masks.fixed, "prefix": masks.prefix, "packed": masks.packed,
-        "memory": masks.memory, "edges": masks.edges,
-    }  # fmt: skip
-    if painted(mask):
-        return [masks.painted]
-    return [made_by[kind] for kind in mask.split("+") if kind in made_by]
+    return [masks.painted] if painted(mask) else masks.code_of(mask)
 
 
 def questions() -> tuple[Question, ...]:

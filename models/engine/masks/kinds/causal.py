@@ -1,6 +1,6 @@
 """The causal mask: nobody sees later tokens."""
 
-from models.engine.masks.core import register
+from models.engine.masks.core import causal, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(
@@ -8,4 +8,6 @@ ABOUT = MaskName(
     title="causal",
 )
 
-register("causal", lambda query, key, n, argument: key <= query)
+register(
+    "causal", lambda n, argument: causal(n, n), part=lambda query, key, n, argument: key <= query, code=causal
+)

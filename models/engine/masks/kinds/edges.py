@@ -63,7 +63,9 @@ def _ends(n: int, argument: str) -> Tensor:
 
 register(
     "edges",
-    _part,
+    lambda n, a: edges(n, _pairs(a)),
+    part=_part,
     usual=lambda n: " ".join(f"{node}-{node + 1}" for node in range(n - 1)),
     least=lambda a: 1 + max((max(pair) for pair in _pairs(a)), default=0),
+    code=edges,
 )

@@ -39,4 +39,4 @@ def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
     return own_block | last_of_block
 
 
-register("fixed", _part)
+register("fixed", lambda n, a: fixed(n, *numbers("fixed", a, 2)), part=_part, code=fixed)

@@ -33,4 +33,9 @@ def _seen(query: Tensor, key: Tensor, segment: int, memory: int) -> Tensor:
     return (key <= query) & (key >= query // segment * segment - memory)
 
 
-register("memory", lambda query, key, n, a: _seen(query, key, *numbers("memory", a, 2)))
+register(
+    "memory",
+    lambda n, a: memory(n, *numbers("memory", a, 2)),
+    part=lambda query, key, n, a: _seen(query, key, *numbers("memory", a, 2)),
+    code=memory,
+)

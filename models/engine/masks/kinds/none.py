@@ -10,4 +10,8 @@ ABOUT = MaskName(
     title="none",
 )
 
-register("none", lambda query, key, n, argument: torch.ones(len(query), len(key), dtype=torch.bool))
+register(
+    "none",
+    lambda n, argument: torch.ones(1, 1, n, n, dtype=torch.bool),
+    part=lambda query, key, n, argument: torch.ones(len(query), len(key), dtype=torch.bool),
+)

@@ -34,4 +34,4 @@ def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
     return document[query] == document[key]
 
 
-register("packed", _part)
+register("packed", lambda n, a: packed(_document_of(n, numbers("packed", a))), part=_part, code=packed)

@@ -1,8 +1,9 @@
 """Padding: nobody sees the tokens that fill up a batch."""
 
+import torch
 from torch import Tensor
 
-from models.engine.masks.core import numbers, register
+from models.engine.masks.core import Mask, numbers, padding, register
 from models.mask_names import MaskName
 
 ABOUT = MaskName(
@@ -15,9 +16,14 @@ ABOUT = MaskName(
 )
 
 
+def _make(n: int, argument: str) -> Mask:
+    (n_padding,) = numbers("padding", argument, 1)
+    return padding((torch.arange(n) < n - n_padding).long()[None], 0)
+
+
 def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
     (n_padding,) = numbers("padding", argument, 1)
     return (key < n - n_padding).expand(len(query), -1)
 
 
-register("padding", _part)
+register("padding", _make, part=_part, code=padding)

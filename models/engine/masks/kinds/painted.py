@@ -51,4 +51,4 @@ def _usual(n: int) -> str:
     return ";".join("".join("01"[cell] for cell in row) for row in causal(size, size)[0, 0].tolist())
 
 
-register("painted", make=_make, usual=_usual, least=_n_rows)
+register("painted", _make, usual=_usual, least=_n_rows, code=painted)

@@ -29,4 +29,9 @@ def _seen(query: Tensor, key: Tensor, length: int) -> Tensor:
     return (key <= query) | (key < length)
 
 
-register("prefix", lambda query, key, n, a: _seen(query, key, *numbers("prefix", a, 1)))
+register(
+    "prefix",
+    lambda n, a: prefix(n, *numbers("prefix", a, 1)),
+    part=lambda query, key, n, a: _seen(query, key, *numbers("prefix", a, 1)),
+    code=prefix,
+)

@@ -31,7 +31,12 @@ def sliding_window(n: int, width: int, *, two_sided: bool = False) -> Square:
 def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
     (width,) = numbers("window", argument, 1)
     at_least("width", width, 1)
-    return (key > query - width) & (key < query + width)
+    return (query - key).abs() < width
 
 
-register("window", _part)
+register(
+    "window",
+    lambda n, a: sliding_window(n, *numbers("window", a, 1), two_sided=True),
+    part=_part,
+    code=sliding_window,
+)
