@@ -25,7 +25,6 @@ from typing import Any
 import streamlit as st
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
@@ -158,30 +157,6 @@ def session_id() -> str:
     """The name of this visitor's session in the addresses of files; "" outside a page."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else ""
-
-
-def uploaded_bytes(is_wanted: Callable[[str, str], bool]) -> dict[str, int]:
-    """The bytes of each session's files in memory. Forgets those of sessions that have no connection first,
-    and those that `is_wanted` denies, which is given their session and id.
-    """
-    if not Runtime.exists():
-        return {}
-    runtime = Runtime.instance()
-    manager: Any = runtime.uploaded_file_mgr
-    with manager._lock:
-        files = [(session, file) for session, held in manager.file_storage.items() for file in held]
-    for session, file in files:
-        if not (runtime.is_active_session(session) and is_wanted(session, file)):
-            manager.remove_file(session, file)
-    with manager._lock:
-        held = manager.file_storage.items()
-        return {session: sum(len(file.data) for file in files.values()) for session, files in held}
-
-
-def forget_files(session: str) -> None:
-    """Forgets the files of a session in memory."""
-    if Runtime.exists():
-        Runtime.instance().uploaded_file_mgr.remove_session_files(session)
 
 
 def _plain(raw: Any) -> Any:

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime import Runtime
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 
 from models.byte_units import KB, MB, readable
@@ -39,7 +40,8 @@ _ADDRESS = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/(?P<file>[^/]+)$
 _asking: LRUCache[str, str] = LRUCache(10_000)
 """The visitor of each session whose page asks for a file."""
 _coming: Counter[str] = Counter()
-_since: LRUCache[tuple[str, str], float] = LRUCache(10_000)
+_held: dict[tuple[str, str], tuple[float, int]] = {}
+"""Since when each file of a session is in memory, and its bytes with those that its request has beside it."""
 
 
 def expect() -> None:
@@ -53,7 +55,9 @@ def expect_none() -> None:
     """Notes that this visitor has come to a page that asks for none."""
     session = streamlit_internals.session_id()
     if _asking.pop(session, None) is not None:
-        streamlit_internals.forget_files(session)
+        for held, file in list(_held):
+            if held == session:
+                _forget(session, file)
 
 
 def handed_in(key: str) -> UploadedFile | None:
@@ -77,6 +81,8 @@ class Uploading:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         address = _ADDRESS.search(scope["path"]) if scope["type"] == "http" else None
         if address is None or scope["method"] != "PUT":
+            if address is not None and scope["method"] == "DELETE":
+                _held.pop((address["session"], address["file"]), None)
             await self._app(scope, receive, send)
             return
         refused = refusal(address["session"], _length(Headers(scope=scope)))
@@ -84,7 +90,7 @@ class Uploading:
             body = _Body(address["session"], receive)
             try:
                 await self._app(scope, body.receive, send)
-                _since[address["session"], address["file"]] = time.monotonic()
+                _held[address["session"], address["file"]] = time.monotonic(), body.n_bytes
                 return
             except _RefusedError as error:
                 refused = error.args
@@ -135,8 +141,9 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
         server_load.check_memory()
     except ValueError as error:
         return 503, str(error)
+    _forget_old()
     held, visitor = _coming.copy(), _asking[session]
-    for other, n_bytes in streamlit_internals.uploaded_bytes(_is_new).items():
+    for (other, _), (_, n_bytes) in list(_held.items()):
         held[_asking.get(other, "")] += n_bytes
     for said, now, most in (
         ("yours", held[visitor], MOST_OF_A_VISITOR),
@@ -150,9 +157,19 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
     return None
 
 
-def _is_new(session: str, file: str) -> bool:
+def _forget_old() -> None:
+    """Forgets the files of sessions that have no connection, and those that no page has taken in time."""
     now = time.monotonic()
-    return now - _since.setdefault((session, file), now) < HELD_SECONDS
+    for (session, file), (since, _) in list(_held.items()):
+        is_here = not Runtime.exists() or Runtime.instance().is_active_session(session)
+        if not is_here or now - since >= HELD_SECONDS:
+            _forget(session, file)
+
+
+def _forget(session: str, file: str) -> None:
+    _held.pop((session, file), None)
+    if Runtime.exists():
+        Runtime.instance().uploaded_file_mgr.remove_file(session, file)
 
 
 def _length(headers: Headers) -> int:

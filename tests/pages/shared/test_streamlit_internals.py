@@ -46,15 +46,17 @@ def test_only_what_the_browser_has_not_told_of_is_written(
 def numbers() -> None:
     import streamlit as st
 
+    from pages.shared import streamlit_internals as internals
+
     heard = st.session_state.setdefault("heard", [])
-    st.session_state.told = list(map(widget_internals.user_key_from_element_id, widget_internals._told()))
+    st.session_state.told = list(map(internals.user_key_from_element_id, internals._told()))
     st.number_input("n", 0, 9, key="n")
 
     def accept(value: object, same: bool) -> object:
         heard.append((value, same))
         return value if same else 5
 
-    widget_internals.guard("n", accept)
+    internals.guard("n", accept)
 
 
 @pytest.mark.parametrize(

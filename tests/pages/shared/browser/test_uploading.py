@@ -16,7 +16,7 @@ SCOPE: Scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/t
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploading, "_asking", {"tab": "anna", "other": "ben", "third": "ben"})
     monkeypatch.setattr(uploading, "_coming", Counter())
-    monkeypatch.setattr(uploading, "_since", {})
+    monkeypatch.setattr(uploading, "_held", {})
     monkeypatch.setattr(uploading, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(uploading, "LEAST_A_SECOND", 1_000)
 
@@ -45,9 +45,9 @@ def sent(parts: int, n_bytes: int, pause: float) -> tuple[int, bytes, float]:
 
 
 def test_what_comes_fast_enough_or_in_a_short_time_is_taken() -> None:
-    assert sent(20, 100, 0.05)[0] == 204
-    assert sent(2, 1, 0.05)[0] == 204
-    assert sent(1, 10_000_000, 0.0)[0] == 204
+    for parts, n_bytes, pause in ((20, 100, 0.05), (2, 1, 0.05), (1, 10_000_000, 0.0)):
+        assert sent(parts, n_bytes, pause)[0] == 204
+        assert uploading._held["tab", "file"][1] == parts * n_bytes
 
 
 def test_what_comes_slower_than_the_least_speed_or_stops_is_ended() -> None:
@@ -69,17 +69,27 @@ def test_a_body_that_is_larger_than_it_declares_is_ended_at_the_limit(
     assert status == 413 and said.startswith(b"1.0 MB are too much beside yours of 51 MB")
 
 
-def test_files_count_for_their_visitor_and_not_once_a_page_had_time_to_read_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    files = {("tab", "1"): 60_000_000, ("other", "2"): 60_000_000, ("third", "3"): 60_000_000}
-    monkeypatch.setattr(
-        uploading.streamlit_internals,
-        "uploaded_bytes",
-        lambda is_wanted: {key[0]: size for key, size in files.items() if is_wanted(*key)},
-    )
+def test_files_count_for_their_visitor_and_not_once_a_page_had_time_to_read_them() -> None:
+    for place in (("tab", "1"), ("other", "2"), ("third", "3")):
+        uploading._held[place] = time.monotonic(), 60_000_000
     assert uploading.refusal("tab", 60_000_000) is None
     refused = uploading.refusal("third", 60_000_000)
     assert refused is not None and refused[0] == 413 and "beside yours of 120 MB" in refused[1]
-    uploading._since["other", "2"] -= uploading.HELD_SECONDS
+    uploading._held["other", "2"] = time.monotonic() - uploading.HELD_SECONDS, 60_000_000
     assert uploading.refusal("third", 60_000_000) is None
+    assert list(uploading._held) == [("tab", "1"), ("third", "3")]
+
+
+def test_what_a_person_removes_counts_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent(1, 1_000, 0.0)
+    monkeypatch.setitem(SCOPE, "method", "DELETE")
+    sent(1, 0, 0.0)
+    assert uploading._held == {}
+
+
+def test_a_page_that_asks_for_no_file_forgets_those_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (("tab", "1"), ("other", "2")):
+        uploading._held[place] = time.monotonic(), 1_000
+    monkeypatch.setattr(uploading.streamlit_internals, "session_id", lambda: "tab")
+    uploading.expect_none()
+    assert list(uploading._held) == [("other", "2")]
