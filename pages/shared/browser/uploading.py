@@ -11,6 +11,7 @@ import asyncio
 import re
 import time
 from collections import Counter
+from typing import Any
 
 import streamlit as st
 from cachetools import LRUCache
@@ -169,7 +170,8 @@ def _forget_old() -> None:
 def _forget(session: str, file: str) -> None:
     _held.pop((session, file), None)
     if Runtime.exists():
-        Runtime.instance().uploaded_file_mgr.remove_file(session, file)
+        manager: Any = Runtime.instance().uploaded_file_mgr  # one in memory, which can do more than all can
+        manager.remove_file(session, file)
 
 
 def _length(headers: Headers) -> int:
