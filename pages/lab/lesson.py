@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -152,15 +153,17 @@ class Lesson:
     """One part of a page for its present inputs.
 
     rows, notice, scrub: of its board. sizes: the present sizes, in LaTeX. code: the functions that computed
-    the numbers; their source is shown. see: what is shown, in Markdown. formula: LaTeX; both are those of the
-    page's texts.toml where they depend on nothing.
+    the numbers; their source is shown. axes: the size of each axis of its tensors. see: what is shown, in
+    Markdown. formula: LaTeX. These and the tensors' shapes are those of the page's texts.toml where nothing
+    else is said here.
     """
 
     rows: Sequence[Sequence[Panel]]
     notice: str | Sequence[str]
     sizes: str
-    shapes: Sequence[Shape]
     code: Sequence[Callable[..., Any] | type]
+    axes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    shapes: Sequence[Shape] = ()
     scrub: Scrub | None = None
     see: str = ""
     formula: str = ""
@@ -210,11 +213,21 @@ def part(
     text = stop(page).parts[name]
 
     def with_texts(inputs: Any) -> Lesson:
-        lesson_ = lesson(inputs)
-        return replace(lesson_, see=lesson_.see or text.see, formula=lesson_.formula or text.formula)
+        own = lesson(inputs)
+        return replace(
+            own,
+            see=own.see or text.see,
+            formula=own.formula or text.formula,
+            shapes=own.shapes or [_shape(name, axes, own.axes) for name, axes in text.shapes.items()],
+        )
 
     tries = tuple(Try(label, values) for label, values in text.tries.items())
     return Part(name, text.label, controls, with_texts, tries, questions, scrub, also)
+
+
+def _shape(name: str, axes: str, sizes: Mapping[str, int]) -> Shape:
+    """A tensor of the axes "head, query", each of which has its size in a lesson."""
+    return Shape(name, axes, tuple(sizes[axis] for axis in re.split(r", (?![^(]*\))", axes)))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ They are read without the pages themselves, so that no page has to be loaded to 
 """
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,15 @@ NAMES = (
 class PartTexts:
     """What is said of a part whatever its inputs are.
 
-    see: what is shown, in Markdown. formula: LaTeX. tries: experiments, each the inputs that it sets.
+    see: what is shown, in Markdown. formula: LaTeX. shapes: the axes of each tensor in it. tries:
+    experiments, each the inputs that it sets.
     """
 
     label: str
     tries: dict[str, dict[str, Any]]
     see: str = ""
     formula: str = ""
+    shapes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def stop(name: str) -> Stop:
     return Stop(name, **texts | {"parts": {part: _part(**given) for part, given in texts["parts"].items()}})
 
 
-def _part(*, tries: dict[str, dict[str, Any]], see: str = "", **given: str) -> PartTexts:
+def _part(*, tries: dict[str, dict[str, Any]], see: str = "", **given: Any) -> PartTexts:
     values = {label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in tries.items()}
     return PartTexts(tries=values, see=" ".join(see.split()), **given)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.config import ModelConfig
 from models.engine.transformer import Transformer
 from pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
-from pages.lab.lesson import Lesson, Question, Set, Shape, part
+from pages.lab.lesson import Lesson, Question, Set, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
 from viz_core.boards import Matrix, Panel
@@ -93,11 +93,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
         notice=_notice(new, plain.largest, placed.largest),
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
-        shapes=[
-            Shape("X", "token channel", (n_words, d_model)),
-            Shape("P", "place token", (n_words, n_words)),
-            Shape("f(X)", "token channel", (n_words, d_model)),
-        ],
+        axes={"token": n_words, "channel": d_model, "place": n_words},
         code=[compare, encoder, outputs],
     )
 

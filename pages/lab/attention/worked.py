@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from viz_core.boards import Matrix, Panel, Scrub, Sign
 from viz_core.labels import short
 
@@ -85,15 +85,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(inputs, computed),
         scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
         sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ queries},\; 2 \text{ keys}",
-        shapes=[
-            Shape(r"\q{Q}", "query channel", tuple(Q.shape)),
-            Shape(r"\k{K}", "key channel", tuple(K.shape)),
-            Shape(r"\v{V}", "key channel", tuple(V.shape)),
-            Shape(r"\text{dots}", "query key", (2, 2)),
-            Shape(r"\text{scores}", "query key", (2, 2)),
-            Shape(r"\text{pattern}", "query key", (2, 2)),
-            Shape("Z", "query channel", (2, 4)),
-        ],
+        axes={"query": 2, "channel": 64, "key": 2, "channel of v": 4},
         code=[attend, products, keys_with],
     )
 

@@ -17,7 +17,7 @@ from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.block.inputs import MAX_POSITIONS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, When, part
+from pages.lab.lesson import Lesson, Question, When, part
 from pages.shared import cache
 from viz_core.boards import Bars, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
@@ -136,12 +136,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
         ),
         sizes=rf"L={levels - 1},\; n={n},\; d_{{model}}={d_model},\; \text{{words}}={n_words}",
-        shapes=(
-            Shape("x_l", "level, position, d_model", (levels, n, d_model)),
-            Shape("W_U", "d_model, word", (d_model, n_words)),
-            Shape("p_l", "level, position, word", (levels, n, n_words)),
-            Shape(r"\mathrm{KL}", "level, position", (levels, n)),
-        ),
+        axes={"level": levels, "position": n, "d_model": d_model, "word": n_words},
         code=(
             read_levels, answers, probability_of, rank_of, entropy,
             divergence,

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
-from pages.lab.lesson import Lesson, Question, Set, Shape, part
+from pages.lab.lesson import Lesson, Question, Set, part
 from viz_core.boards import Curves, Line, Matrix, Scrub
 from viz_core.labels import decimal
 
@@ -140,11 +140,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=[f"{shift:.1f}" for shift in SHIFTS],
         ),
         sizes=rf"B={b},\; T={t},\; C={c},\; \epsilon=10^{{-5}}",
-        shapes=(
-            Shape("x,\\;y", "sentence, token, channel", (b, t, c)),
-            Shape(r"\mu_{b,t},\;\sigma_{b,t}\ \text{(layer)}", "sentence, token", (b, t)),
-            Shape(r"\mu_c,\;\sigma_c\ \text{(batch)}", "channel", (c,)),
-        ),
+        axes={"sentence": b, "token": t, "channel": c},
         code=(normalise, with_running, trained_on, companions_moved, sentences),
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from models.engine import size
 from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
 from pages.lab import attention_cost
 from pages.lab.design.inputs import SIZE_CONTROLS, Asked, Inputs, asked, inputs_of
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 
@@ -256,14 +256,10 @@ def lesson(inputs: Inputs) -> Lesson:
             rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "
             rf"d_{{ff}}={config.ff_size},\; |V|={config.vocab_size}"
         ),
-        shapes=(
-            Shape(r"\text{embedding}", "token, d_model", (config.vocab_size, d)),
-            Shape(r"W_Q, W_K, W_V", "d_model, h · d_head", (d, h * d_head)),
-            Shape(r"W_O", "h · d_head, d_model", (h * d_head, d)),
-            Shape(r"W_1", "d_model, d_ff", (d, config.ff_size)),
-            Shape(r"W_2", "d_ff, d_model", (config.ff_size, d)),
-            Shape(r"\text{cached keys}", "sequence, head, t, d_head", (inputs.batch, h, t, d_head)),
-        ),
+        axes={
+            "token": config.vocab_size, "d_model": d, "h · d_head": h * d_head, "d_ff": config.ff_size,
+            "sequence": inputs.batch, "head": h, "t": t, "d_head": d_head,
+        },
         code=(
             size.count_parameters, size.attention_parameters, size.feed_forward_parameters,
             size.norm_parameters, forward, kaplan_parameters, kaplan_forward,

@@ -18,7 +18,7 @@ from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.heads import cut
 from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.shared.wording import distinct
 from viz_core import labels
 from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub
@@ -123,13 +123,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(read, written),
         scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.z.shape[-1]}",
-        shapes=(
-            Shape("z", "head, query, d_head", (h, n, read.z.shape[-1])),
-            Shape("W_{O,i}", "head, d_head, d_model", (h, read.z.shape[-1], d_model)),
-            Shape("c", "head, query, d_model", (h, n, d_model)),
-            Shape(r"\text{shares}", "head, query", (h, n)),
-            Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
-        ),
+        axes={"head": h, "query": n, "d_head": read.z.shape[-1], "d_model": d_model},
         code=(
             contributions, add_up, length_share,
             signed_share, agreement,

@@ -15,7 +15,7 @@ from pages.lab.attention_cost import (
     wide,
 )
 from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 SECONDS = 0.04
@@ -31,12 +31,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(narrows, wides, times),
         scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
         sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrows[0].parameters:,}",
-        shapes=(
-            Shape(r"W_Q,\;W_K,\;W_V\ \text{narrow}", "d_model, h · d_head", (k, k)),
-            Shape(r"W_Q,\;W_K,\;W_V\ \text{wide, }h=16", "d_model, h · d_head", (k, 16 * k)),
-            Shape(r"W_O\ \text{narrow}", "h · d_head, d_model", (k, k)),
-            Shape(r"\mathrm{pattern},\;h=16", "head, query, key", (16, n, n)),
-        ),
+        axes={"d_model": k, "h · d_head": k, "16 · d_head": 16 * k, "head": 16, "query": n, "key": n},
         code=(parameters, flops, random_layer, milliseconds),
     )
 

@@ -16,7 +16,7 @@ from models.engine import size
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import count
 from pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.shared.wording import distinct
 from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign
 
@@ -87,16 +87,15 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(read),
         scrub=Scrub(field="head", label="head", values=np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={d_head},\; h\cdot d_{{head}}={width}",
-        shapes=(
-            Shape("X", "position, d_model", (n, d_model)),
-            Shape(r"W_Q,\;W_K,\;W_V", "d_model, h · d_head", (d_model, width)),
-            Shape(r"W_{Q,i}", "head, d_model, d_head", (h, d_model, d_head)),
-            Shape(r"\q{q},\;\k{k},\;\v{v},\;z", "head, position, d_head", (h, n, d_head)),
-            Shape(r"\mathrm{pattern}", "head, query, key", (h, n, n)),
-            Shape(r"[z_0\dots z_{h-1}]", "query, h · d_head", (n, width)),
-            Shape("W_O", "h · d_head, d_model", (width, d_model)),
-            Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
-        ),
+        axes={
+            "position": n,
+            "d_model": d_model,
+            "h · d_head": width,
+            "head": h,
+            "d_head": d_head,
+            "query": n,
+            "key": n,
+        },
         code=(blocks, cut_columns, cut_rows, project, concatenate, count),
     )
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.masks.inputs import AXES, Inputs
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Matrix, Scrub
 
@@ -75,11 +75,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(causal, of_strides),
         scrub=Scrub(field="stride", label="stride", values=strides),
         sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
-        shapes=[
-            Shape(r"\text{strided}", "stride query key", tuple(of_strides.strided.shape)),
-            Shape(r"\text{fixed}", "stride query key", tuple(of_strides.fixed.shape)),
-            Shape(r"\text{kept}", "stride", (n,)),
-        ],
+        axes={"stride": n, "query": of_strides.fixed.shape[1], "key": of_strides.fixed.shape[2]},
         code=[masks.strided, masks.fixed, by_stride, by_length],
     )
 

@@ -11,7 +11,7 @@ from models.engine import masks
 from models.engine.attention import MultiHeadAttention
 from models.engine.trace import Trace, within
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, Set, Shape, part
+from pages.lab.lesson import Lesson, Question, Set, part
 from pages.lab.masks import reach
 from pages.lab.masks.inputs import AXES, N_NODES, Inputs, allowed_of, mask_matrix, painted
 from viz_core.boards import Diagram, Layers, Matrix, Node
@@ -84,12 +84,12 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=_rows(allowed, computed, moved, told),
         notice=_notice(inputs.changed, moved, told),
         sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
-        shapes=[
-            Shape("X", "node channel", tuple(features.shape)),
-            Shape("M", "query key", tuple(allowed.shape)),
-            Shape("A", "query key", tuple(computed.pattern.shape)),
-            Shape(r"\text{out}", "node channel", tuple(computed.out.shape)),
-        ],
+        axes={
+            "node": features.shape[0],
+            "channel": features.shape[1],
+            "query": allowed.shape[0],
+            "key": allowed.shape[1],
+        },
         code=[masks.edges, step, answers, MultiHeadAttention.forward, reach.spread],
     )
 

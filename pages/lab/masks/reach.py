@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.masks.inputs import (
     MOST_LAYERS,
     PAINT,
@@ -87,11 +87,14 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(n, through),
         scrub=Scrub(field="layers", label="layers", values=LAYERS),
         sizes=rf"n = {n},\; L = 1 \ldots {MOST_LAYERS}",
-        shapes=[
-            Shape("M", "query key", (n, n)),
-            Shape("R", "layer query key", (MOST_LAYERS, n, n)),
-            Shape(r"\text{lit}", "layers floor token", tuple(lit.shape)),
-        ],
+        axes={
+            "query": n,
+            "key": n,
+            "layer": MOST_LAYERS,
+            "layers": lit.shape[0],
+            "floor": lit.shape[1],
+            "token": lit.shape[2],
+        },
         code=[through_layers, masks.reach, masks.layers_needed, cone],
     )
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -104,12 +104,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=[_steps(step) for step in steps.tolist()],
         ),
         sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[inputs.word]}}}}} = {y[inputs.word]:.4g}",
-        shapes=(
-            Shape("z", "step, word", tuple(cross.logits.shape)),
-            Shape(r"\nabla_z L", "step, word", tuple(cross.gradient.shape)),
-            Shape("y", "word", tuple(y.shape)),
-            Shape("J", "word, word", (len(WORDS), len(WORDS))),
-        ),
+        axes={"step": cross.logits.shape[0], "word": y.shape[0]},
         code=(
             cross_entropy, of_cross_entropy, of_squared_error,
             by_autograd, walk,

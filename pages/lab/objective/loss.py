@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
@@ -91,12 +91,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
         ),
         sizes=rf"n = {len(WORDS)},\; \ln n = {math.log(len(WORDS)):.3f}",
-        shapes=(
-            Shape("y", "ε, word", tuple(y.shape)),
-            Shape("p", "word", tuple(p.shape)),
-            Shape(r"-y \ln p", "ε, word", tuple(parts.cross.shape)),
-            Shape("H(y, p)", "ε", tuple(sums.cross.shape)),
-        ),
+        axes={"ε": y.shape[0], "word": y.shape[1]},
         code=(targets, normalised, terms, with_sum, bits),
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, Set, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, Set, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.objective.loss import targets, terms
 from pages.lab.objective.toy import (
@@ -51,12 +51,10 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         sizes=rf"T = {len(TARGETS)},\; \eta = {setup.learning_rate:g},\; "
         rf"{run.n_weights:,}\text{{ weights }}\theta",
-        shapes=(
-            Shape("y", "position, word", tuple(wanted.shape)),
-            Shape("p", "step, position, word", tuple(run.probabilities.shape)),
-            Shape(r"\text{source}", "sentence, word", tuple(SOURCE.shape)),
-            Shape(r"\text{decoder's input}", "sentence, word", tuple(READ.shape)),
-        ),
+        axes={
+            "position": len(wanted), "word": len(WORDS), "step": len(run.probabilities),
+            "sentence": len(READ), "word of the source": SOURCE.shape[1], "word read": READ.shape[1],
+        },
         code=(toy_model, toy_logits, train, Adam, targets),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import Norm
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
 from pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
 from pages.shared import cache
@@ -144,11 +144,10 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
         rf"\beta = {BETAS}",
-        shapes=(
-            Shape(r"\mathrm{lrate}", "warm-up, step", tuple(rates.shape)),
-            Shape(r"\hat m,\;\hat v", "weight", (2_000,)),
-            Shape(r"\text{loss}", "step", tuple(runs.without.loss.shape)),
-        ),
+        axes={
+            "warm-up": len(rates), "step": len(steps), "weight": 2_000,
+            "step of the toy": len(runs.without.loss),
+        },
         code=(
             paper, peak, cosine, Adam, noise_directions,
             trial, train,

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import Inputs, read, trained
 from pages.lab.positions.waves import (
@@ -38,10 +38,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(likeness, inputs.table),
         scrub=Scrub(field="place", label="position", values=np.arange(n)),
         sizes=rf"n={n}\ \text{{positions}},\; d_{{model}}={d}",
-        shapes=(
-            Shape("E", "position, channel", (n, d)),
-            Shape(r"E\,E^{\top}", "position, other", (n, n)),
-        ),
+        axes={"position": n, "channel": d, "other": n},
         code=(waves.added_vectors, waves.dot_products, waves.by_distance, waves.cosines, waves.most_alike),
     )
 

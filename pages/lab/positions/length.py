@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.tasks.next_word import NextWord
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
 from pages.shared import cache
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix
@@ -53,15 +53,12 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         notice=_notice(answers, asked_for, trained_length),
         sizes=rf"{N_TEXTS}\ \text{{texts}},\; t=1\ldots{asked_for}",
-        shapes=(
-            Shape("w", "text, word", (N_TEXTS, asked_for + 1)),
-            Shape(
-                r"\text{logits}",
-                "text, position, vocabulary",
-                (N_TEXTS, asked_for, trained("none").model.config.vocab_size),
-            ),
-            Shape(r"\text{loss}", "position", (asked_for,)),
-        ),
+        axes={
+            "text": N_TEXTS,
+            "word": asked_for + 1,
+            "position": asked_for,
+            "vocabulary": trained("none").model.config.vocab_size,
+        },
         code=(NextWord.held_out_texts, ask, in_buckets, NextWord.nats),
     )
 

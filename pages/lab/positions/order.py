@@ -11,7 +11,7 @@ from models.data.tasks.next_word import NextWord
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Question, Set, Shape, When, part
+from pages.lab.lesson import Lesson, Question, Set, When, part
 from pages.lab.positions.inputs import (
     MASKS,
     NAMES,
@@ -88,11 +88,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
         notice=_notice(moved, losses, inputs),
         sizes=rf"n={n}\ \text{{words}},\; d_{{model}}={config.d_model}",
-        shapes=(
-            Shape(r"\mathrm{out}", "word, d_model", (n, config.d_model)),
-            Shape(r"\text{moved}", "scheme, word", (len(moved), n)),
-            Shape(r"\text{loss}", "scheme, in order or not", tuple(losses.shape)),
-        ),
+        axes={"word": n, "d_model": config.d_model, "scheme": len(moved), "in order or not": losses.shape[1]},
         code=(shuffled, outputs, movement, movements, losses_in_order),
     )
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.engine.positions import rotate, sinusoids
 from models.engine.positions.sinusoidal import angles
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.waves import by_distance
 from viz_core.boards import Curves, Fact, Facts, Line, Plane, Scrub
@@ -86,11 +86,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(turned, inputs.distance),
         scrub=Scrub(field="position", label="key's position n", values=np.arange(POSITIONS)),
         sizes=rf"d_{{head}}={D_HEAD},\; m-n={inputs.distance},\; \mathrm{{base}}={BASE}",
-        shapes=(
-            Shape(r"\q{q},\;\k{k}", "channel", (D_HEAD,)),
-            Shape(r"R_m\q{q},\;R_n\k{k}", "position, pair, (x, y)", (POSITIONS, D_HEAD // 2, 2)),
-            Shape(r"\mathrm{score}", "position", (POSITIONS,)),
-        ),
+        axes={"channel": D_HEAD, "position": POSITIONS, "pair": D_HEAD // 2, "(x, y)": 2},
         code=(turn, rotate, rotary_scores, added_scores),
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
+from pages.lab.lesson import Lesson, Note, Question, When, part
 from pages.lab.positions.inputs import (
     NAMES,
     SENTENCE,
@@ -31,11 +31,15 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(patterns),
         scrub=Scrub(field="head", label="head", values=np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
-        shapes=(
-            Shape("X", "position, d_model", (n, config.d_model)),
-            Shape(r"\q{Q},\;\k{K}", "head, position, d_head", (h, n, config.head_size)),
-            Shape(r"\mathrm{pattern}", "scheme, head, query, key", (n_schemes, h, n, n)),
-        ),
+        axes={
+            "position": n,
+            "d_model": config.d_model,
+            "head": h,
+            "d_head": config.head_size,
+            "scheme": n_schemes,
+            "query": n,
+            "key": n,
+        },
         code=(alike, patterns_of, difference),
     )
 

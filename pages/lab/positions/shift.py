@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from models.engine import positions
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.lab.positions.waves import shift_error, shift_matrix
@@ -29,11 +29,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(errors),
         scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
         sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={inputs.start}",
-        shapes=(
-            Shape("M_k", "channel, channel", (D_MODEL, D_MODEL)),
-            Shape("PE(p)", "channel", (D_MODEL,)),
-            Shape("PE(p+k)", "channel", (D_MODEL,)),
-        ),
+        axes={"channel": D_MODEL},
         code=(waves.shift_matrix, waves.shift_error, positions.waves),
     )
 

@@ -12,7 +12,7 @@ from models.data.tasks.next_word import NextWord
 from models.engine import positions
 from models.engine.positions import sinusoids, waves
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Lesson, Note, Question, part
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 from viz_core.labels import decimal, short
@@ -136,11 +136,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(products, lengths),
         scrub=Scrub(field="base", label="base", values=BASES, words=[f"{base:,.0f}" for base in bases]),
         sizes=rf"d_{{model}}={d},\; i=0\ldots{d // 2 - 1},\; p=0\ldots{MOST_POSITIONS - 1}",
-        shapes=(
-            Shape("PE", "position, channel", (MOST_POSITIONS, d)),
-            Shape(r"PE\,PE^{\top}", "position, other", (MOST_POSITIONS, MOST_POSITIONS)),
-            Shape(r"\text{wavelength}", "pair of channels", (d // 2,)),
-        ),
+        axes={"position": MOST_POSITIONS, "channel": d, "other": MOST_POSITIONS, "pair of channels": d // 2},
         code=(wave_tables, positions.waves, wavelengths, dot_products, by_distance),
     )
 

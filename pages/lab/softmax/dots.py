@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import short
@@ -116,12 +116,9 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(D_KS)],
         scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, D_KS))),
         sizes=rf"{inputs.n_keys} \text{{ keys}},\; \ln {inputs.n_keys} = {math.log(inputs.n_keys):.3f}",
-        shapes=(
-            Shape(r"\q{q}", "pair, channel", tuple(vectors.q.shape)),
-            Shape(r"\k{k}", "pair, channel", tuple(vectors.k.shape)),
-            Shape(r"\q{q} \cdot \k{k}", "d_k, pair", tuple(sampled.dots.shape)),
-            Shape("p", "d_k, query, key", tuple(plain.weights.shape)),
-        ),
+        axes={
+            "pair": N_PAIRS, "channel": MAX_D_K, "d_k": len(D_KS), "query": N_QUERIES, "key": inputs.n_keys,
+        },
         code=(
             draw, sample, bands, attend,
             softmax, gradient_norm,

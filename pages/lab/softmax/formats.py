@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.softmax.inputs import Inputs
 from viz_core.boards import Colour, Curves, Line, Matrix, Panel, Scrub
 from viz_core.labels import short
@@ -94,12 +94,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {overflow_at(dtype):.2f}"
             for name, dtype in FORMATS.items()
         ),
-        shapes=(
-            Shape("x", "frame, logit", tuple(x.shape)),
-            Shape("e^x", "frame, logit", tuple(as_written["float32"].exps.shape)),
-            Shape(r"\sum_j e^{x_j}", "frame", tuple(as_written["float32"].total.shape)),
-            Shape("p", "frame, weight", tuple(as_written["float32"].weights.shape)),
-        ),
+        axes={"frame": x.shape[0], "logit": x.shape[1], "weight": as_written["float32"].weights.shape[1]},
         code=(logits, naive, stable, compute),
     )  # fmt: skip
 

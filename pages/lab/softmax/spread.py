@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.softmax.inputs import (
     AS_IT_IS,
     SCALED,
@@ -91,12 +91,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=list(map(short, deviations)),
         ),
         sizes=rf"n = {inputs.n_logits},\; \ln n = {math.log(inputs.n_logits):.3f}",
-        shapes=(
-            Shape("x", "frame, logit", tuple(result.logits.shape)),
-            Shape("p", "frame, weight", tuple(result.original.weights.shape)),
-            Shape(r"\partial p / \partial x", "weight, logit", (inputs.n_logits, inputs.n_logits)),
-            Shape("H", "frame", tuple(result.original.entropy.shape)),
-        ),
+        axes={"frame": result.logits.shape[0], "logit": inputs.n_logits, "weight": inputs.n_logits},
         code=(draw, spread, softmax, jacobian, gradient_norm),
     )
 

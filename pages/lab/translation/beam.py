@@ -15,7 +15,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search, length_divisor
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MOST_STEPS,
@@ -157,11 +157,10 @@ def lesson(inputs: Inputs) -> Lesson:
             r"\hat y=\arg\max_{y}\,\frac{\log p(y\mid x)}{" + DIVISORS[penalty] + r"}\end{gathered}"
         ),
         sizes=rf"\text{{width}}={inputs.width},\; \alpha={inputs.length_penalty:g},\; |y|={tree.best.step}",
-        shapes=(
-            Shape(r"\text{logits at a step}", "open hypothesis, vocab", (inputs.width, len(read.vocabulary))),
-            Shape(r"\text{proposals}", "open hypothesis, proposal", (inputs.width, inputs.width)),
-            Shape("M", "source, d_model", (len(read.source), read.model.config.d_model)),
-        ),
+        axes={
+            "open hypothesis": inputs.width, "vocab": len(read.vocabulary), "proposal": inputs.width,
+            "source": len(read.source), "d_model": read.model.config.d_model,
+        },
         code=(search, steps, survivors, length_divisor),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Lesson, Question, part
 from pages.lab.translation.inputs import (
     MOST_STEPS,
     SENTENCE,
@@ -168,11 +168,7 @@ def lesson(inputs: Inputs) -> Lesson:
             field="at", label="replaced word", values=np.arange(1, n_edits + 1), words=places, speed=1.2
         ),
         sizes=rf"n={n},\; |V|={len(read.vocabulary):,}",
-        shapes=(
-            Shape(r"y^{*}_{<t}\ \text{(all places of the edit)}", "edit, position", (n_edits, n)),
-            Shape(r"\text{logits, forced}", "edit, position, vocab", (n_edits, n, len(read.vocabulary))),
-            Shape(r"\text{logits, alone, one pass}", "edit, vocab", (n_edits, len(read.vocabulary))),
-        ),
+        axes={"edit": n_edits, "position": n, "vocab": len(read.vocabulary)},
         code=(edits, teacher_forcing, free_running),
     )
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken, distribution
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Columns, Lesson, Own, Question, Shape, part
+from pages.lab.lesson import Columns, Lesson, Own, Question, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MAX_STEPS,
@@ -161,15 +161,12 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(read, step, spreads),
         scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
-        shapes=(
-            Shape("z", "vocab", (len(read.vocabulary),)),
-            Shape("p,\\;p'", "temperature, vocab", tuple(spreads.cut.shape)),
-            Shape(
-                r"\text{sentences}",
-                "temperature, sentence",
-                (len(DRAWN_AT), N_DRAWN),
-            ),
-        ),
+        axes={
+            "vocab": len(read.vocabulary),
+            "temperature": len(TEMPERATURES),
+            "one of three": len(DRAWN_AT),
+            "sentence": N_DRAWN,
+        },
         code=(distribution, spread, entropy, sentences),
     )
 

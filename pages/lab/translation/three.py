@@ -14,7 +14,7 @@ from models.engine.trace import Trace
 from models.zoo.model import Attention, Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Lesson, Question, Shape, When, part
+from pages.lab.lesson import Lesson, Question, When, part
 from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, SENTENCE_CONTROLS, Inputs, reading_of
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, plain
@@ -157,13 +157,10 @@ def lesson(inputs: Inputs) -> Lesson:
             r"{\sqrt{d_{head}}}\right)\\" + QKV
         ),
         sizes=rf"n={n}\ \text{{source}},\; t={t}\ \text{{target}},\; d_{{head}}={cross.d_head}",
-        shapes=(
-            Shape(r"\mathrm{pattern}\text{, encoder}", "head, source, source", (encoder.n_heads, n, n)),
-            Shape(r"\mathrm{pattern}\text{, decoder}", "head, target, target", (decoder.n_heads, t, t)),
-            Shape(r"\mathrm{pattern}\text{, cross}", "head, target, source", (cross.n_heads, t, n)),
-            Shape(r"\q{q}\text{, cross}", "head, target, d_head", (cross.n_heads, t, cross.d_head)),
-            Shape(r"\k{k},\v{v}\text{, cross}", "head, source, d_head", (cross.n_key_heads, n, cross.d_head)),
-        ),
+        axes={
+            "encoder head": encoder.n_heads, "decoder head": decoder.n_heads, "head": cross.n_heads,
+            "key head": cross.n_key_heads, "source": n, "target": t, "d_head": cross.d_head,
+        },
         code=(of_model,) if other
         else (vectors, pattern, computed),
     )  # fmt: skip

@@ -23,7 +23,7 @@ def part(request):
 
 @pytest.fixture(scope="module")
 def lessons():
-    return {part: part.lesson(Inputs()) for part in PARTS}
+    return {part: part.PART.lesson(Inputs()) for part in PARTS}
 
 
 def panels(lesson, kind):
