@@ -4,7 +4,7 @@ what the page says meanwhile.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -195,7 +195,7 @@ Maker = Callable[..., dict[str, Any]]
 
 def note_request(name: str, *what: Any) -> None:
     """Notes that the stage wants this of what it shows now."""
-    st.session_state[name] = (last("explore", Inputs()), what)
+    st.session_state[f"request.{name}"] = (last("explore", Inputs()), what)
 
 
 def answer_request(
@@ -206,32 +206,39 @@ def answer_request(
     price: Callable[..., int] | None = None,
     *,
     tells: bool = False,
+    of: Callable[[Inputs], Hashable] = lambda inputs: inputs,
 ) -> dict[str, Any]:
     """What was noted under this name as "asked", with what was computed, or the "problem" that forbids it;
     nothing where nothing was noted of these inputs.
 
     maker: is called with the inputs and what was noted; one at a module's top level. price: of the same, the
     operations that it takes, by default those of a trace. tells: whether it takes a function `told` as well,
-    which ends it where nobody waits.
+    which ends it where nobody waits. of: the part of the inputs that the answer depends on.
     """
-    asked_of, what = st.session_state.get(name, (None, ()))
-    if asked_of != inputs:
+    noted, what = st.session_state.get(f"request.{name}", (None, ()))
+    if noted is None or of(noted) != of(inputs):
         return {}
-    asked = price(inputs, *what) if price else operations_of(inputs)
+    operations = price(inputs, *what) if price else operations_of(inputs)
+    offer = offer_of(inputs.model)
+    key = (name, of(inputs), offer.stamp if offer else None, *what)
+    answer = cache.results.get(key)
     try:
-        with waiting_for(inputs, slot, asked) as waiting:
-            dear = is_dear(inputs, asked)
-            run = runner(inputs, asked, is_wanted=waiting.look)
-            # Another process cannot call this one's functions; it is ended as a whole.
-            made_by = partial(maker, told=waiting.heard) if tells and not dear else maker
+        if answer is None:
+            with waiting_for(inputs, slot, operations) as waiting:
+                dear = is_dear(inputs, operations)
+                run = runner(inputs, operations, is_wanted=waiting.look)
+                # Another process cannot call this one's functions; it is ended as a whole.
+                made_by = partial(maker, told=waiting.heard) if tells and not dear else maker
 
-            def make() -> tuple[dict[str, Any], int]:
-                found = run(made_by, inputs, *what)
-                return found, cache.held_by(str(found)) + 1_000
+                def make() -> tuple[dict[str, Any], int]:
+                    made = run(made_by, inputs, *what)
+                    return made, cache.held_by(str(made)) + 1_000
 
-            offer = offer_of(inputs.model)
-            key = (name, inputs, offer.stamp if offer else None, *what)
-            found = make()[0] if dear else cache.cached(cache.results, key, make, waiting.look)
+                if dear:
+                    answer, size = make()
+                    cache.results.put(key, answer, size)
+                else:
+                    answer = cache.cached(cache.results, key, make, waiting.look)
     except ValueError as error:
-        found = {"problem": f"{str(error).removesuffix('.')}."}
-    return {"asked": list(what), **found}
+        answer = {"problem": f"{str(error).removesuffix('.')}."}
+    return {"asked": list(what), **answer}

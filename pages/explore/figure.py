@@ -1,7 +1,7 @@
 """What Explore computes between its widgets and its stage."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, cast
@@ -38,8 +38,6 @@ TERMS = (
     "decoder self-attention cross-attention d_model d_head"
 )
 """Those of the glossary that the stage speaks of, in whatever view."""
-WISHES = ("mapped", "further", "repeated", "sums", "swept", "written", "smallest")
-"""What the stage may have asked for beside the trace, as the session calls it."""
 
 
 def opened_from(act: dict[str, Any]) -> Opened:
@@ -48,11 +46,47 @@ def opened_from(act: dict[str, Any]) -> Opened:
     return Opened() if problems else Opened(**values)
 
 
-def wanted_from(act: dict[str, Any]) -> tuple[Any, ...]:
+def quantity_from(act: dict[str, Any]) -> tuple[Any, ...]:
     """What the stage asked for, of which head and window."""
     show = act["show"] if act["show"] in FURTHER else FURTHER[0]
     place = asdict(opened_from(act))
     return (show, *(place[name] for name in PLACE))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the stage may ask to have computed beside the trace, and the entry of the header that answers.
+
+    arguments: of the maker, from the act. The rest is as `computing.answer_request` takes it.
+    """
+
+    entry: str
+    maker: computing.Maker
+    arguments: Callable[[dict[str, Any]], tuple[Any, ...]]
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+REQUESTS = {
+    "map": Request("map", head_measures.made, lambda act: (act["stack"],)),
+    "further": Request("further", quantities.head_quantity, quantity_from),
+    "repeated": Request(
+        "repeated", quantities.random_token_measures, lambda act: (),
+        {"price": quantities.price_random_tokens, "of": quantities.model_alone},
+    ),
+    "sums": Request("sums", sums.made, lambda act: (act["stack"], act["queries"], act["keys"])),
+    "sweep": Request(
+        "swept", sweep.made, lambda act: tuple(act[spec.name] for spec in fields(sweep.Wish)),
+        {"price": sweep.price, "tells": True},
+    ),
+    "written": Request(
+        "written", effect.made, lambda act: (), {"price": effect.price_written, "tells": True}
+    ),
+    "smallest": Request(
+        "smallest", effect.smallest, lambda act: (act["stack"],),
+        {"price": effect.price_smallest, "tells": True},
+    ),
+}  # fmt: skip
+"""By the type of the act that asks for it."""
 
 
 def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
@@ -108,7 +142,7 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
     body = found.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
-    own = own_header(found.inputs, body) | _asked(found.inputs, slot)
+    own = own_header(found.inputs, body) | _answers(found.inputs, slot)
     packed = body.packed.message(**own, terms=glossary.sentences(terms))
     if found.problem:
         problem = _as_sentence(found.problem)
@@ -118,20 +152,11 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
     return Figure(packed, None, body.advice, body.unknown, body.abilities, terms)
 
 
-def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
+def _answers(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
     """What the stage asked for beside the trace."""
     return {
-        "map": computing.answer_request("mapped", inputs, slot, head_measures.made),
-        "further": computing.answer_request("further", inputs, slot, quantities.head_quantity),
-        "repeated": quantities.answer_random_tokens(inputs, slot),
-        "sums": computing.answer_request("sums", inputs, slot, sums.made),
-        "swept": computing.answer_request("swept", inputs, slot, sweep.made, sweep.price, tells=True),
-        "written": computing.answer_request(
-            "written", inputs, slot, effect.made, effect.price_written, tells=True
-        ),
-        "smallest": computing.answer_request(
-            "smallest", inputs, slot, effect.smallest, effect.price_smallest, tells=True
-        ),
+        request.entry: computing.answer_request(kind, inputs, slot, request.maker, **request.more)
+        for kind, request in REQUESTS.items()
     }
 
 
@@ -199,7 +224,8 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     label, text = controls.swap_of(inputs)
     example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
-    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *WISHES)]
+    noted = (f"request.{kind}" for kind in REQUESTS)
+    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *noted)]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {
         "generation": generation((inputs, *session)),

@@ -1,12 +1,11 @@
 """Explore: every head of a transformer, on any sentence."""
 
-from dataclasses import fields
-
 import streamlit as st
 
-from pages.explore import computing, controls, quantities, sweep
+from pages.explore import computing, controls
 from pages.explore import figure as figure_module
 from pages.explore.edit_lines import after_press
+from pages.explore.figure import REQUESTS
 from pages.explore.stage.component import stage
 from pages.explore.state import Inputs
 from pages.shared import glossary, page_parts
@@ -29,12 +28,6 @@ def on_act(act: Act) -> None:
         case "contrast":
             controls.open_contrast(act)
             page_parts.redraw("lab")
-        case "sweep":
-            computing.note_request("swept", *(act[field.name] for field in fields(sweep.Wish)))
-        case "written":
-            computing.note_request("written")
-        case "smallest":
-            computing.note_request("smallest", act["stack"])
         case "edits":
             controls.page().edit("edits", act["text"])
         case "edit":
@@ -45,14 +38,8 @@ def on_act(act: Act) -> None:
             st.session_state.leave_for_beside = controls.beside_link(act)
         case "open":
             st.session_state.opened = figure_module.opened_from(act)
-        case "map":
-            computing.note_request("mapped", act["stack"])
-        case "repeated":
-            quantities.note_random_tokens()
-        case "sums":
-            computing.note_request("sums", act["stack"], act["queries"], act["keys"])
-        case "further":
-            computing.note_request("further", *figure_module.wanted_from(act))
+        case kind if kind in REQUESTS:
+            computing.note_request(kind, *REQUESTS[kind].arguments(act))
         case _:
             st.session_state.takeaway = act
 

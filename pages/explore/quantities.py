@@ -6,21 +6,16 @@ from collections.abc import Callable, Hashable
 from typing import Any, get_args
 
 import numpy as np
-import streamlit as st
 import torch
-from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks.batch import Repeated
 from models.interventions.head_paths import FeedForward, parts_of_logits, path
 from models.interventions.sweep import Target
 from models.zoo.model import Model
-from models.zoo.offers import offer_of
-from pages.explore import computing
 from pages.explore.head_measures import shares
 from pages.explore.state import Inputs, settings_of
 from pages.explore.subject import Stack, Subject, operations_of, shown, subject_of
 from pages.shared import cache
-from pages.shared.page_parts import last
 from pages.shared.work import BILLION, most_operations
 from viz_core.measures import (
     MEASURES,
@@ -194,42 +189,16 @@ def _check_price(model: Model, text: Repeated) -> None:
         )
 
 
-def note_random_tokens() -> None:
-    """Notes that the stage wants this of the model that it shows."""
-    st.session_state.repeated = _whose(last("explore", Inputs()))
+def price_random_tokens(inputs: Inputs) -> int:
+    """The operations of `random_token_measures`, about."""
+    return N_TEXTS * operations_of(Inputs(inputs.model, "x " * RANDOM_LENGTH, **inputs.settings))
 
 
-def answer_random_tokens(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
-    """What was computed of the model, or the "problem" that forbids it; nothing where nobody asked."""
-    whose = _whose(inputs)
-    if st.session_state.get("repeated") != whose:
-        return {}
-    key = ("repeated", *whose)
-    price = N_TEXTS * operations_of(Inputs(inputs.model, "x " * RANDOM_LENGTH, **inputs.settings))
-    run = computing.runner(inputs, price, is_wanted=computing.still_wanted)
-
-    def make() -> tuple[dict[str, Any], int]:
-        found = run(random_token_measures, inputs)
-        return found, cache.held_by(str(found)) + 1_000
-
-    try:
-        if not computing.is_dear(inputs, price):
-            return dict(cache.cached(cache.results, key, make))
-        if (known := cache.results.get(key)) is None:
-            with computing.waiting_for(inputs, slot, price):
-                known, size = make()
-            cache.results.put(key, known, size)
-        return dict(known)
-    except ValueError as error:
-        return {"problem": f"{str(error).removesuffix('.')}."}
-
-
-def _whose(inputs: Inputs) -> tuple[Hashable, ...]:
-    """The model as it is now, with the settings that build it."""
+def model_alone(inputs: Inputs) -> tuple[Hashable, ...]:
+    """The model with the settings that build it: what random tokens say something of."""
     building = {s.name for s in settings_of(inputs.model) if s.builds}
-    offer = offer_of(inputs.model)
     given = ((name, value) for name, value in inputs.settings.items() if name in building)
-    return (inputs.model, None if offer is None else offer.stamp, *given)
+    return (inputs.model, *given)
 
 
 # Which way an answer comes about: what each part of the stream gives to a logit, and what one head does

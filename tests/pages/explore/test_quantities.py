@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.explore import computing, quantities
-from pages.explore.figure import wanted_from
+from pages.explore.figure import quantity_from
 from pages.explore.quantities import head_matrix, head_quantity
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
@@ -87,13 +87,13 @@ def test_an_answer_holds_for_what_was_asked_and_shown(monkeypatch: pytest.Monkey
     monkeypatch.setattr(computing.st, "session_state", session)
     act = {"show": "flow", "stack": "encoder.self", "layer": 1, "head": 0, "q0": 0, "k0": 0}
     assert computing.answer_request("further", INPUTS, None, head_quantity) == {}
-    computing.note_request("further", *wanted_from(act))
+    computing.note_request("further", *quantity_from(act))
     found = computing.answer_request("further", INPUTS, None, head_quantity)
     assert found == {"asked": list(act.values()), **head_quantity(INPUTS, **act)}
     assert computing.answer_request("further", Inputs(), None, head_quantity) == {}
     session["explore.last"] = Inputs()
-    computing.note_request("further", *wanted_from({**act, "show": "beauty", "stack": "decoder.cross"}))
-    computing.note_request("further", *wanted_from({**act, "show": "flow", "stack": "decoder.cross"}))
+    computing.note_request("further", *quantity_from({**act, "show": "beauty", "stack": "decoder.cross"}))
+    computing.note_request("further", *quantity_from({**act, "show": "flow", "stack": "decoder.cross"}))
     assert computing.answer_request("further", Inputs(), None, head_quantity)["problem"].startswith(
         "Attention flow follows"
     )

@@ -10,12 +10,11 @@ import pytest
 
 from models import load_model
 from models.zoo.engine_model import EngineModel
-from pages.explore import quantities
+from pages.explore import computing, quantities
+from pages.explore.figure import REQUESTS
 from pages.explore.quantities import (
     N_TEXTS,
     REPEAT_MEASURES,
-    answer_random_tokens,
-    note_random_tokens,
     random_token_measures,
 )
 from pages.explore.state import Inputs
@@ -32,8 +31,16 @@ class Session(dict[str, Any]):
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     made = Session()
-    monkeypatch.setattr(quantities.st, "session_state", made)
+    monkeypatch.setattr(computing.st, "session_state", made)
     return made
+
+
+def answer(inputs: Inputs, slot: None) -> dict[str, Any]:
+    """What the stage gets without what it asked."""
+    request = REQUESTS["repeated"]
+    found = computing.answer_request("repeated", inputs, slot, request.maker, **request.more)
+    assert found.pop("asked", []) == []
+    return found
 
 
 def looked(name: str, side: str, back: int) -> np.ndarray:
@@ -93,23 +100,20 @@ def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
     inputs, runs = Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=71), []
     trace = EngineModel.trace
     monkeypatch.setattr(EngineModel, "trace", lambda *a, **k: runs.append(1) or trace(*a, **k))
-    assert answer_random_tokens(inputs, None) == {} and not runs
+    assert answer(inputs, None) == {} and not runs
     session["explore.last"] = inputs
-    note_random_tokens()
-    found = answer_random_tokens(inputs, None)
+    computing.note_request("repeated")
+    found = answer(inputs, None)
     assert found == random_token_measures(inputs) and len(runs) == 2 * N_TEXTS
-    assert (
-        answer_random_tokens(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal"), None)
-        == found
-    )
+    assert answer(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal"), None) == found
     assert len(runs) == 2 * N_TEXTS
-    assert answer_random_tokens(Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=72), None) == {}
+    assert answer(Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=72), None) == {}
 
 
 def test_who_cannot_read_tokens_says_so(session: Session) -> None:
     session["explore.last"] = Inputs("digits-classifier", "3")
-    note_random_tokens()
-    assert answer_random_tokens(Inputs("digits-classifier", "4"), None) == {
+    computing.note_request("repeated")
+    assert answer(Inputs("digits-classifier", "4"), None) == {
         "problem": "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model "
         "that does."
     }
@@ -137,10 +141,6 @@ def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     cache.results.drop()
     session["explore.last"] = inputs
-    note_random_tokens()
-    assert (
-        answer_random_tokens(inputs, None)
-        == answer_random_tokens(inputs, None)
-        == {"said": "from the process", "stats": {}}
-    )
+    computing.note_request("repeated")
+    assert answer(inputs, None) == answer(inputs, None) == {"said": "from the process", "stats": {}}
     assert asked == [random_token_measures]
