@@ -41,7 +41,7 @@ def npz() -> bytes:
 
 
 def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
-    page.file_uploader(key=own_files.TENSORS_KEY).set_value((name, content, "application/octet-stream")).run()
+    page.file_uploader(key=own_files.TENSORS.key).set_value((name, content, "application/octet-stream")).run()
     assert not page.exception
     return page
 
@@ -93,7 +93,7 @@ def test_attention_is_its_owners_alone_and_lives_until_it_is_deleted(monkeypatch
             "default is shown."
         ]
     page = opened(model=name)
-    page.button(key=f"{own_files.TENSORS_KEY}.{name}.delete").click().run()
+    page.button(key=f"{own_files.TENSORS.key}.{name}.delete").click().run()
     assert shown(page)[0] == "translator"
     assert on_offer.own() == [] and not on_offer.may_open(name)
 

@@ -141,7 +141,7 @@ def png(picture: np.ndarray | None = None) -> bytes:
 
 
 def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
-    page.file_uploader(key=own_files.PICTURE_KEY).set_value((name, content, "image/png")).run()
+    page.file_uploader(key=own_files.PICTURES.key).set_value((name, content, "image/png")).run()
     assert not page.exception
     return page
 
@@ -156,7 +156,7 @@ def test_a_picture_that_is_handed_in_is_read_listed_and_deleted(vit: str, runs: 
     assert [path.name for path in (runs / "uploads" / "person").iterdir()] == [text]
     assert [upload.name for upload in uploads.mine("picture")] == [text]
     assert uploads.mine() == []  # it is nothing to train on
-    page.button(key=f"{own_files.PICTURE_KEY}.{text}.delete").click().run()
+    page.button(key=f"{own_files.PICTURES.key}.{text}.delete").click().run()
     assert shown(page) == (vit, "1") and uploads.mine("picture") == []
 
 
