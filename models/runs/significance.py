@@ -194,14 +194,23 @@ def of_examples(
         )
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     weights = np.ones_like(a) if below is None else np.asarray(below, dtype=np.float64)
+    from scipy.stats import binomtest, bootstrap
+
     differences = a - b
-    means = _resampled(differences, weights)
-    low, high = np.quantile(means, [LEVEL / 2, 1 - LEVEL / 2])
+    found = bootstrap(
+        (differences, weights),
+        lambda above, below, axis: above.sum(axis) / np.maximum(below.sum(axis), 1e-12),
+        paired=True,
+        n_resamples=RESAMPLES,
+        batch=max(1, 1_000_000 // len(a)),  # parts that stay small in memory
+        confidence_level=1 - LEVEL,
+        method="percentile",
+        rng=BOOTSTRAP_SEED,
+    )
+    means, (low, high) = found.bootstrap_distribution, found.confidence_interval
     interval = (float(low), float(high)) if low < high else None
     n, mean = (len(a),), float(differences.sum() / weights.sum())
     if (weights == 1).all() and np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
-        from scipy.stats import binomtest
-
         only_first, only_second = int((differences > 0).sum()), int((differences < 0).sum())
         apart = only_first + only_second
         p = float(binomtest(only_first, apart).pvalue) if apart else 1.0
@@ -209,18 +218,6 @@ def of_examples(
         return Difference(difference=mean, n=n, test=test, interval=interval, p=p)
     p = min(1.0, 2 * (1 + min((means <= 0).sum(), (means >= 0).sum())) / (RESAMPLES + 1))
     return Difference(difference=mean, n=n, test="paired bootstrap", interval=interval, p=float(p))
-
-
-def _resampled(differences: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The quotients of sums [resample] of samples with replacement, in parts that stay small in memory."""
-    generator = np.random.default_rng(BOOTSTRAP_SEED)
-    n = len(differences)
-    at_once = max(1, 1_000_000 // n)
-    parts = []
-    for start in range(0, RESAMPLES, at_once):
-        drawn = generator.integers(n, size=(min(at_once, RESAMPLES - start), n))  # [resample, example]
-        parts.append(differences[drawn].sum(axis=1) / np.maximum(weights[drawn].sum(axis=1), 1e-12))
-    return np.concatenate(parts)
 
 
 def holm(found: Sequence[Difference]) -> list[Difference]:

@@ -11,7 +11,6 @@ import warnings
 from pathlib import Path
 
 import optuna
-from filelock import FileLock
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -32,25 +31,11 @@ JOURNAL = "journal.log"
 REDUCTION = 3
 """Of the trials that reach a rung of ASHA, one in so many goes on (eta in Li et al. 2020)."""
 _MOST_BYTES = 256 * MB
+_DEAD_SECONDS = 3  # a line is written in less: a lock that is older was left by a driver that was killed
 _STUDY = "sweep"
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 warnings.filterwarnings("ignore", category=ExperimentalWarning)
-
-
-class _Lock(JournalFileOpenLock):
-    """A lock that the system frees when its process is killed, unlike Optuna's own, for which it waits."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(str(path))
-        self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
-
-    def acquire(self) -> bool:
-        self._lock.acquire()
-        return True
-
-    def release(self) -> None:
-        self._lock.release()
 
 
 def read(folder: Path) -> Study | None:
@@ -142,7 +127,9 @@ def _pruner(spec: Spec, min_steps: int) -> BasePruner:
 
 
 def _storage(path: Path) -> JournalStorage:
-    return JournalStorage(JournalFileBackend(str(path), lock_obj=_Lock(path)))
+    return JournalStorage(
+        JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path), _DEAD_SECONDS))
+    )
 
 
 def _cut_half_line(path: Path) -> None:
