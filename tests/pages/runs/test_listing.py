@@ -105,9 +105,9 @@ def test_a_press_sorts_up_then_down_then_not_and_the_link_says_so() -> None:
     assert listing.turned("-loss", "step") == "step"
     rule = state.STATE.params["sort"].rule
     for sort in ("", "loss", "-made"):
-        assert rule.taken(sort) == sort
+        assert rule.parsed(sort) == sort
     with pytest.raises(ValueError):
-        rule.taken("<b>loss")
+        rule.parsed("<b>loss")
     assert rule.refusal("colour").startswith("'colour' is not a column of the list (run, task, status, ")
     assert listing._named("-loss") == "-loss, held out" and listing._named("step") == "step"
     assert set(listing.KEYS.values()) <= set(state.SORTED)
