@@ -179,21 +179,21 @@ class RayBackend:
 
         Raises JobRefused where no cluster answers, and OSError where no process can be started.
         """
-        found, folder = cluster.address(), self.root / run_id
-        write_queued(folder, f"asks the cluster at {found}", keep_going=keep_going, node=CLUSTER)
-        office = cluster.office(self.root, found)
+        address, folder = cluster.address(), self.root / run_id
+        write_queued(folder, f"asks the cluster at {address}", keep_going=keep_going, node=CLUSTER)
+        office = cluster.office(self.root, address)
         leave(office, run_id, "" if keep_going else str(serving_process()))
-        _make_sure_of_a_keeper(self.root, office, found)
+        _make_sure_of_a_keeper(self.root, office, address)
 
     def status(self, run_id: str) -> Status:
         """How the run stands now. One that fell silent has somebody look after it again, if nobody does."""
         now = read_status(self.root / run_id)
         if now.live and now.node and time.time() - now.heartbeat > UNWATCHED_SECONDS:
             with suppress(JobRefused, OSError):
-                found = cluster.named()
-                office = cluster.office(self.root, found)
+                address = cluster.named()
+                office = cluster.office(self.root, address)
                 if any_in(office):
-                    _make_sure_of_a_keeper(self.root, office, found)
+                    _make_sure_of_a_keeper(self.root, office, address)
         return now
 
     def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
@@ -206,11 +206,11 @@ class RayBackend:
             write_status(folder, replace(status, state=ended_by(ask), resumed=False))
 
 
-def _make_sure_of_a_keeper(root: Path, office: Path, found: str) -> None:
+def _make_sure_of_a_keeper(root: Path, office: Path, address: str) -> None:
     """Starts one unless one holds the lock; it looks for tickets again after it has let go of the lock."""
     try:
         with FileLock(office / KEEPER_LOCK, timeout=0):
             pass
     except Timeout:
         return
-    launch([*KEEPER, str(root.resolve()), found], office)
+    launch([*KEEPER, str(root.resolve()), address], office)

@@ -85,27 +85,27 @@ def _add(parser: argparse.ArgumentParser, act: Callable[..., None]) -> None:
             parameter.default is parameter.empty,
             parameter.kind is parameter.POSITIONAL_OR_KEYWORD,
         )
-        said: dict[str, Any] = {"help": help} if required else {"help": help, "default": parameter.default}
+        options: dict[str, Any] = {"help": help} if required else {"help": help, "default": parameter.default}
         if parameter.default not in (parameter.empty, None, "", 0, False) and parameter.default != []:
-            said["help"] += "; default %(default)s"
+            options["help"] += "; default %(default)s"
         if shown:
-            said["metavar"] = shown[0]
+            options["metavar"] = shown[0]
         if any(get_origin(each) is list for each in kinds):
-            said |= (
+            options |= (
                 {"nargs": "+" if required else "*", "metavar": name[:-1]}
                 if by_place
                 else {"action": "append"}
             )
         elif get_origin(kind) is Literal:
-            said["choices"] = get_args(kind)
+            options["choices"] = get_args(kind)
         elif kind is bool:
-            said["action"] = "store_true"
+            options["action"] = "store_true"
         else:
-            said["type"] = next((each for each in kinds if each in (int, float, Path)), str)
+            options["type"] = next((each for each in kinds if each in (int, float, Path)), str)
         if by_place:
-            parser.add_argument(name, **said)
+            parser.add_argument(name, **options)
         else:
-            parser.add_argument(f"--{name}", required=required, **said)
+            parser.add_argument(f"--{name}", required=required, **options)
 
 
 RUN = "the run's id, name or folder"
@@ -123,19 +123,19 @@ def compare(
 ) -> None:
     """Says what runs show against each other, with tests: the sentences and tables that Runs shows."""
     folders = {run.path: run for run in map(find_run, runs)}
-    found = groups(map(result_of, folders.values()))
-    known = {name for group in found for run in group.counted for name in run.scores}
+    candidates = groups(map(result_of, folders.values()))
+    known = {name for group in candidates for run in group.counted for name in run.scores}
     if score and score not in known:
-        said = ", ".join(sorted(known)) or "none: none of these runs has finished and was validated"
-        raise ValueError(f"score={score!r} is none of these runs'; they have {said}")
+        names = ", ".join(sorted(known)) or "none: none of these runs has finished and was validated"
+        raise ValueError(f"score={score!r} is none of these runs'; they have {names}")
     outcomes = outcomes_in({run.id: run for run in folders.values()})
-    print("\n".join(verdict(found, score, outcomes=outcomes)))
-    print(f"\n{aligned(scores_table(found))}\n{OVER_SEEDS}")
-    tests = differences_table(found, score, outcomes=outcomes)
+    print("\n".join(verdict(candidates, score, outcomes=outcomes)))
+    print(f"\n{aligned(scores_table(candidates))}\n{OVER_SEEDS}")
+    tests = differences_table(candidates, score, outcomes=outcomes)
     if len(tests) > 1:
         print(f"\n{aligned(tests)}")
     called = own_names_in(run.description() for run in folders.values())
-    differing = differing_table(found, lambda value: _said(value, called))
+    differing = differing_table(candidates, lambda value: _said(value, called))
     print(f"\n{aligned(differing)}" if len(differing) > 1 else "\nall settings but the seed are the same")
 
 
@@ -143,19 +143,19 @@ def compare(
 def show(run: Annotated[str, RUN]) -> None:
     """Shows one run: how it stands, its notes, history, scores and settings."""
     folder = find_run(run)
-    said, result, status = folder.description(), result_of(folder), read_status(folder.path)
+    described, result, status = folder.description(), result_of(folder), read_status(folder.path)
     done = f"step {status.step or result.step:,} of {result.steps:,}"
     print(f"{folder.name} ({folder.id}): {status.state}, {done}")
     if status.refused:
         print(f"it could not be resumed: {status.sentence}")
-    for label, words in (("tags", ", ".join(tags_of(said))), ("notes", notes_of(said))):
+    for label, words in (("tags", ", ".join(tags_of(described))), ("notes", notes_of(described))):
         if words:
             print(f"{label}: {words}")
-    for entry in history_of(said):
+    for entry in history_of(described):
         print(f"trained further from {entry.get('from', '?')}, {changed_words(entry)}")
     for name, value in result.scores.items():
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
-    settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([said])
+    settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
     rows = [(name, _said(value, called)) for name, value in settings.items()]
     print(aligned([("SETTING", "VALUE"), *rows]))
 
@@ -173,8 +173,8 @@ def note(
     if name:
         folder.rename(name)
     folder.annotate(tags=tag, notes=note)
-    said = folder.description()
-    tags, notes = ", ".join(tags_of(said)) or "none", notes_of(said) or "none"
+    described = folder.description()
+    tags, notes = ", ".join(tags_of(described)) or "none", notes_of(described) or "none"
     print(f"{folder.name} ({folder.id}); tags: {tags}; notes: {notes}")
 
 

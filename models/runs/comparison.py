@@ -64,11 +64,11 @@ class Group:
         """The last held-out score of each seed. Runs with the same seed count once, with their mean: they are
         the same training again, and tell nothing of how chance moves the score.
         """
-        found: dict[int, list[float]] = {}
+        values_of: dict[int, list[float]] = {}
         for run in self.counted:
             if score in run.scores:
-                found.setdefault(run.seed, []).append(run.scores[score])
-        return {seed: sum(values) / len(values) for seed, values in sorted(found.items())}
+                values_of.setdefault(run.seed, []).append(run.scores[score])
+        return {seed: sum(values) / len(values) for seed, values in sorted(values_of.items())}
 
     def summary(self, score: str) -> Summary | None:
         """Mean, spread, n and interval of a score over the seeds; None where no run has it."""
@@ -87,7 +87,7 @@ class Rankable:
     def ranked(self) -> list[Group]:
         """The groups with a score, the best mean first."""
         scored = [
-            (found.mean, at) for at, each in enumerate(self.groups) if (found := each.summary(self.score))
+            (mean.mean, at) for at, each in enumerate(self.groups) if (mean := each.summary(self.score))
         ]
         scored.sort(key=lambda pair: pair[0], reverse=not lower_is_better(self.score))
         return [self.groups[at] for _, at in scored]
@@ -108,32 +108,32 @@ def differs_by_seed_alone(first: Result, second: Result) -> bool:
 
 def groups(runs: Iterable[Result]) -> list[Group]:
     """The runs by configuration, in the order in which each was met first."""
-    found: dict[str, list[Result]] = {}
+    by_key: dict[str, list[Result]] = {}
     for run in runs:
-        found.setdefault(run.key, []).append(run)
-    return [Group(tuple(each)) for each in found.values()]
+        by_key.setdefault(run.key, []).append(run)
+    return [Group(tuple(each)) for each in by_key.values()]
 
 
-def rankable(found: Sequence[Group], score: str = "") -> list[Rankable]:
+def rankable(candidates: Sequence[Group], score: str = "") -> list[Rankable]:
     """The groups by task and data: only those in one of the returned can be ranked against each other.
 
     score: by which; left out, the main score that all of them have, else the loss.
     """
     kinds: dict[str, list[Group]] = {}
-    for group in found:
+    for group in candidates:
         kinds.setdefault(group.first.data_key, []).append(group)
     return [Rankable(tuple(each), score or main_score(each)) for each in kinds.values()]
 
 
-def main_score(found: Sequence[Group]) -> str:
+def main_score(candidates: Sequence[Group]) -> str:
     """The first score that every group with scores has: the task's main one, or "loss"; "" without any."""
-    scored = [group.counted[-1].scores for group in found if group.counted]
+    scored = [group.counted[-1].scores for group in candidates if group.counted]
     return next((name for name in (scored[0] if scored else ()) if all(name in each for each in scored)), "")
 
 
-def differing(found: Sequence[Group]) -> dict[str, list[Any]]:
+def differing(candidates: Sequence[Group]) -> dict[str, list[Any]]:
     """The settings and options that are not the same in all groups: name -> the value in each."""
-    every = [{**group.first.data, **group.first.settings} for group in found]
+    every = [{**group.first.data, **group.first.settings} for group in candidates]
     names = dict.fromkeys(name for each in every for name in each)
     values = {name: [each.get(name, MISSING) for each in every] for name in names}
     return {name: each for name, each in values.items() if any(value != each[0] for value in each)}
@@ -156,25 +156,25 @@ OVER_SEEDS = (
 )
 
 
-def verdict(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
+def verdict(candidates: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
     """What these groups show against each other, in sentences, the most important first.
 
     score: by which they are ranked; left out, the main one. outcomes: for single runs, which have no seeds to
     test with.
     """
-    if not found:
+    if not candidates:
         return []
-    kinds = rankable(found, score)
-    said: list[str] = []
+    kinds = rankable(candidates, score)
+    sentences: list[str] = []
     if len(kinds) > 1:
-        said.append(_apart(found, kinds))
+        sentences.append(_apart(candidates, kinds))
     for kind in kinds:
-        if len(kind.groups) > 1 or len(found) == 1:
-            said += _ranked(kind, outcomes)
-    return said + _left_out(found)
+        if len(kind.groups) > 1 or len(candidates) == 1:
+            sentences += _ranked(kind, outcomes)
+    return sentences + _left_out(candidates)
 
 
-def _apart(found: Sequence[Group], kinds: Sequence[Rankable]) -> str:
+def _apart(candidates: Sequence[Group], kinds: Sequence[Rankable]) -> str:
     """Says that not all can be ranked, and in what the data or tasks differ."""
     data = [kind.groups[0].first.data for kind in kinds]
     names = dict.fromkeys(name for each in data for name in each)
@@ -197,14 +197,14 @@ def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     scores = [_mean(group.summary(kind.score)) for group in kind.ranked]
     means = "; ".join(f"{name} {mean}" for name, mean in zip(names, scores, strict=True))
     way = "lower is better" if lower_is_better(kind.score) else "higher is better"
-    said = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
+    sentences = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
     if len(kind.ranked) == 1:
-        return said
+        return sentences
     differences = _differences(kind, outcomes)
     pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
     if len(pairs) > MOST_PAIRS:
         pairs = [f"Each of these with each other makes {len(pairs)} pairs; the table has their tests."]
-    return [_best(names, differences), *said, *pairs, *_caveats(differences)]
+    return [_best(names, differences), *sentences, *pairs, *_caveats(differences)]
 
 
 def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) -> str:
@@ -222,46 +222,46 @@ def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) 
     return "No difference is shown between them." if others > 1 else "No difference is shown between the two."
 
 
-def _pair(first: str, second: str, found: Difference) -> str:
+def _pair(first: str, second: str, difference: Difference) -> str:
     """One test in words."""
-    head = f"{first} − {second}: {number(found.difference)}"
-    if not found.test:
-        return f"{head}; no test: {found.why}."
-    shown = "a difference is shown" if found.shown else "no difference shown"
-    return f"{head}, {tested(found)}: {shown}."
+    head = f"{first} − {second}: {number(difference.difference)}"
+    if not difference.test:
+        return f"{head}; no test: {difference.why}."
+    shown = "a difference is shown" if difference.shown else "no difference shown"
+    return f"{head}, {tested(difference)}: {shown}."
 
 
-def tested(found: Difference) -> str:
+def tested(difference: Difference) -> str:
     """The interval, the test with its n and its p of a difference."""
     parts = []
-    if found.interval is not None:
-        parts.append(f"95% interval {number(found.interval[0])} to {number(found.interval[1])}")
-    parts += [f"{found.test}, n = {count(found)}", p_words(found.p)]
-    if found.holm is not None and found.holm != found.p:
-        parts.append(f"after Holm {p_words(found.holm)}")
-    if found.signed_rank is not None:
-        parts.append(f"Wilcoxon's signed-rank test {p_words(found.signed_rank)}")
+    if difference.interval is not None:
+        parts.append(f"95% interval {number(difference.interval[0])} to {number(difference.interval[1])}")
+    parts += [f"{difference.test}, n = {count(difference)}", p_words(difference.p)]
+    if difference.holm is not None and difference.holm != difference.p:
+        parts.append(f"after Holm {p_words(difference.holm)}")
+    if difference.signed_rank is not None:
+        parts.append(f"Wilcoxon's signed-rank test {p_words(difference.signed_rank)}")
     return ", ".join(parts)
 
 
-def count(found: Difference) -> str:
+def count(difference: Difference) -> str:
     """The n of a test: "5 pairs of seeds", "4 and 5 seeds", or examples."""
-    if len(found.n) == 2:
-        return f"{found.n[0]} and {found.n[1]} seeds"
-    of = "examples" if "bootstrap" in found.test else "pairs of seeds"
-    return f"{found.n[0]:,} {of}" if found.n else "0"
+    if len(difference.n) == 2:
+        return f"{difference.n[0]} and {difference.n[1]} seeds"
+    of = "examples" if "bootstrap" in difference.test else "pairs of seeds"
+    return f"{difference.n[0]:,} {of}" if difference.n else "0"
 
 
 def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
-    found = [each for each in differences.values() if each.test]
-    if not found:
+    tests = [each for each in differences.values() if each.test]
+    if not tests:
         return []
-    if "bootstrap" in found[0].test:
+    if "bootstrap" in tests[0].test:
         return [
             "The tests compare these trained models on the held-out examples, "
             f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
         ]
-    if any(min(each.n) < FEW for each in found if each.test in (PAIRED, WELCH)):
+    if any(min(each.n) < FEW for each in tests if each.test in (PAIRED, WELCH)):
         return ["n is small: the test assumes that scores vary normally over the seeds, and misses much."]
     return []
 
@@ -275,30 +275,30 @@ def _differences(kind: Rankable, outcomes: Outcomes | None) -> dict[tuple[int, i
 
 def _by_examples(kind: Rankable, outcomes: Outcomes) -> dict[tuple[int, int], Difference]:
     """The tests of single runs on the same examples; {} unless all have kept theirs."""
-    found = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
-    known = [each for each in found if each is not None and len(each[0]) > 1]
-    if len(known) < len(found) or any(list(each[1]) != list(known[0][1]) for each in known):
+    examples = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
+    known = [each for each in examples if each is not None and len(each[0]) > 1]
+    if len(known) < len(examples) or any(list(each[1]) != list(known[0][1]) for each in known):
         return {}
     places = [(a, b) for a in range(len(known)) for b in range(a + 1, len(known))]
     tests = [of_examples(known[a][0], known[b][0], known[a][1]) for a, b in places]
     return dict(zip(places, holm(tests), strict=True))
 
 
-def _left_out(found: Sequence[Group]) -> list[str]:
+def _left_out(candidates: Sequence[Group]) -> list[str]:
     """Says which runs do not count."""
-    live = [run for group in found for run in group.runs if not run.finished]
-    bare = [run for group in found for run in group.runs if run.finished and not run.scores]
-    said = []
+    live = [run for group in candidates for run in group.runs if not run.finished]
+    bare = [run for group in candidates for run in group.runs if run.finished and not run.scores]
+    sentences = []
     if live:
         names = ", ".join(f"{run.name} (step {run.step:,} of {run.steps:,})" for run in live)
-        said.append(f"Not counted, since not finished: {names}.")
+        sentences.append(f"Not counted, since not finished: {names}.")
     if bare:
-        said.append(f"Not counted, since never validated: {', '.join(run.name for run in bare)}.")
-    return said
+        sentences.append(f"Not counted, since never validated: {', '.join(run.name for run in bare)}.")
+    return sentences
 
 
-def _names(found: Sequence[Group]) -> list[str]:
-    return [f"“{group.name}”" for group in found]
+def _names(candidates: Sequence[Group]) -> list[str]:
+    return [f"“{group.name}”" for group in candidates]
 
 
 def worded_score(name: str) -> str:
@@ -306,24 +306,24 @@ def worded_score(name: str) -> str:
     return name or LOSS
 
 
-def _mean(found: Summary | None) -> str:
-    if found is None:
+def _mean(summary: Summary | None) -> str:
+    if summary is None:
         return MISSING
-    return f"{mean_words(found)} ({_seeds(found.n)})"
+    return f"{mean_words(summary)} ({_seeds(summary.n)})"
 
 
 def _seeds(n: int) -> str:
     return "one seed" if n == 1 else f"n = {n} seeds"
 
 
-def mean_words(found: Summary, times: int = 1) -> str:
+def mean_words(summary: Summary, times: int = 1) -> str:
     """A mean, with ± the standard deviation where there is one, of which two digits are told and as many of
     the mean. times: 100 for per cent.
     """
-    mean = times * found.mean
-    if found.spread is None:
+    mean = times * summary.mean
+    if summary.spread is None:
         return number(mean)
-    spread = times * found.spread
+    spread = times * summary.spread
     if spread == 0 or not math.isfinite(spread):
         return f"{number(mean)} ± {number(spread)}"
     digits = min(9, max(0, 1 - math.floor(math.log10(spread))))
@@ -347,9 +347,9 @@ def p_words(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def scores_table(found: Sequence[Group]) -> Rows:
+def scores_table(candidates: Sequence[Group]) -> Rows:
     """A row per group with mean, spread, n and interval of every score; the first row names the columns."""
-    scores = (run.scores for group in found for run in group.counted)
+    scores = (run.scores for group in candidates for run in group.counted)
     names = list(dict.fromkeys(name for each in scores for name in each))
     rows = [
         [
@@ -358,7 +358,7 @@ def scores_table(found: Sequence[Group]) -> Rows:
             *[f"{name}{what}" for name in names for what in ("", ", 95% interval over seeds")],
         ]
     ]
-    for group in found:
+    for group in candidates:
         cells: list[str] = []
         for name in names:
             known = group.summary(name)
@@ -371,10 +371,12 @@ def scores_table(found: Sequence[Group]) -> Rows:
     return rows
 
 
-def differences_table(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> Rows:
+def differences_table(
+    candidates: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None
+) -> Rows:
     """A row per two groups that may be ranked: difference, interval, test, n, p and verdict."""
     rows = [["first", "second", "score", "difference", "95% interval", "test", "n", "p", "Holm", "shown"]]
-    for kind in rankable(found, score):
+    for kind in rankable(candidates, score):
         for (a, b), each in _differences(kind, outcomes).items():
             names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
             shown = ("yes" if each.shown else "no difference shown") if each.test else "no test"
@@ -394,13 +396,13 @@ def differences_table(found: Sequence[Group], score: str = "", *, outcomes: Outc
     return rows
 
 
-def differing_table(found: Sequence[Group], said: Callable[[Any], str] = str) -> Rows:
+def differing_table(candidates: Sequence[Group], words: Callable[[Any], str] = str) -> Rows:
     """A row per setting that is not the same in all groups; the first row names the groups.
 
-    said: writes a value.
+    words: writes a value.
     """
-    rows = [["setting", *(group.name for group in found)]]
-    return rows + [[name, *map(said, values)] for name, values in differing(found).items()]
+    rows = [["setting", *(group.name for group in candidates)]]
+    return rows + [[name, *map(words, values)] for name, values in differing(candidates).items()]
 
 
 # What each held-out example added to a run's score, from its report: two single runs are compared by it.
@@ -426,12 +428,16 @@ def outcomes_in(folders: Mapping[str, RunFolder]) -> Outcomes:
 
 def of_report(report: Mapping[str, Any], score: str) -> tuple[list[float], list[float]] | None:
     """The sums of each held-out example and what they are divided by; None where the report has no such."""
-    found: Any = report
+    value_there: Any = report
     for name in ("parts", HELD_OUT, "outcomes", score):
-        found = found.get(name) if isinstance(found, dict) else None
-    if not isinstance(found, list) or len(found) != 2 or not all(isinstance(each, list) for each in found):
+        value_there = value_there.get(name) if isinstance(value_there, dict) else None
+    if (
+        not isinstance(value_there, list)
+        or len(value_there) != 2
+        or not all(isinstance(each, list) for each in value_there)
+    ):
         return None
-    above, below = found
+    above, below = value_there
     if not all(isinstance(value, int | float) and abs(value) < LARGEST for value in (*above, *below)):
         return None
     sums, parts = list(map(float, above)), list(map(float, below))

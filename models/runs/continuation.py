@@ -110,9 +110,9 @@ def history(run: RunFolder, before: RunConfig, after: RunConfig, change: Change,
 
 def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, name: str = "") -> RunFolder:
     """Makes the new run's folder with all that the old one recorded, ready to be resumed."""
-    said = run.description()
-    about = {part: said[part] for part in ("tags",) if part in said}
-    if files := files_of(config.task, before=said):
+    described = run.description()
+    about = {part: described[part] for part in ("tags",) if part in described}
+    if files := files_of(config.task, before=described):
         about[FILES] = files
     about["history"] = history(run, run.config(), config, change, step)
     further = create_run(config, name=name or further_name(run.name, change.steps), about=about)

@@ -84,8 +84,8 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
         tokenizer.save_pretrained(out)
     write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     lines = _lines_of_transformers(type(net).__name__, reads=tokenizer is not None)
-    said = f"The model as a {family} of transformers ({type(net).__name__}): the same logits within 1e-5."
-    _write_readme(out, name, card, [said, lines, *_padding(model.config)])
+    sentence = f"The model as a {family} of transformers ({type(net).__name__}): the same logits within 1e-5."
+    _write_readme(out, name, card, [sentence, lines, *_padding(model.config)])
     return out / "model.safetensors"
 
 
@@ -93,7 +93,7 @@ def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name:
     from models.zoo.files import write_onnx
 
     path = out / f"{name}.onnx"
-    found = write_onnx(model, path)
+    deviation = write_onnx(model, path)
     write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     inputs = ["source", "target"] if model.config.kind == "encoder-decoder" else ["tokens"]
     given = ", ".join(f'"{each}": {each}' for each in inputs)
@@ -104,11 +104,11 @@ def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name:
     )
     if model.config.input_channels is not None:
         lines = lines.replace("int64 ids [batch, position]", "float32 [batch, position, channel]")
-    said = (
-        f"The model as an ONNX file. Its logits in onnxruntime were within {found:.1g} of the largest as it "
-        f"was written. A sequence has at most {model.config.max_len:,} positions; padding is found by its id."
+    sentence = (
+        f"The model as an ONNX file. Its logits in onnxruntime were within {deviation:.1g} of the largest as "
+        f"it was written. A sequence has at most {model.config.max_len:,} positions; padding is found by its id."
     )
-    _write_readme(out, name, card, [said, lines])
+    _write_readme(out, name, card, [sentence, lines])
     return path
 
 
@@ -155,9 +155,11 @@ _LIMITS = (
 def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
     """The entries that only a translator's card has, as JSON values. seed: of its training."""
     named = task.antecedent_weight > 0
-    told = "also taught to name what each pronoun means" if named else "taught to translate, and nothing else"
+    lessons = (
+        "also taught to name what each pronoun means" if named else "taught to translate, and nothing else"
+    )
     return {
-        "summary": f"English-French translator that was {told}",
+        "summary": f"English-French translator that was {lessons}",
         "taught": _taught(metrics, named),
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
         "objective": _TRANSLATING + _NAMING * named + _SHOWN,
@@ -185,8 +187,8 @@ def measures(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
     """`evaluate` on held-out sentences; under "en-fr", where the attention is of English pronouns alone."""
     examples = held_out(_SENTENCES)
     english = evaluate(model, tokenizer, [each for each in examples if each[1] == "en-fr"])
-    kept = ("sentences", "pronouns", "flips", "pronoun", "named", "layers", "layer", "head")
-    return evaluate(model, tokenizer, examples) | {"en-fr": {name: english[name] for name in kept}}
+    names = ("sentences", "pronouns", "flips", "pronoun", "named", "layers", "layer", "head")
+    return evaluate(model, tokenizer, examples) | {"en-fr": {name: english[name] for name in names}}
 
 
 def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
@@ -194,12 +196,12 @@ def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
 
     It maximises the smaller of two weights: from "it" to animal (tired), and from "it" to street (wide).
     """
-    seen = []
+    weights = []
     for adjective in ("tired", "wide"):
         pair = showcase(adjective)
         assert pair.english_mention
-        seen.append(look(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
-    weakest = seen[0].minimum(seen[1])  # [layer, head]
+        weights.append(look(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
+    weakest = weights[0].minimum(weights[1])  # [layer, head]
     layer, head = divmod(int(weakest.argmax()), model.config.n_heads)
     return {"stack": "encoder.self", "layer": layer, "head": head}
 
@@ -229,9 +231,9 @@ def export_run(
     weights = write_format(form, config.task, model, card, out, name)
     write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
     described = folder.description()
-    said = {**described["task"], "options": without_folders(config.task, described["task"]["options"])}
+    task = {**described["task"], "options": without_folders(config.task, described["task"]["options"])}
     described_in = RUN_JSON if form == "transformers" else CONFIG_JSON
-    write_json(out / described_in, {**described, "task": said})
+    write_json(out / described_in, {**described, "task": task})
     return weights
 
 
@@ -314,13 +316,13 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
     The first three queries are left out: under a causal mask they see so few keys that their weights are high
     whatever the head does.
     """
-    found = []
+    strengths = []
     for address, pattern in snapshot(model, config.task.probe()).items():
         stack, layer, attention, _ = address.split(".")
         late = pattern[:, min(3, pattern.shape[1] - 1) :].float()  # [head, query, key]
         for head, strength in enumerate(late.amax(dim=-1).mean(dim=-1).tolist()):
-            found.append((strength, f"{stack}.{attention}", int(layer), head))
-    _, stack, at, head = max(found)
+            strengths.append((strength, f"{stack}.{attention}", int(layer), head))
+    _, stack, at, head = max(strengths)
     return {"stack": stack, "layer": at, "head": head}
 
 

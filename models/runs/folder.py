@@ -81,12 +81,12 @@ def checked_name(name: str) -> str:
 
 def checked_about(about: Mapping[str, Any]) -> dict[str, Any]:
     """What else a new run's config.json says, with its tags and notes checked. Raises ValueError."""
-    found = dict(about)
-    if "tags" in found:
-        found["tags"] = checked_tags(found["tags"])
-    if "notes" in found:
-        found["notes"] = checked_notes(found["notes"])
-    return found
+    checked = dict(about)
+    if "tags" in checked:
+        checked["tags"] = checked_tags(checked["tags"])
+    if "notes" in checked:
+        checked["notes"] = checked_notes(checked["notes"])
+    return checked
 
 
 def checked_tags(tags: Iterable[str]) -> list[str]:
@@ -121,8 +121,8 @@ def tags_of(described: Mapping[str, Any]) -> list[str]:
 
 def notes_of(described: Mapping[str, Any]) -> str:
     """The notes in a config.json, whatever it says; at most 2,000 characters."""
-    found = described.get("notes")
-    return found[:MAX_NOTES] if isinstance(found, str) else ""
+    notes = described.get("notes")
+    return notes[:MAX_NOTES] if isinstance(notes, str) else ""
 
 
 def matches(words: str, described: Mapping[str, Any], state: str, *, name: str = "") -> bool:
@@ -148,8 +148,8 @@ def numbered(step: int) -> str:
 def cut_lines(path: Path, last_step: int) -> None:
     """Removes the lines of later steps, and a line that a kill left half-written."""
     if path.is_file():
-        kept = [line for line in read_lines(path) if 0 <= step_of(line) <= last_step]
-        write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in kept).encode())
+        lines = [line for line in read_lines(path) if 0 <= step_of(line) <= last_step]
+        write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode())
 
 
 def cut_files(folder: Path, last_step: int) -> None:
@@ -201,7 +201,7 @@ def files_of(task: Task, before: Mapping[str, Any] | None = None) -> dict[str, d
 
     before: the config.json of a run that this one goes on from: what that says of a file still counts.
     """
-    found = {}
+    files = {}
     options = task.to_dict()
     for name in [name for name, option in options_of(type(task)).items() if option.file]:
         if not options.get(name):
@@ -209,18 +209,18 @@ def files_of(task: Task, before: Mapping[str, Any] | None = None) -> dict[str, d
         if before is not None and _options(before).get(name) == options[name]:
             known = _files(before).get(name)
             if known is not None:
-                found[name] = known
+                files[name] = known
             continue
         path = Path(options[name]).expanduser()
         try:
-            found[name] = {
+            files[name] = {
                 "name": own_name(path),
                 "bytes": path.stat().st_size,
                 "sha256": _digest(path, trust_name=True),
             }
         except OSError:
             continue  # whoever reads it says so
-    return found
+    return files
 
 
 def check_files(described: Mapping[str, Any]) -> None:
@@ -246,9 +246,9 @@ def check_files(described: Mapping[str, Any]) -> None:
 
 def name_of(described: Mapping[str, Any], option: str) -> str:
     """What the file of an option is called; "" where nobody knows, or it is none."""
-    said = _files(described).get(option, {}).get("name")
-    if isinstance(said, str):
-        return said[:120]
+    name = _files(described).get(option, {}).get("name")
+    if isinstance(name, str):
+        return name[:120]
     path = _options(described).get(option)
     return own_name(Path(path)) if isinstance(path, str) and _BY_CONTENT.fullmatch(Path(path).name) else ""
 
@@ -257,14 +257,17 @@ def own_names_in(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """What files are called that a server keeps by their content, in the config.json of these runs; two of
     one name are told apart by the beginning of their digests.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for described in runs:
         for option, path in _options(described).items():
-            kept = Path(path).name if isinstance(path, str) else ""
-            if _BY_CONTENT.fullmatch(kept):
-                found.setdefault(kept, name_of(described, option) or kept)
-    many = Counter(found.values())
-    return {kept: name if many[name] == 1 else f"{name} ({kept[:8]}…)" for kept, name in found.items()}
+            file_name = Path(path).name if isinstance(path, str) else ""
+            if _BY_CONTENT.fullmatch(file_name):
+                names.setdefault(file_name, name_of(described, option) or file_name)
+    many = Counter(names.values())
+    return {
+        file_name: name if many[name] == 1 else f"{name} ({file_name[:8]}…)"
+        for file_name, name in names.items()
+    }
 
 
 def _digest(path: Path, *, trust_name: bool = False) -> str:
@@ -277,9 +280,9 @@ def _digest(path: Path, *, trust_name: bool = False) -> str:
 
 
 def _files(described: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    found = described.get(FILES)
-    said = found if isinstance(found, dict) else {}
-    return {name: file for name, file in said.items() if isinstance(file, dict)}
+    files = described.get(FILES)
+    entries = files if isinstance(files, dict) else {}
+    return {name: file for name, file in entries.items() if isinstance(file, dict)}
 
 
 def _options(described: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -357,10 +360,10 @@ class RunFolder:
         """The run's config; its task has what it learnt from its data."""
         from models.zoo.files import checked, read_config, read_task
 
-        said, path = self.description(), self.path / CONFIG
-        model = read_config(path, said["model"])
-        task = read_task(path, said["task"], read_json(self.path / TASK), model)
-        training = checked(path, "training", lambda: TrainingConfig.from_file(said["training"]))
+        described, path = self.description(), self.path / CONFIG
+        model = read_config(path, described["model"])
+        task = read_task(path, described["task"], read_json(self.path / TASK), model)
+        training = checked(path, "training", lambda: TrainingConfig.from_file(described["training"]))
         return RunConfig(task=task, model=model, training=training)
 
     def task(self) -> Task:

@@ -49,10 +49,10 @@ class Ownership:
 def owned(folder: Path) -> Ownership:
     """The ownership of the run in `folder`; a damaged file gives no visitor a right."""
     try:
-        said = read_json_if_any(folder / OWNER, newest=VERSION)
+        values = read_json_if_any(folder / OWNER, newest=VERSION)
     except FileError:
         return Ownership()
-    owner, shared, minutes = said.get("owner"), said.get("shared"), said.get("minutes")
+    owner, shared, minutes = values.get("owner"), values.get("shared"), values.get("minutes")
     return Ownership(
         owner=owner if isinstance(owner, str) else "",
         shared=shared is True,

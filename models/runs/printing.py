@@ -81,7 +81,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
 
 def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:
     """The runs that a filter finds; a damaged one is found by its id."""
-    found = []
+    matching = []
     for run in runs:
         try:
             described = {"name": run.id, **run.description()}
@@ -89,8 +89,8 @@ def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:
             described = {"name": run.id}
         state = read_status(run.path).state
         if not words or matches(words, described, state):
-            found.append(run)
-    return found
+            matching.append(run)
+    return matching
 
 
 def _with_notes(rows: Sequence[Sequence[str]], runs: Sequence[RunFolder]) -> list[list[str]]:
@@ -103,8 +103,8 @@ def _with_notes(rows: Sequence[Sequence[str]], runs: Sequence[RunFolder]) -> lis
             described = {}
         columns[0].append(", ".join(tags_of(described)))
         columns[1].append(", ".join(f"at {entry['step']:,}" for entry in history_of(described)))
-    kept = [column for column in columns if any(column[1:])]
-    return [[*row, *(column[at] for column in kept)] for at, row in enumerate(rows)]
+    filled = [column for column in columns if any(column[1:])]
+    return [[*row, *(column[at] for column in filled)] for at, row in enumerate(rows)]
 
 
 def _best(run: RunFolder) -> str:
@@ -140,29 +140,31 @@ def tasks_table() -> str:
 _MOST_CLASSES, _BAR = 30, 40
 
 
-def data_lines(look: DataSummary) -> str:
+def data_lines(summary: DataSummary) -> str:
     """What a task's data is, as it will be read, as lines of text."""
-    lines = sentences(look.source) if look.source is not None else []
-    for split, size in look.sizes.items():
-        lines.append(f"{split}: {'made at random' if size is None else f'{size:,} {look.unit}'}")
-    if look.vocabulary is not None:
-        unknown = "" if look.unknown is None else f", {look.unknown:.2%} of held-out tokens are not in it"
-        lines.append(f"vocabulary: {look.vocabulary:,} tokens{unknown}")
-    if look.padding is not None:
-        lines.append(f"padding: {look.padding:.1%} of what is read, in batches of {look.batch_size}")
-    if look.classes:
+    lines = sentences(summary.source) if summary.source is not None else []
+    for split, size in summary.sizes.items():
+        lines.append(f"{split}: {'made at random' if size is None else f'{size:,} {summary.unit}'}")
+    if summary.vocabulary is not None:
+        unknown = (
+            "" if summary.unknown is None else f", {summary.unknown:.2%} of held-out tokens are not in it"
+        )
+        lines.append(f"vocabulary: {summary.vocabulary:,} tokens{unknown}")
+    if summary.padding is not None:
+        lines.append(f"padding: {summary.padding:.1%} of what is read, in batches of {summary.batch_size}")
+    if summary.classes:
         lines += ["", "examples of each class:"]
-        lines += _bars({name: n for name, n in list(look.classes.items())[:_MOST_CLASSES]})
-    if look.lengths and look.room is not None:
+        lines += _bars({name: n for name, n in list(summary.classes.items())[:_MOST_CLASSES]})
+    if summary.lengths and summary.room is not None:
         lines += [
             "",
-            f"lengths of {look.measured:,} examples in tokens: median {look.median:,.0f}, longest "
-            f"{look.longest:,}; {look.cut or 0.0:.1%} are cut at {look.room:,}",
+            f"lengths of {summary.measured:,} examples in tokens: median {summary.median:,.0f}, longest "
+            f"{summary.longest:,}; {summary.cut or 0.0:.1%} are cut at {summary.room:,}",
         ]
-        lines += _bars({f"to {end:,}": n for end, n in zip(look.ends, look.lengths, strict=True) if n})
-    if look.examples:
+        lines += _bars({f"to {end:,}": n for end, n in zip(summary.ends, summary.lengths, strict=True) if n})
+    if summary.examples:
         lines += ["", "the first examples, as the model reads them (what is asked at a token follows →):"]
-        lines += [line for shown in look.examples for line in _example(shown)]
+        lines += [line for shown in summary.examples for line in _example(shown)]
     return "\n".join(lines)
 
 

@@ -100,10 +100,10 @@ def uptime() -> float:
 def born(pid: int) -> str:
     """The id of the boot and the tick at which a process began; "" where the system does not tell."""
     try:
-        said = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    ticks = said.rpartition(")")[2].split()[19:20]  # its name, in brackets, may hold anything
+    ticks = line.rpartition(")")[2].split()[19:20]  # its name, in brackets, may hold anything
     return f"{boot()}:{ticks[0]}" if ticks and boot() else ""
 
 

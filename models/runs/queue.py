@@ -90,8 +90,8 @@ def n_slots(kind: Kind) -> int:
 
 def _asked_for() -> int:
     """The runs at once that a command asked for; 0 where none did."""
-    asked = os.environ.get(SLOTS, "")
-    return min(int(asked), _MOST_ASKED) if asked.isdecimal() else 0
+    number = os.environ.get(SLOTS, "")
+    return min(int(number), _MOST_ASKED) if number.isdecimal() else 0
 
 
 def submitting(root: Path) -> FileLock:
@@ -148,8 +148,8 @@ def _tickets(root: Path) -> list[Ticket]:
         names = os.listdir(root / _FOLDER / "queue")
     except OSError:
         return []
-    found = [match.groups() for match in map(_TICKET.fullmatch, names) if match]
-    return sorted(Ticket(int(since), kind, run_id) for since, kind, run_id in found)
+    parts = [match.groups() for match in map(_TICKET.fullmatch, names) if match]
+    return sorted(Ticket(int(since), kind, run_id) for since, kind, run_id in parts)
 
 
 def _discard(root: Path, ticket: Ticket) -> None:

@@ -41,32 +41,32 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
     machine = choose(config.training)
     model = folder.model().to(machine.device)
     how = config.training
-    found = report(config.task, model, examples=examples or how.held_out, at_once=how.n_at_once)
-    found["step"] = read_step(folder.path / CHECKPOINT)
-    found["made"] = datetime.now(UTC).isoformat(timespec="seconds")
-    found["seconds"] = round(time.monotonic() - start, 2)
-    write_json(folder.path / REPORT, found)
-    return found
+    scores = report(config.task, model, examples=examples or how.held_out, at_once=how.n_at_once)
+    scores["step"] = read_step(folder.path / CHECKPOINT)
+    scores["made"] = datetime.now(UTC).isoformat(timespec="seconds")
+    scores["seconds"] = round(time.monotonic() - start, 2)
+    write_json(folder.path / REPORT, scores)
+    return scores
 
 
-def table(found: Mapping[str, Any]) -> str:
+def table(report: Mapping[str, Any]) -> str:
     """A report's scores as lines of text, a part after another; of a classifier also those of each class."""
     from models.runs.printing import aligned
 
     blocks = []
-    for name, part in found["parts"].items():
+    for name, part in report["parts"].items():
         of = f" of {part['of']:,}" if part.get("of") else ""
         rows = [("SCORE", "VALUE", "95% INTERVAL", "N")]
         for entry in part["scores"]:
             name = f"{entry['name']} (of 100)" if entry.get("signature") else entry["name"]
             rows.append((name, value_of(entry), within(entry), f"{entry['n']:,}"))
-        blocks.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}\n{aligned(rows)}")
+        blocks.append(f"{name}: {part['n']:,}{of} {report.get('unit', 'examples')}\n{aligned(rows)}")
         if part.get("classes"):
             blocks.append(_classes(part["classes"]))
-    how = sorted({e["method"] for part in found["parts"].values() for e in part["scores"] if e["method"]})
+    how = sorted({e["method"] for part in report["parts"].values() for e in part["scores"] if e["method"]})
     signed = dict.fromkeys(
         f"{e['name']}: {e['signature']}"
-        for part in found["parts"].values()
+        for part in report["parts"].values()
         for e in part["scores"]
         if e.get("signature")
     )
@@ -74,13 +74,13 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n\n".join([*blocks, "\n".join(about)]).strip()
 
 
-def _classes(found: Mapping[str, Any]) -> str:
+def _classes(classes: Mapping[str, Any]) -> str:
     """Precision, recall and F1 of each class; of few classes, also who is taken for whom."""
     from models.runs.printing import aligned
 
-    names = found["names"] if len(found["names"]) <= MOST_COLUMNS else []
+    names = classes["names"] if len(classes["names"]) <= MOST_COLUMNS else []
     rows = [("CLASS", "PRECISION", "RECALL", "F1", "N", *(f"TAKEN FOR {name}" for name in names))]
-    for row, counts in zip(found["rows"], found["confusion"], strict=True):
+    for row, counts in zip(classes["rows"], classes["confusion"], strict=True):
         shares = ("–" if row[name] is None else digits(row[name]) for name in ("precision", "recall", "f1"))
         rows.append((str(row["class"]), *shares, f"{row['n']:,}", *(f"{n:,}" for n in counts if names)))
     return aligned(rows)

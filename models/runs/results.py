@@ -123,10 +123,10 @@ def settings_of(
     """
     training = _known(lambda: TrainingConfig.from_file(training).to_dict(), training)
     model = _known(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
-    kept = {name: value for name, value in training.items() if name not in _BOOKKEEPING}
-    found = {**model, **kept}
+    counted = {name: value for name, value in training.items() if name not in _BOOKKEEPING}
+    settings = {**model, **counted}
     changes = history_of(described)
-    return found | ({"trained further": "; ".join(map(changed_words, changes))} if changes else {})
+    return settings | ({"trained further": "; ".join(map(changed_words, changes))} if changes else {})
 
 
 def _known(read: Callable[[], dict[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -143,8 +143,8 @@ def history_of(described: Mapping[str, Any]) -> list[dict[str, Any]]:
     Each has "step", "from" (a run's id), "changed" ({name: [before, after]}) and "schedule" ("goes on" or
     "anew"). What a damaged file has there is left out.
     """
-    found = described.get("history")
-    entries = found if isinstance(found, list) else []
+    entries_there = described.get("history")
+    entries = entries_there if isinstance(entries_there, list) else []
     return [entry for entry in entries if isinstance(entry, dict) and type(entry.get("step")) is int]
 
 
@@ -183,9 +183,9 @@ def bounds_of(score: str) -> tuple[float, float]:
 def _last_scores(entries: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, float]]:
     """The step and the scores of the last validation, the main one first and "loss" last."""
     for entry in reversed(entries):
-        found = entry.get("validation")
-        if isinstance(found, dict) and found:
-            numbers = {name: float(value) for name, value in found.items() if _is_number(value)}
+        validation = entry.get("validation")
+        if isinstance(validation, dict) and validation:
+            numbers = {name: float(value) for name, value in validation.items() if _is_number(value)}
             loss = {LOSS: numbers.pop(LOSS)} if LOSS in numbers else {}
             return _whole(entry.get("step")), {**numbers, **loss}
     return 0, {}
@@ -275,16 +275,16 @@ class Tracker:
 
     def take(self, step: int, validation: Mapping[str, Any]) -> bool:
         """Takes a validation in; whether it is the best so far."""
-        found = validation_score(step, validation)
-        if found is None:
+        score = validation_score(step, validation)
+        if score is None:
             return False
-        if found.beats(self._to_beat, self._min_delta):
-            self._to_beat, self.waited = found, 0
+        if score.beats(self._to_beat, self._min_delta):
+            self._to_beat, self.waited = score, 0
         elif step > self._counts_from:
             self.waited += 1
-        if not found.beats(self.best):
+        if not score.beats(self.best):
             return False
-        self.best = found
+        self.best = score
         return True
 
 
@@ -322,9 +322,9 @@ def write_best(folder: Path, best: Best, weights: Mapping[str, Tensor]) -> None:
     from safetensors.torch import save
 
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
-    said = {"version": VERSION, "step": best.step, "score": best.score, "value": repr(best.value)}
-    said["loss"] = repr(best.loss)
-    write_whole(folder / NEXT, save(tensors, {name: str(value) for name, value in said.items()}))
+    metadata = {"version": VERSION, "step": best.step, "score": best.score, "value": repr(best.value)}
+    metadata["loss"] = repr(best.loss)
+    write_whole(folder / NEXT, save(tensors, {name: str(value) for name, value in metadata.items()}))
 
 
 def sync_best(folder: Path) -> None:
@@ -363,9 +363,11 @@ def _stated(path: Path) -> Best:
 
     try:
         with safe_open(path, framework="np") as file:
-            said = file.metadata() or {}
-        check_version(path, int(said["version"]), VERSION)
-        return Best(int(said["step"]), said["score"][:100], float(said["value"]), float(said["loss"]))
+            metadata = file.metadata() or {}
+        check_version(path, int(metadata["version"]), VERSION)
+        return Best(
+            int(metadata["step"]), metadata["score"][:100], float(metadata["value"]), float(metadata["loss"])
+        )
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, FileError):
             raise
@@ -397,8 +399,8 @@ def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> str:
     usual: the learning rate that the task comes with. Raises FileError for a damaged folder.
     """
     described, entries = folder.description(), folder.metrics()
-    said = [stopped_early(described, entries, step), growing(described, entries, usual)]
-    return "; ".join(filter(None, said))
+    sentences = [stopped_early(described, entries, step), growing(described, entries, usual)]
+    return "; ".join(filter(None, sentences))
 
 
 def stopped_early(described: Mapping[str, Any], entries: Entries, step: int) -> str:
@@ -419,12 +421,12 @@ def stopped_early(described: Mapping[str, Any], entries: Entries, step: int) -> 
 
 def growing(described: Mapping[str, Any], entries: Entries, usual: float | None = None) -> str:
     """That the training loss grew, and what to try; "" where it did not."""
-    found = grown(entries)
-    if found is None:
+    growth_seen = grown(entries)
+    if growth_seen is None:
         return ""
     training = {**TrainingConfig().to_dict(), **described["training"]}
     rate, clip = float(training["learning_rate"]), float(training["clip"])
-    return f"{found.sentence}: {remedy(rate, usual or TrainingConfig.learning_rate, clip)}"
+    return f"{growth_seen.sentence}: {remedy(rate, usual or TrainingConfig.learning_rate, clip)}"
 
 
 def grown(entries: Entries) -> Growth | None:

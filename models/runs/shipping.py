@@ -39,8 +39,8 @@ def train(name: str, out: Path) -> Path:
     """Trains one shipped model into `out`/`name`; returns where it was written. Raises ValueError."""
     recipe = RECIPES[name]
     config = config_of(recipe)
-    with tempfile.TemporaryDirectory() as kept:
-        folder = create_run(config, name=name, path=Path(kept) / Path(name).name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = create_run(config, name=name, path=Path(place) / Path(name).name)
         with Bar(config) as bar:
             status = train_here(folder, bar.show)
         if status.state != "finished":
@@ -70,23 +70,23 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
     return weights
 
 
-def _keep_run(folder: RunFolder, kept: Path) -> None:
+def _keep_run(folder: RunFolder, copy: Path) -> None:
     """Copies the run without its checkpoint, whose weights lie beside it, its events, log and lock."""
-    shutil.rmtree(kept, ignore_errors=True)
+    shutil.rmtree(copy, ignore_errors=True)
     left_out = shutil.ignore_patterns(CHECKPOINT, BEST, f"{EVENTS}*", LOG, LOCK)
-    shutil.copytree(folder.path, kept, ignore=left_out)
+    shutil.copytree(folder.path, copy, ignore=left_out)
     status = read_status(folder.path)
     gone = replace(status, pid=None, started_at=None, born="", heartbeat=0.0, up=0.0, memory=0, free=0)
-    write_status(kept, gone)
-    thin(kept / METRICS)
+    write_status(copy, gone)
+    thin(copy / METRICS)
 
 
 def thin(metrics: Path) -> None:
     """Keeps of a run's records those that validate, and of the others as many as a curve needs."""
     lines = read_lines(metrics)
     apart = max(1, len(lines) // CURVE)
-    kept = [line for at, line in enumerate(lines, 1) if "validation" in line or at % apart == 0]
-    write_whole(metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
+    fewer = [line for at, line in enumerate(lines, 1) if "validation" in line or at % apart == 0]
+    write_whole(metrics, "".join(json.dumps(line) + "\n" for line in fewer).encode())
 
 
 def train_all(names: Sequence[str], out: Path) -> None:
@@ -95,8 +95,8 @@ def train_all(names: Sequence[str], out: Path) -> None:
     Raises ValueError for an unknown name.
     """
     chosen = {name: [known for known in RECIPES if name in (known, known.split("/")[0])] for name in names}
-    unknown = [name for name, found in chosen.items() if not found]
+    unknown = [name for name, names_there in chosen.items() if not names_there]
     if unknown:
         raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
-    for name in [known for found in chosen.values() for known in found] or RECIPES:
+    for name in [known for names_there in chosen.values() for known in names_there] or RECIPES:
         print("wrote", train(name, out))

@@ -147,14 +147,14 @@ def paired(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY
     if np.ptp(differences) <= 1e-12 * max(1.0, float(np.abs(differences).max())):
         p = min(1.0, 2 * 0.5**n) if mean else 1.0
         return Difference(difference=mean, n=(n,), test="sign test", p=p)
-    found = stats.ttest_rel(first, second)
+    test = stats.ttest_rel(first, second)
     ranks = float(stats.wilcoxon(differences).pvalue) if n >= LEAST_RANKS else None
     return Difference(
         difference=mean,
         n=(n,),
         test=PAIRED,
-        interval=_possible(found.confidence_interval(1 - LEVEL), bounds),
-        p=float(found.pvalue),
+        interval=_possible(test.confidence_interval(1 - LEVEL), bounds),
+        p=float(test.pvalue),
         signed_rank=ranks,
     )
 
@@ -170,9 +170,9 @@ def welch(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY)
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         why = "neither has a spread to test against; choose a score with more digits, or a harder task"
         return Difference(difference=mean, n=n, why=why)
-    found = stats.ttest_ind(first, second, equal_var=False)
-    interval = _possible(found.confidence_interval(1 - LEVEL), bounds)
-    return Difference(difference=mean, n=n, test=WELCH, interval=interval, p=float(found.pvalue))
+    test = stats.ttest_ind(first, second, equal_var=False)
+    interval = _possible(test.confidence_interval(1 - LEVEL), bounds)
+    return Difference(difference=mean, n=n, test=WELCH, interval=interval, p=float(test.pvalue))
 
 
 def of_examples(
@@ -197,7 +197,7 @@ def of_examples(
     from scipy.stats import binomtest, bootstrap
 
     differences = a - b
-    found = bootstrap(
+    resamples = bootstrap(
         (differences, weights),
         lambda above, below, axis: above.sum(axis) / np.maximum(below.sum(axis), 1e-12),
         paired=True,
@@ -207,7 +207,7 @@ def of_examples(
         method="percentile",
         rng=BOOTSTRAP_SEED,
     )
-    means, (low, high) = found.bootstrap_distribution, found.confidence_interval
+    means, (low, high) = resamples.bootstrap_distribution, resamples.confidence_interval
     interval = (float(low), float(high)) if low < high else None
     n, mean = (len(a),), float(differences.sum() / weights.sum())
     if (weights == 1).all() and np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
@@ -220,11 +220,11 @@ def of_examples(
     return Difference(difference=mean, n=n, test="paired bootstrap", interval=interval, p=float(p))
 
 
-def holm(found: Sequence[Difference]) -> list[Difference]:
+def holm(differences: Sequence[Difference]) -> list[Difference]:
     """The differences with p corrected for all that were tested together (Holm 1979)."""
-    tested = sorted((each.p, at) for at, each in enumerate(found) if each.p is not None)
-    corrected, least = list(found), 0.0
+    tested = sorted((each.p, at) for at, each in enumerate(differences) if each.p is not None)
+    corrected, least = list(differences), 0.0
     for rank, (p, at) in enumerate(tested):
         least = max(least, min(1.0, (len(tested) - rank) * p))
-        corrected[at] = replace(found[at], holm=least)
+        corrected[at] = replace(differences[at], holm=least)
     return corrected

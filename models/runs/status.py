@@ -139,9 +139,9 @@ def judged(
             sentence=f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or "
             "sleeps; stop ends it, and resume goes on from the last checkpoint",
         )
-    asked = status.asked or request
-    if asked:
-        return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT, resumed=False)
+    wanted_end = status.asked or request
+    if wanted_end:
+        return replace(status, state=ended_by(wanted_end), asked="", sentence=CUT_SHORT, resumed=False)
     return replace(status, state="failed", sentence=_last_words(status, n_starved))
 
 
@@ -169,17 +169,19 @@ WORDLESS = "the process ended without a word"
 CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
 
 
-def ended_by(asked: str) -> State:
+def ended_by(request: str) -> State:
     """The state of a run that has met a request."""
-    return "paused" if asked == "pause" else "stopped"
+    return "paused" if request == "pause" else "stopped"
 
 
 def _last_words(status: Status, n_starved: int) -> str:
     short = status.free < max(status.memory // 4, 256 * MB) or n_starved > status.n_starved
     if status.memory and short:
         held, free = map(readable, (status.memory, status.free))
-        said = f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
-        return f"{said}; {status.smaller}" if status.smaller else said
+        sentence = (
+            f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
+        )
+        return f"{sentence}; {status.smaller}" if status.smaller else sentence
     return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"
 
 
@@ -204,10 +206,10 @@ def hanging(folder: Path) -> Identity | None:
 def read_request(folder: Path) -> Ask | None:
     """What a page or the command line asks of the run's process, if anything."""
     try:
-        asked = read_json_if_any(folder / REQUEST).get("ask")
+        request = read_json_if_any(folder / REQUEST).get("ask")
     except ValueError:
         return None
-    return asked if asked in get_args(Ask) else None
+    return request if request in get_args(Ask) else None
 
 
 def write_request(folder: Path, ask: Ask) -> None:

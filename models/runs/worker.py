@@ -126,8 +126,8 @@ class Watch:
         self._over.set()
         self._thread.join()
         self._count_minutes()
-        said = sentence or self._status.sentence
-        self.note(state=state, sentence=said, asked="", outcome=outcome, resumed=refused)
+        last_sentence = sentence or self._status.sentence
+        self.note(state=state, sentence=last_sentence, asked="", outcome=outcome, resumed=refused)
 
     def _seconds_in_slot(self) -> float:
         return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since
@@ -264,7 +264,7 @@ def _wait_for_slot(watch: Watch) -> queue.Slot | None:
     root, run_id = watch.folder.parent, watch.folder.name
     training = RunFolder(watch.folder).description()["training"]
     kind = queue.kind_for(str(training["device"]))
-    said = ""
+    last_sentence = ""
     try:
         while not watch.asked:
             slot = queue.take(root, run_id, kind)
@@ -272,8 +272,8 @@ def _wait_for_slot(watch: Watch) -> queue.Slot | None:
                 return slot
             others = f", {slot} before it" if slot else ", next in turn"
             sentence = f"waits until the {kind.upper()} is free{others}"
-            if sentence != said:
-                said = sentence
+            if sentence != last_sentence:
+                last_sentence = sentence
                 watch.note(sentence=sentence)
             time.sleep(TURN_SECONDS)
         return None
@@ -453,19 +453,19 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
     now = backend.status(folder.id)
     if now.live:
         raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
-    seen, asked = now.step, _Asked()
-    with heeding_signals(asked):
+    step, signals = now.step, _Asked()
+    with heeding_signals(signals):
         backend.submit(folder.id)
         while True:
             now = backend.status(folder.id)
-            for line in folder.metrics(after_step=seen):
-                seen = line["step"]
+            for line in folder.metrics(after_step=step):
+                step = line["step"]
                 if on_record is not None:
                     on_record(_record(line))
             if not now.live:
                 return now
-            if asked.signalled:
-                asked.signalled = False
+            if signals.signalled:
+                signals.signalled = False
                 backend.stop(folder.id, ask="pause")
             time.sleep(FOLLOW_SECONDS)
 

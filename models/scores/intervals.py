@@ -83,11 +83,11 @@ def interval(each: Quotients, *, seed: int = _SEED) -> Interval | None:
     return between(resampled(each, seed=seed)) if right is None else wilson(*right)
 
 
-def between(found: Float[np.ndarray, " resample"]) -> Interval | None:
+def between(scores: Float[np.ndarray, " resample"]) -> Interval | None:
     """What 95% of the resamples lie between; None where that is no number."""
-    if np.isnan(found).all():
+    if np.isnan(scores).all():
         return None
-    low, high = np.nanquantile(found, _EDGES).tolist()
+    low, high = np.nanquantile(scores, _EDGES).tolist()
     return (low, high) if math.isfinite(low + high) else None
 
 
@@ -106,14 +106,14 @@ def right_of(each: Quotients) -> tuple[int, int] | None:
 
 
 def wilson(right: int, n: int) -> Interval:
-    """The shares from which that of n examples is at most 1.96 of their own standard errors away (Wilson 1927).
+    """The shares from which that of n examples is at most 1.96 of their own standard errors away.
 
-    They lie in 0 to 1: after 0 of 256 they are 0 and 1.5%.
+    They lie in 0 to 1 (Wilson 1927): after 0 of 256 they are 0 and 1.5%.
     """
     from scipy.stats import binomtest  # which takes half a second
 
-    found = binomtest(right, n).proportion_ci(LEVEL, method="wilson")
-    return float(found.low), float(found.high)
+    interval = binomtest(right, n).proportion_ci(LEVEL, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def loss_interval(losses: Mapping[str, Quotients], weights: Mapping[str, float]) -> Interval | None:

@@ -57,12 +57,12 @@ def class_scores(matrix: Int[np.ndarray, "truth answer"]) -> list[ClassScores]:
     """Precision: of those taken for a class, the share that are; recall: of those that are, the share found;
     F1: their harmonic mean, 2 right / (taken + being), 0 where none is right (van Rijsbergen 1979).
     """
-    found = []
-    for right, taken, being in zip(np.diag(matrix), matrix.sum(axis=0), matrix.sum(axis=1), strict=True):
-        f1 = 2 * float(right) / float(taken + being) if taken + being else 0.0
-        precision, recall = (float(right / n) if n else None for n in (taken, being))
-        found.append(ClassScores(precision, recall, f1, int(being)))
-    return found
+    scores = []
+    for right, answered, being in zip(np.diag(matrix), matrix.sum(axis=0), matrix.sum(axis=1), strict=True):
+        f1 = 2 * float(right) / float(answered + being) if answered + being else 0.0
+        precision, recall = (float(right / n) if n else None for n in (answered, being))
+        scores.append(ClassScores(precision, recall, f1, int(being)))
+    return scores
 
 
 def macro_f1(matrix: Num[np.ndarray, "*some truth answer"]) -> Float[np.ndarray, "*some"]:
@@ -81,8 +81,8 @@ def macro_f1_interval(truth: Sequence[int], answers: Sequence[int], n_classes: i
     pairs = np.asarray(truth, dtype=np.int64) * n_classes + np.asarray(answers, dtype=np.int64)
     which = np.zeros((n, n_classes**2))
     which[np.arange(n), pairs] = 1.0
-    found = [macro_f1((times @ which).reshape(len(times), n_classes, n_classes)) for times in counts(n)]
-    within = between(np.concatenate(found))
+    scores = [macro_f1((times @ which).reshape(len(times), n_classes, n_classes)) for times in counts(n)]
+    within = between(np.concatenate(scores))
     return within if within and within[0] < within[1] else None  # all alike, which tells nothing of others
 
 
@@ -160,14 +160,14 @@ def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[Answers]) -> lis
     """The held-out examples that are answered wrongly, the highest loss first: what was given, the right
     answer, the model's, and the probability of that (of its least sure token, where it has several).
     """
-    found = []
+    worst = []
     for piece, at in zip(held, ats, strict=True):
         losses = at.loss().above
         texts = task.prompts_of(piece.batch, "held out", piece.numbers)
         for row in (~(at.right | ~at.asked).all(dim=1)).nonzero().flatten().tolist():
             asked = at.asked[row]
             truth, answer = (task.written(ids[row][asked].tolist()) for ids in (at.targets, at.best))
-            found.append(
+            worst.append(
                 {
                     "text": texts[row][:MOST_CHARACTERS_OF_ERRORS],
                     "truth": truth[:MOST_CHARACTERS_OF_ERRORS],
@@ -176,7 +176,7 @@ def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[Answers]) -> lis
                     "loss": float(losses[row]),
                 }
             )
-    return sorted(found, key=lambda entry: -entry["loss"])[:MOST_ERRORS]
+    return sorted(worst, key=lambda entry: -entry["loss"])[:MOST_ERRORS]
 
 
 def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) -> Entry:

@@ -50,17 +50,17 @@ def sweep(
         what = "--resume goes on with" if resume else "--shipped repeats"
         raise ValueError(f"{what} a sweep as it is; leave out --task and --set")
     if resume:
-        found = control.find(resume)
+        chosen = control.find(resume)
     elif shipped:
         spec = _shipped(shipped)
-        found = _created(replace(spec, name=name or spec.name))
+        chosen = _created(replace(spec, name=name or spec.name))
     elif not task:
         raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
     else:
         fixed, space = parse(set)
-        asked = {"sampler": sampler, "seeds": seeds, "trials": trials, "score": score, "prune": prune}
-        found = _created(Spec(task=task, space=space, name=name, fixed=fixed, **asked))  # type: ignore[arg-type]
-    _work(found, slots)
+        settings = {"sampler": sampler, "seeds": seeds, "trials": trials, "score": score, "prune": prune}
+        chosen = _created(Spec(task=task, space=space, name=name, fixed=fixed, **settings))  # type: ignore[arg-type]
+    _work(chosen, slots)
 
 
 @command("sweeps")
@@ -80,13 +80,13 @@ def sweeps() -> None:
 @command("sweep-show")
 def sweep_show(name: Annotated[str, NAME]) -> None:
     """Shows a sweep's trials, the best first, and which settings matter."""
-    found = control.find(name)
-    _print(found)
-    status = found.status()
+    chosen = control.find(name)
+    _print(chosen)
+    status = chosen.status()
     if status.sentence:
         print(status.sentence)
-    if not isinstance(found, ShippedSweep) and not status.live and status.state != "finished":
-        print(_goes_on(found))
+    if not isinstance(chosen, ShippedSweep) and not status.live and status.state != "finished":
+        print(_goes_on(chosen))
 
 
 @command("sweep-delete")
@@ -111,12 +111,12 @@ def find_rate(
 
     config = configured(task, set)
     finder = RateFinder(config, low=low, high=high, steps=steps)
-    for found in tqdm(finder, total=steps, unit="step", leave=False):
-        last = found
+    for curve in tqdm(finder, total=steps, unit="step", leave=False):
+        last = curve
     every = max(1, len(last.rates) // 24)
-    kept = range(0, len(last.rates), every)
+    places = range(0, len(last.rates), every)
     rows = [("RATE", "LOSS", "SMOOTHED")]
-    rows += [(f"{last.rates[i]:.2e}", f"{last.losses[i]:.4f}", f"{last.smoothed[i]:.4f}") for i in kept]
+    rows += [(f"{last.rates[i]:.2e}", f"{last.losses[i]:.4f}", f"{last.smoothed[i]:.4f}") for i in places]
     print(f"{aligned(rows)}\n{last.sentence}")
 
 
@@ -128,9 +128,9 @@ def sweep_export(
     answer: Annotated[str, "what it shows, in words, kept with the results"] = "",
 ) -> None:
     """Writes a sweep's spec and results, without its runs."""
-    found, out = control.find(name), out
+    chosen, out = control.find(name), out
     shipped = out.resolve().parent == SHIPPED.resolve()
-    print("wrote", write_results(found, out, answer=answer, shipped=shipped))
+    print("wrote", write_results(chosen, out, answer=answer, shipped=shipped))
 
 
 def _shipped(name: str) -> Spec:
@@ -145,18 +145,18 @@ def _created(spec: Spec) -> Sweep:
     """Makes a sweep, and prints what it comes to."""
     from models.sweeps.plan import plan
 
-    found = plan(spec)
-    print(found.sentence)
-    chosen = found.spec
+    whole = plan(spec)
+    print(whole.sentence)
+    chosen = whole.spec
     print(f"sampler {chosen.how}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
     return control.create(spec, by=MACHINE)
 
 
-def _work(found: Sweep, n_slots: int) -> None:
+def _work(chosen: Sweep, n_slots: int) -> None:
     from models.sweeps.driver import drive_here
 
-    print(f"sweep {found.name} in {found.path}")
-    start, spec = time.monotonic(), found.spec
+    print(f"sweep {chosen.name} in {chosen.path}")
+    start, spec = time.monotonic(), chosen.spec
     with tqdm(total=spec.trials, unit="trial", dynamic_ncols=True) as bar:
 
         def show(n_ended: int, sentence: str) -> None:
@@ -169,40 +169,40 @@ def _work(found: Sweep, n_slots: int) -> None:
             why = f"  ({sentence})" if sentence else ""
             bar.write(f"trial {trial.number}  {in_words(trial.settings)}  {state}{score}{why}")
 
-        status = drive_here(found, n_slots=n_slots, show=show, ended=ended)
+        status = drive_here(chosen, n_slots=n_slots, show=show, ended=ended)
     if status.state == "failed":
         raise ValueError(status.sentence)
-    _print(found)
+    _print(chosen)
     said = status.sentence or "its runs keep their checkpoints"
     print(f"{status.state} after {time.monotonic() - start:.0f} s: {said}")
     if status.state != "finished":
-        print(_goes_on(found))
+        print(_goes_on(chosen))
 
 
-def _goes_on(found: Sweep) -> str:
-    return f"go on with: python -m models.training sweep --resume {found.name}"
+def _goes_on(paused: Sweep) -> str:
+    return f"go on with: python -m models.training sweep --resume {paused.name}"
 
 
 def _row(each: Sweep) -> tuple[str, ...]:
     spec, status, best = each.spec, each.status(), each.best()
     varies = ", ".join(f"{name}={varied}" for name, varied in spec.space.items())
-    said = "" if best is None else f"{spec.score} {best.value:.4g}"
-    return each.name, spec.task, status.state, f"{status.step} of {spec.trials}", said, varies
+    score = "" if best is None else f"{spec.score} {best.value:.4g}"
+    return each.name, spec.task, status.state, f"{status.step} of {spec.trials}", score, varies
 
 
-def _print(found: Sweep) -> None:
-    spec, trials = found.spec, found.trials()
+def _print(chosen: Sweep) -> None:
+    spec, trials = chosen.spec, chosen.trials()
     names = list(spec.space)
     head = ("TRIAL", *map(str.upper, names), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE")
     rows = [(str(each.number), *_settings(each, names), *_result(each)) for each in _ranked(spec, trials)]
     print(aligned([head, *rows]))
-    left_out = sum(each.state == "skipped" for each in trials) + len(found.skipped())
+    left_out = sum(each.state == "skipped" for each in trials) + len(chosen.skipped())
     if left_out:
         print(f"{left_out} settings make no model, or were drawn twice, and were left out")
-    shares = found.importance()
+    shares = chosen.importance()
     if shares:
-        said = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        print(f"importance (PED-ANOVA): {said}")
+        words = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        print(f"importance (PED-ANOVA): {words}")
 
 
 def _ranked(spec: Spec, trials: list[Trial]) -> list[Trial]:

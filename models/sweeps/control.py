@@ -44,9 +44,9 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     from models.sweeps import journal
     from models.sweeps.plan import plan
 
-    found = plan(spec, by=by)
-    limits.check_rights(found.config.training, by, keep_going=False)
-    jobs.backend().check(found.config)
+    whole = plan(spec, by=by)
+    limits.check_rights(whole.config.training, by, keep_going=False)
+    jobs.backend().check(whole.config)
     check_runs_root()
     root, most = sweeps_root(), in_force().sweeps
     if len(list_sweeps()) >= most:
@@ -67,13 +67,13 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
             raise
     try:
         owners.write_owned(path, Ownership(owner=by.id))
-        journal.begin(path, found.spec, found.points or [])
+        journal.begin(path, whole.spec, whole.points or [])
         described = {
             "version": VERSION,
             "id": secrets.token_hex(6),
             "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "spec": found.spec.to_dict() | {"name": name},
-            "skipped": [{"settings": settings, "sentence": why} for settings, why in found.skipped[:_SAID]],
+            "spec": whole.spec.to_dict() | {"name": name},
+            "skipped": [{"settings": settings, "sentence": why} for settings, why in whole.skipped[:_SAID]],
         }
         write_json(path / SPEC, described)  # last: it makes the folder a sweep
     except BaseException:
@@ -100,12 +100,12 @@ def find(name: str) -> Sweep:
 
 def list_sweeps() -> list[Sweep]:
     """All sweeps, newest first, including damaged ones."""
-    found = [
+    every = [
         Sweep(path.parent)
         for path in sweeps_root().glob(f"*/{SPEC}")
         if not path.parent.is_symlink() and re.fullmatch(NAME, path.parent.name)
     ]
-    return sorted(found, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
+    return sorted(every, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
 
 
 def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False) -> None:

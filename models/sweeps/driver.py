@@ -78,8 +78,8 @@ class Ledger:
 
     def open_trials(self) -> list[Open]:
         """The trials that an earlier driver began and did not end."""
-        found = [self._reopened(each) for each in self._all() if each.state == TrialState.RUNNING]
-        return [trial for trial in found if trial.runs or not self._skip_useless(trial.asked, trial.settings)]
+        begun = [self._reopened(each) for each in self._all() if each.state == TrialState.RUNNING]
+        return [trial for trial in begun if trial.runs or not self._skip_useless(trial.asked, trial.settings)]
 
     @property
     def n_ended(self) -> int:
@@ -105,10 +105,10 @@ class Ledger:
                 )
                 return None
             self._study.sampler = journal.sampler(self.spec, len(self._all()))
-            asked = self._study.ask(journal.distributions(self.spec))
-            settings: Settings = dict(asked.params)
-            if not self._skip_useless(asked, settings):
-                return Open(asked.number, settings, asked)
+            drawn = self._study.ask(journal.distributions(self.spec))
+            settings: Settings = dict(drawn.params)
+            if not self._skip_useless(drawn, settings):
+                return Open(drawn.number, settings, drawn)
         raise AssertionError("unreachable")
 
     def keep(self, trial: Open) -> None:
@@ -139,17 +139,17 @@ class Ledger:
         trial.asked.set_user_attr(STOPPED, True)
         self._end(trial.asked, TrialState.FAIL, sentence)
 
-    def _skip_useless(self, asked: Asked, settings: Settings) -> bool:
+    def _skip_useless(self, drawn: Asked, settings: Settings) -> bool:
         """Whether settings are no trial, which then ends as skipped."""
-        useless = self._useless(asked.number, settings)
+        useless = self._useless(drawn.number, settings)
         if useless:
-            asked.set_user_attr(SKIPPED, True)
-            self._end(asked, TrialState.FAIL, useless)
+            drawn.set_user_attr(SKIPPED, True)
+            self._end(drawn, TrialState.FAIL, useless)
         return bool(useless)
 
-    def _end(self, asked: Asked, state: TrialState, sentence: str) -> None:
-        asked.set_user_attr(SENTENCE, sentence)
-        self._study.tell(asked.number, state=state)
+    def _end(self, drawn: Asked, state: TrialState, sentence: str) -> None:
+        drawn.set_user_attr(SENTENCE, sentence)
+        self._study.tell(drawn.number, state=state)
 
     def _all(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
@@ -173,12 +173,12 @@ class Ledger:
         runs = {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
         values = {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
         self._study.sampler = journal.sampler(self.spec, trial.number)
-        asked = Asked(self._study, trial._trial_id)
+        drawn = Asked(self._study, trial._trial_id)
         # A kill in the middle of drawing leaves settings that are drawn now.
         settings: Settings = {name: trial.params.get(name) for name in self.spec.space}
         for name in self.spec.space.keys() - trial.params.keys():
-            settings[name] = journal.suggested(asked, name, self.spec.space[name])
-        return Open(trial.number, settings, asked, runs, values, trial.last_step or 0)
+            settings[name] = journal.suggested(drawn, name, self.spec.space[name])
+        return Open(trial.number, settings, drawn, runs, values, trial.last_step or 0)
 
     def _min_steps(self) -> int:
         """The first rung of ASHA: the first validation after a tenth of the steps and after the warm-up."""
@@ -221,9 +221,9 @@ def status_of(run_id: str) -> Status:
 def last_score(run: RunFolder, score: str) -> float | None:
     """A score in the last validation; None where it is not there or no finite number."""
     for entry in reversed(run.metrics()):
-        found = entry.get("validation")
-        if isinstance(found, dict):
-            value = found.get(score)
+        validation = entry.get("validation")
+        if isinstance(validation, dict):
+            value = validation.get(score)
             return float(value) if is_finite(value) else None
     return None
 
@@ -287,10 +287,10 @@ class Conductor:
             try:
                 self._adopt()
                 while not self._asked():
-                    found = self._turn()
-                    if found is not None:
+                    ended = self._turn()
+                    if ended is not None:
                         self._ask_runs("pause")
-                        return found
+                        return ended
                     time.sleep(TURN_SECONDS)
             except NoRoom as error:
                 self._ask_runs("pause")
@@ -309,8 +309,8 @@ class Conductor:
         self._leaving = {run for run in self._leaving if status_of(run).live}
         failures = self._ledger.failures
         if len(failures) >= min(FAILURES, self._spec.trials):
-            said = f"all {len(failures)} trials so far failed; the first: {failures[0]}"
-            return "failed", f"{said}; start a sweep with other settings"
+            sentence = f"all {len(failures)} trials so far failed; the first: {failures[0]}"
+            return "failed", f"{sentence}; start a sweep with other settings"
         self._start_runs()
         self._say(self._ledger.n_ended, self._sentence())
         if not self._open:
@@ -331,14 +331,14 @@ class Conductor:
         by_number = {trial.number: trial for trial in self._open}
         for run in list_runs():
             try:
-                said = run.description().get("sweep")
+                origin = run.description().get("sweep")
             except FileError:
                 continue
-            if not isinstance(said, dict) or said.get("id") != self._id:
+            if not isinstance(origin, dict) or origin.get("id") != self._id:
                 continue
-            trial = by_number.get(said.get("trial", -1))
-            if trial is not None and said.get("seed") in self._spec.seed_list:
-                trial.runs.setdefault(said["seed"], run.id)
+            trial = by_number.get(origin.get("trial", -1))
+            if trial is not None and origin.get("seed") in self._spec.seed_list:
+                trial.runs.setdefault(origin["seed"], run.id)
             elif trial is None and status_of(run.id).live:
                 self._leaving.add(run.id)
 
@@ -354,9 +354,9 @@ class Conductor:
                 if seed == self._spec.seed_list[0] and self._reports(trial, run_id):
                     return self._prune(trial, run_id)
                 continue
-            seen = run_id in self._live
+            was_live = run_id in self._live
             self._live.discard(run_id)
-            problem = self._after(trial, seed, run_id, status, seen)
+            problem = self._after(trial, seed, run_id, status, was_live)
             if problem:
                 return self._give_up(trial, problem)
         if len(trial.values) == self._spec.seeds:
@@ -364,12 +364,12 @@ class Conductor:
             self._close(trial, "finished", "")
         return None
 
-    def _after(self, trial: Open, seed: int, run_id: str, status: Status, seen: bool) -> str:
+    def _after(self, trial: Open, seed: int, run_id: str, status: Status, was_live: bool) -> str:
         """Deals with a run that is not live; why its trial cannot end well, or "".
 
-        seen: whether this driver saw it live before.
+        was_live: whether this driver saw it live before.
         """
-        has_failed = status.state == "failed" or (seen and status.refused)  # an old refusal may be mended
+        has_failed = status.state == "failed" or (was_live and status.refused)  # an old refusal may be mended
         if status.state == "finished":
             if seed == self._spec.seed_list[0]:
                 self._reports(trial, run_id)
@@ -379,11 +379,11 @@ class Conductor:
             trial.values[seed] = value
             self._ledger.keep(trial)
         elif has_failed and any(cause in status.sentence for cause in (FULL, WENT_AWAY, UNREACHED)):
-            if seen:
+            if was_live:
                 raise NoRoom(status.sentence)
         elif has_failed and not self._begins_again(run_id):
             return f"seed {seed}: {status.sentence}"
-        elif seen and status.state in ("paused", "stopped") and _GOES_ON not in status.sentence:
+        elif was_live and status.state in ("paused", "stopped") and _GOES_ON not in status.sentence:
             if status.state == "stopped":
                 self._ledger.keep(trial)
                 self._ledger.stopped(trial, f"seed {seed}: {run_id} was stopped at step {status.step:,}")
@@ -395,11 +395,11 @@ class Conductor:
     def _begins_again(self, run_id: str) -> bool:
         """Whether a failed run only lost its process: it goes on from its checkpoint, a few times."""
         try:
-            said = RunFolder(runs_root() / run_id).status()
+            written = RunFolder(runs_root() / run_id).status()
         except FileError:
             return False
         self._lost[run_id] = self._lost.get(run_id, 0) + 1
-        return said.get("state") in _LIVE and self._lost[run_id] <= LOST
+        return written.get("state") in _LIVE and self._lost[run_id] <= LOST
 
     def _reports(self, trial: Open, run_id: str) -> bool:
         """Notes the new validations of a trial's first seed; True where it is behind and to be pruned."""
@@ -581,13 +581,13 @@ def _work(
 def _conduct(watch: Watch, show: Callable[[int, str], None], **told: Any) -> tuple[State, str]:
 
     sweep = Sweep(watch.folder)
-    start, before, said = time.monotonic(), watch.status.seconds, [""]
+    start, before, last = time.monotonic(), watch.status.seconds, [""]
     watch.note(steps=sweep.spec.trials)
 
     def say(n_ended: int, sentence: str) -> None:
         show(n_ended, sentence)
-        if (n_ended, sentence) != (watch.step, said[0]):
-            said[0] = sentence
+        if (n_ended, sentence) != (watch.step, last[0]):
+            last[0] = sentence
             watch.trains(n_ended, lambda: before + time.monotonic() - start, sentence, "")
 
     return Conductor(sweep, asked=lambda: watch.asked, say=say, **told).run()

@@ -138,6 +138,6 @@ def _cut_half_line(path: Path) -> None:
         return
     with path.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
-        kept = path.read_bytes().rfind(b"\n") + 1
-        if kept < size:
-            file.truncate(kept)
+        whole = path.read_bytes().rfind(b"\n") + 1
+        if whole < size:
+            file.truncate(whole)

@@ -60,13 +60,13 @@ class Plan:
     def sentence(self) -> str:
         """The plan in words: settings, seeds, runs, and what is left out."""
         n, seeds = self.n_trials, self.spec.seeds
-        said = f"{n:,} setting{'s' * (n != 1)} × {seeds} seed{'s' * (seeds != 1)} = {self.n_runs:,} runs"
+        counts = f"{n:,} setting{'s' * (n != 1)} × {seeds} seed{'s' * (seeds != 1)} = {self.n_runs:,} runs"
         if not self.skipped:
-            return said
+            return counts
         settings, why = self.skipped[0]
         first = ", ".join(f"{name}={written(value)}" for name, value in settings.items())
         more = f" and {len(self.skipped) - 1:,} more" if len(self.skipped) > 1 else ""
-        return f"{said}; left out, as they make no model: {first}{more} ({why})"
+        return f"{counts}; left out, as they make no model: {first}{more} ({why})"
 
 
 class Configs:
@@ -127,13 +127,15 @@ def check_size(trials: int, seeds: int, by: Visitor) -> None:
     if not most:
         raise JobRefused("visitors start no sweeps here (visitor_sweep_runs is 0); ask your teacher to")
     fewer, drawn = "list fewer values", "or set trials to how many of the settings to draw"
-    said = f"{trials:,} settings × {seeds} seed{'s' * (seeds != 1)} = {trials * seeds:,} runs"
+    counts = f"{trials:,} settings × {seeds} seed{'s' * (seeds != 1)} = {trials * seeds:,} runs"
     if trials > limits.sweep_trials:
         raise JobRefused(
-            f"{said}, and a sweep has at most {limits.sweep_trials:,} settings; {fewer}, {drawn}"
+            f"{counts}, and a sweep has at most {limits.sweep_trials:,} settings; {fewer}, {drawn}"
         )
     if trials * seeds > most:
-        raise JobRefused(f"{said}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {drawn}")
+        raise JobRefused(
+            f"{counts}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {drawn}"
+        )
 
 
 def judged_by(spec: Spec, config: RunConfig) -> tuple[str, Direction]:
@@ -167,7 +169,7 @@ def _grid(spec: Spec, configs: Configs, by: Visitor) -> tuple[list[Settings], li
     order: Iterable[int] = range(in_all)
     if wanted < in_all:
         order = random.Random(0).sample(range(in_all), min(in_all, _MOST_CHECKED))
-    found, skipped = dict[int, Settings](), list[tuple[Settings, str]]()
+    points, skipped = dict[int, Settings](), list[tuple[Settings, str]]()
     for at in order:
         settings = _combination(spec, at)
         try:
@@ -175,13 +177,13 @@ def _grid(spec: Spec, configs: Configs, by: Visitor) -> tuple[list[Settings], li
         except ValueError as error:
             skipped.append((settings, str(error)))
         else:
-            found[at] = settings
-        if len(found) == wanted:
+            points[at] = settings
+        if len(points) == wanted:
             break
-    if not found:
+    if not points:
         raise ValueError(f"none of the {len(skipped):,} settings makes a model: {skipped[0][1]}")
-    check_size(len(found), spec.seeds, by)
-    return [found[at] for at in sorted(found)], skipped
+    check_size(len(points), spec.seeds, by)
+    return [points[at] for at in sorted(points)], skipped
 
 
 def _combination(spec: Spec, at: int) -> Settings:
@@ -248,22 +250,22 @@ def estimated(plan: Plan, *, n_slots: int, threads: int) -> Estimate:
     known = [each for each in seconds if each is not None]
     parameters = fmean(count_parameters(config.model).total for config in configs)
     limits = in_force()
-    kept = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB + _BYTES_PER_PARAMETER * parameters
+    written = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB + _BYTES_PER_PARAMETER * parameters
     in_all = None
     if known:
         in_all = fmean(known) * math.ceil(plan.n_runs / max(1, n_slots))
-    return Estimate(seconds=in_all, disk_bytes=round(kept * plan.n_runs))
+    return Estimate(seconds=in_all, disk_bytes=round(written * plan.n_runs))
 
 
 def _some(plan: Plan) -> list[RunConfig]:
     """The runs of the lowest, the middle and the highest settings, as far as they make a model."""
-    configs, found = Configs(plan.spec), []
+    configs, configs_tried = Configs(plan.spec), []
     for settings in _corners(plan):
         try:
-            found.append(configs.run(settings))
+            configs_tried.append(configs.run(settings))
         except ValueError:
             continue
-    return found or [plan.config]
+    return configs_tried or [plan.config]
 
 
 def _corners(plan: Plan) -> list[Settings]:

@@ -107,18 +107,18 @@ class Sweep:
 
     def skipped(self) -> list[tuple[dict[str, Value], str]]:
         """The settings of a grid that make no model, each with the sentence that says why."""
-        found = self.description().get("skipped", [])
-        return [(each["settings"], str(each["sentence"])) for each in found if isinstance(each, dict)]
+        entries = self.description().get("skipped", [])
+        return [(each["settings"], str(each["sentence"])) for each in entries if isinstance(each, dict)]
 
     def status(self) -> Status:
         """How its driver stands: `step` of `steps` trials have ended; `live` says whether it works."""
-        found = read_status(self.path)
-        if not found.sentence.startswith(WORDLESS):
-            return found
+        written_status = read_status(self.path)
+        if not written_status.sentence.startswith(WORDLESS):
+            return written_status
         # Said of a run; a sweep counts trials, and the checkpoints are those of its runs.
-        done = f"after {found.step:,} of {found.steps:,} trials"
-        said = f"{WORDLESS} {done} (killed?); its runs keep their checkpoints, and resume goes on"
-        return replace(found, sentence=said)
+        done = f"after {written_status.step:,} of {written_status.steps:,} trials"
+        sentence = f"{WORDLESS} {done} (killed?); its runs keep their checkpoints, and resume goes on"
+        return replace(written_status, sentence=sentence)
 
     def ownership(self) -> Ownership:
         """Who started it, and whether every visitor may look at it."""
@@ -161,10 +161,10 @@ class Sweep:
         from models.sweeps.journal import JOURNAL
 
         try:
-            found = (self.path / JOURNAL).stat()
+            facts = (self.path / JOURNAL).stat()
         except OSError:
             return str(self.path), 0, 0
-        return str(self.path), found.st_mtime_ns, found.st_size
+        return str(self.path), facts.st_mtime_ns, facts.st_size
 
 
 @lru_cache(16)
@@ -196,9 +196,11 @@ def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
 
 def trial_of(trial: FrozenTrial) -> Trial:
     """A trial of Optuna's journal in our words."""
-    kept = trial.user_attrs
-    runs = kept.get(RUNS, {})
-    values = {int(seed): float(value) for seed, value in sorted(kept.get(VALUES, {}).items(), key=_seed)}
+    attributes = trial.user_attrs
+    runs = attributes.get(RUNS, {})
+    values = {
+        int(seed): float(value) for seed, value in sorted(attributes.get(VALUES, {}).items(), key=_seed)
+    }
     value = trial.values[0] if trial.values else None
     duration = trial.duration
     return Trial(
@@ -209,7 +211,7 @@ def trial_of(trial: FrozenTrial) -> Trial:
         value=value if value is None or math.isfinite(value) else None,
         spread=statistics.stdev(values.values()) if len(values) > 1 else None,
         n=len(values),
-        sentence=str(kept.get(SENTENCE, "")),
+        sentence=str(attributes.get(SENTENCE, "")),
         values=values,
         curve=dict(trial.intermediate_values),
         seconds=None if duration is None else duration.total_seconds(),
@@ -222,8 +224,8 @@ def _seed(entry: tuple[str, float]) -> int:
 
 def in_words(settings: Mapping[str, Value]) -> str:
     """A trial's settings in words, floats with four digits."""
-    said = {name: f"{v:.4g}" if isinstance(v, float) else written(v) for name, v in settings.items()}
-    return ", ".join(f"{name}={value}" for name, value in said.items())
+    words = {name: f"{v:.4g}" if isinstance(v, float) else written(v) for name, v in settings.items()}
+    return ", ".join(f"{name}={value}" for name, value in words.items())
 
 
 def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) -> str:
@@ -295,7 +297,7 @@ class ShippedSweep(Sweep):
     def trials(self) -> list[Trial]:
         """All trials with their values; their runs do not ship."""
         try:
-            return [_trial(said) for said in self.results()["trials"]]
+            return [_trial(values) for values in self.results()["trials"]]
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, FileError):
                 raise
@@ -342,9 +344,9 @@ def _said(trial: Trial) -> dict[str, Any]:
     return {name: value for name, value in asdict(trial).items() if name != "runs"}
 
 
-def _trial(said: dict[str, Any]) -> Trial:
+def _trial(entries: dict[str, Any]) -> Trial:
     known = {spec.name for spec in fields(Trial)}
-    values = {name: value for name, value in said.items() if name in known}
-    values["values"] = {int(seed): float(value) for seed, value in said.get("values", {}).items()}
-    values["curve"] = {int(step): float(value) for step, value in said.get("curve", {}).items()}
+    values = {name: value for name, value in entries.items() if name in known}
+    values["values"] = {int(seed): float(value) for seed, value in entries.get("values", {}).items()}
+    values["curve"] = {int(step): float(value) for step, value in entries.get("curve", {}).items()}
     return Trial(**values)

@@ -177,8 +177,8 @@ def estimate(config: RunConfig, costs: Costs | None = None) -> Estimate:
     n_parameters, memory = size.count_parameters(config.model).total, memory_bytes(config, machine)
     if machine.device.type != "cpu":
         return Estimate(n_parameters, memory, None)
-    taken = whole(config, costs or by_formula(config))
-    return Estimate(n_parameters, memory, taken.seconds, taken.alone if costs else None)
+    time_taken = whole(config, costs or by_formula(config))
+    return Estimate(n_parameters, memory, time_taken.seconds, time_taken.alone if costs else None)
 
 
 # What a run's own work costs here and now: some of its steps, a piece of its validation, its samples,
@@ -297,10 +297,10 @@ def _steps(config: RunConfig, examples: Batch, n: int) -> Timed:
     """A step of `n` examples: the median of a few; the first warms up."""
     training = _Probe(_small(config, n), _first(examples, n))
     next(training)
-    found, end = list[Timed](), time.perf_counter() + _STEPS_SECONDS
-    while len(found) < _FEWEST or (time.perf_counter() < end and len(found) < _MOST):
-        found.append(_once(lambda: next(training)))
-    return Timed(statistics.median(t.seconds for t in found), statistics.median(t.alone for t in found))
+    times, end = list[Timed](), time.perf_counter() + _STEPS_SECONDS
+    while len(times) < _FEWEST or (time.perf_counter() < end and len(times) < _MOST):
+        times.append(_once(lambda: next(training)))
+    return Timed(statistics.median(t.seconds for t in times), statistics.median(t.alone for t in times))
 
 
 def _without_data(task: Task) -> Task:

@@ -61,10 +61,10 @@ def look(
     layers = range(model.config.n_layers)
     # [layer, head, query, key]
     pattern = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in layers])
-    seen = pattern[:, :, mention.pronoun + 1]
+    weights = pattern[:, :, mention.pronoun + 1]
     named = model.unembed(memory[0, mention.pronoun + 1]).argmax()
     right = int(named) == ids[mention.antecedent + 1]
-    return Look(seen[..., mention.antecedent + 1], seen[..., mention.rival + 1], right)
+    return Look(weights[..., mention.antecedent + 1], weights[..., mention.rival + 1], right)
 
 
 def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]) -> dict[str, Any]:

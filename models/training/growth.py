@@ -50,10 +50,10 @@ def growth(steps: Sequence[int], losses: Sequence[float]) -> Growth | None:
     ends = np.arange(width, n + 1, max(1, width // 5))  # each tenth, and some between them
     medians = np.array([np.median(values[end - width : end]) for end in ends])
     best = int(medians.argmin())
-    found = Growth(first, float(medians[best]), int(steps[ends[best] - 1]), last)
-    fallen = first - found.lowest
-    lost = last - found.lowest > _GIVEN_BACK * fallen and fallen > _NOTABLE * abs(first)
-    return found if last > _MARGIN * first > 0 or lost else None
+    curve = Growth(first, float(medians[best]), int(steps[ends[best] - 1]), last)
+    fallen = first - curve.lowest
+    lost = last - curve.lowest > _GIVEN_BACK * fallen and fallen > _NOTABLE * abs(first)
+    return curve if last > _MARGIN * first > 0 or lost else None
 
 
 def rate_to_try(rate: int | float, usual: int | float) -> float:

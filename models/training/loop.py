@@ -221,8 +221,8 @@ def shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, T
     """What a piece's losses contribute to those of the whole batch, and to their weighted sum, "loss"."""
     # Zero leaves out terms that the piece does not have: the mean of nothing is NaN.
     zero = losses["loss"].new_zeros(())
-    found = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
-    return {"loss": sum((piece[name][0] * share for name, share in found.items()), start=zero), **found}
+    parts = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
+    return {"loss": sum((piece[name][0] * share for name, share in parts.items()), start=zero), **parts}
 
 
 # How long the gradient and the weights of each part of a model are.
@@ -259,9 +259,9 @@ def norms_by_part(
     """
     squares: dict[str, list[float]] = {}
     for part, gradient, weight in zip(parts, gradients, weights, strict=True):
-        found = squares.setdefault(part, [0.0, 0.0])
-        found[0] += (gradient or 0.0) ** 2
-        found[1] += weight**2
+        sums = squares.setdefault(part, [0.0, 0.0])
+        sums[0] += (gradient or 0.0) ** 2
+        sums[1] += weight**2
     return {part: [float(f"{square**0.5:.6g}") for square in both] for part, both in squares.items()}
 
 
@@ -444,8 +444,8 @@ class Training(Iterator[Record]):
         how = self.config.training
         if self.step % how.norms_interval and self.step % how.validation_interval and self.step < how.steps:
             return None
-        found = iter(gradients.tolist())
-        moved = [None if weight.grad is None else next(found) for weight in self._weights]
+        left = iter(gradients.tolist())
+        moved = [None if weight.grad is None else next(left) for weight in self._weights]
         with torch.no_grad():
             return norms_by_part(self._parts, moved, self._lengths(self._weights).tolist())
 
@@ -483,15 +483,15 @@ class Training(Iterator[Record]):
 
     def _looks(self) -> dict[str, Any]:
         """The validation, samples and snapshot of this step's record, where they are due."""
-        how, found = self.config.training, dict[str, Any]()
+        how, entries = self.config.training, dict[str, Any]()
         last = self.step == how.steps
         if last or self.step % how.validation_interval == 0:
-            found |= self.verdict().noted()
+            entries |= self.verdict().noted()
             with self._looking():
-                found["samples"] = self.config.task.samples(self.model, how.seed)
+                entries["samples"] = self.config.task.samples(self.model, how.seed)
         if self.step in self._snapshot_steps:
-            found["snapshot"] = self.snapshot()
-        return found
+            entries["snapshot"] = self.snapshot()
+        return entries
 
     @contextmanager
     def _looking(self) -> Iterator[None]:

@@ -143,12 +143,12 @@ def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
     machine = machine or choose(config.training)
     how = config.training
     one = example(config.task)
-    kept = (how.held_out + one.n_read) * one.n_bytes
-    kept += round(
+    held = (how.held_out + one.n_read) * one.n_bytes
+    held += round(
         _BACKWARD * activation_bytes(config, how.n_at_once, half=machine.precision != torch.float32)
     )
     process = PROCESS_BYTES if machine.device.type == "cpu" else 0
-    return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + kept
+    return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + held
 
 
 def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) -> int:
@@ -167,15 +167,15 @@ def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
 
     Empty where no such change is enough.
     """
-    found: dict[str, Any] = {}
+    sizes: dict[str, Any] = {}
     for name, changed in _CHANGES.items():
         value: Any = None
         trial: RunConfig | None = config
         while trial is not None and memory_bytes(trial) > limit_bytes:
             value, trial = changed(trial)
         if trial is not None and value is not None:
-            found[name] = value
-    return found
+            sizes[name] = value
+    return sizes
 
 
 def remedy(config: RunConfig, limit_bytes: int) -> str:

@@ -128,10 +128,10 @@ def smoothed(losses: Sequence[float]) -> list[float]:
     It looks ahead as far as back, so that the curve is not shifted to larger rates.
     """
     forward, backward = _sums(losses), _sums(losses[::-1])[::-1]
-    found = []
+    means = []
     for loss, (ahead, weight_ahead), (back, weight_back) in zip(losses, forward, backward, strict=True):
-        found.append((ahead + back - loss) / (weight_ahead + weight_back - 1))
-    return found
+        means.append((ahead + back - loss) / (weight_ahead + weight_back - 1))
+    return means
 
 
 def _sums(losses: Sequence[float]) -> list[tuple[float, float]]:

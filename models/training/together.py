@@ -49,10 +49,12 @@ class TogetherTraining(Training):
 
     def agreed(self, *flags: bool) -> list[bool]:
         """What rank 0 says, at every rank."""
-        said = torch.tensor([float(flag) for flag in flags])  # by gloo, which sees at once that one is gone
+        answers = torch.tensor(
+            [float(flag) for flag in flags]
+        )  # by gloo, which sees at once that one is gone
         with _heeding_the_others():
-            dist.broadcast(said, src=0)
-        return [bool(flag) for flag in said.tolist()]
+            dist.broadcast(answers, src=0)
+        return [bool(flag) for flag in answers.tolist()]
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The state of the whole training, the same as that of one process; every rank must ask for it."""

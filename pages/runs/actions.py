@@ -88,8 +88,8 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
             "system without memory does; try again, or choose another format"
         )
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise ValueError(without_places(said[-1].removeprefix("error: ")) if said else "the export failed")
+        lines = done.stderr.strip().splitlines()
+        raise ValueError(without_places(lines[-1].removeprefix("error: ")) if lines else "the export failed")
 
 
 # The download of a run: our own format at once, another program's after it was written.
@@ -113,12 +113,12 @@ def draw_download(run: Run) -> None:
         return
     with st.popover("Export…"):
         form = str(st.radio("Format", list(TITLES), format_func=TITLES.__getitem__, key="runs.format"))
-        said = _refusal(run, form)
-        st.caption(said or HELP[form])
+        refusal = _refusal(run, form)
+        st.caption(refusal or HELP[form])
         if form == "own":
             by = visitors.visitor()
             _offer(run, form, lambda: archive(run, by))
-        elif not said:
+        elif not refusal:
             _other(run, form)
 
 
@@ -131,9 +131,9 @@ def _refusal(run: Run, form: str) -> str:
 
 def _other(run: Run, form: str) -> None:
     step = runs.status_of(run).step
-    made = st.session_state.get(WRITTEN)
-    if made and made[0] == (run.model_link, step, form):
-        content = made[1]
+    written = st.session_state.get(WRITTEN)
+    if written and written[0] == (run.model_link, step, form):
+        content = written[1]
         _offer(run, form, lambda: content)
     elif st.button("Write the files", key="runs.write"):
         _write(run, step, form)
@@ -170,9 +170,9 @@ def edit_notes(run: Run) -> None:
     keys = f"runs.tags.{run.id}", f"runs.notes.{run.id}"
 
     def save() -> None:
-        said = [str(st.session_state.get(key, "")) for key in keys]
+        texts = [str(st.session_state.get(key, "")) for key in keys]
         try:
-            jobs.annotate(run.id, tags=[said[0]], notes=said[1], by=visitors.visitor())
+            jobs.annotate(run.id, tags=[texts[0]], notes=texts[1], by=visitors.visitor())
         except (ValueError, OSError) as error:
             refuse(str(error))
 

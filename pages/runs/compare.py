@@ -37,13 +37,15 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
     """
     shown = grouped(compared)
     drawn = shown[:MOST]
-    found = [[history_of(run.folder.path / "metrics.jsonl").entries() for run in each.runs] for each in drawn]
-    x, view = _axis([entries for each in found for entries in each if entries], view)
+    records = [
+        [history_of(run.folder.path / "metrics.jsonl").entries() for run in each.runs] for each in drawn
+    ]
+    x, view = _axis([entries for each in records for entries in each if entries], view)
     names, plain = [each.name for each in drawn], replace(view, smoothing=0.0)
     panels: list[Panel] = [
-        _over("loss, held out", found, names, [curves.validated("loss")] * len(found), x, plain),
-        _score(found, names, x, plain),
-        _over("loss, training", found, names, [curves.of("loss")] * len(found), x, view),
+        _over("loss, held out", records, names, [curves.validated("loss")] * len(records), x, plain),
+        _score(records, names, x, plain),
+        _over("loss, training", records, names, [curves.of("loss")] * len(records), x, view),
     ]
     return Board(rows=[panels], notice=sentences(shown)[0])
 
@@ -51,53 +53,53 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
 def sentences(shown: Sequence[Shown]) -> list[str]:
     """What these show against each other, the most important first; one sentence at least."""
     groups = [each.group for each in shown if each.group]
-    said = verdict(groups, outcomes=_outcomes(shown)) or ["None of these runs can be read: see the list."]
+    words = verdict(groups, outcomes=_outcomes(shown)) or ["None of these runs can be read: see the list."]
     if len(shown) > MOST:
-        said.append(f"{len(shown)} configurations are more than can be told apart; {MOST} are drawn.")
-    return said
+        words.append(f"{len(shown)} configurations are more than can be told apart; {MOST} are drawn.")
+    return words
 
 
 def heads_link(compared: Sequence[Run]) -> dict[str, str]:
     """The link to the heads of two runs beside each other, matched by likeness; {} of more, or where one has
     no model yet."""
-    found = [offer_of(run.model_link) for run in compared]
-    if len(found) != 2 or found[0] is None or found[1] is None:
+    offers = [offer_of(run.model_link) for run in compared]
+    if len(offers) != 2 or offers[0] is None or offers[1] is None:
         return {}
-    first = found[0]
+    first = offers[0]
     about = {"text": first.text, "stack": str(first.story["stack"]), "layer": "0", "head": "0"}
     models = {"model": compared[0].model_link, "differs": "model", "model2": compared[1].model_link}
     return models | {"matched": "likeness"} | about
 
 
-def _axis(found: Entries, view: View) -> tuple[np.ndarray, View]:
+def _axis(records: Entries, view: View) -> tuple[np.ndarray, View]:
     """The x axis as far as the longest run; over steps where a run does not count what the view asks for."""
-    if any(view.known_in(entries) != view for entries in found):
+    if any(view.known_in(entries) != view for entries in records):
         view = replace(view, x="steps")
-    axes = [curves.axis(entries, entries[-1]["step"], view) for entries in found] or [curves.grid(1)]
+    axes = [curves.axis(entries, entries[-1]["step"], view) for entries in records] or [curves.grid(1)]
     return max(axes, key=lambda axis: float(axis[-1])), view
 
 
-def _score(found: Sequence[Entries], names: Sequence[str], x: np.ndarray, view: View) -> Panel:
+def _score(records: Sequence[Entries], names: Sequence[str], x: np.ndarray, view: View) -> Panel:
     """The main score of each, with its name where they have different ones."""
-    first = [next((s[0] for each in group if (s := curves.scores_of(each))), "") for group in found]
+    first = [next((s[0] for each in group if (s := curves.scores_of(each))), "") for group in records]
     view = replace(view, log_y=view.log_y and not any(map(is_share, first)))
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
-        return _over(f"{first[0] or 'score'}, held out", found, names, reads, x, view)
+        return _over(f"{first[0] or 'score'}, held out", records, names, reads, x, view)
     named = [f"{name}: {score}" if score else name for name, score in zip(names, first, strict=True)]
-    return _over("scores, held out", found, named, reads, x, view)
+    return _over("scores, held out", records, named, reads, x, view)
 
 
 def _over(
     title: str,
-    found: Sequence[Entries],
+    records: Sequence[Entries],
     names: Sequence[str],
     reads: Sequence[curves.Read],
     x: np.ndarray,
     view: View,
 ) -> Curves:
     raw, lines = replace(view, smoothing=0.0), list[Line]()
-    for at, (group, name, read) in enumerate(zip(found, names, reads, strict=True)):
+    for at, (group, name, read) in enumerate(zip(records, names, reads, strict=True)):
         if view.smoothing:
             behind = _line([curves.series(entries, read, x, raw) for entries in group], name, at)
             lines.append(replace(behind, low=None, high=None, faint=True, listed=False))
@@ -118,11 +120,11 @@ def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:
     """The tables below the curves, each with its name: scores, tests, and the settings that differ."""
     shown = grouped(compared)
     groups = [each.group for each in shown if each.group]
-    found = [("Held-out scores at the end", scores_table(groups))]
+    rows_by_name = [("Held-out scores at the end", scores_table(groups))]
     tests = differences_table(groups, outcomes=_outcomes(shown))
     if len(tests) > 1:
-        found.append(("Differences, each tested", tests))
-    named = [(title, _message(title, rows)) for title, rows in found]
+        rows_by_name.append(("Differences, each tested", tests))
+    named = [(title, _message(title, rows)) for title, rows in rows_by_name]
     return [*named, ("Settings that differ", differences(compared))]
 
 
@@ -141,10 +143,10 @@ def differences(compared: Sequence[Run]) -> bytes:
     shown = [each for each in grouped(compared) if each.group]
     rows = []
     for name, values in differing([each.group for each in shown if each.group]).items():
-        said = [_text(value) for value in values]
-        usual = max(said, key=said.count)
-        marks = [at for at, value in enumerate(said, start=1) if value != usual]
-        rows.append(Row(name, [name, *said], marks=marks))
+        words = [_text(value) for value in values]
+        usual = max(words, key=words.count)
+        marks = [at for at, value in enumerate(words, start=1) if value != usual]
+        rows.append(Row(name, [name, *words], marks=marks))
     if not rows:
         rows.append(Row("none", ["all settings but the seed are the same", *("" for _ in shown)]))
     return message("Settings that differ", ("setting", *(each.name for each in shown)), rows)

@@ -73,7 +73,7 @@ class Shown:
 def grouped(listed: Iterable[Run]) -> list[Shown]:
     """The runs by configuration, in the order of the list."""
     known: dict[str, tuple[Run, Result]] = {}
-    found: list[Shown] = []
+    rows: list[Shown] = []
     order: list[str] = []
     for run in listed:
         order.append(run.id)
@@ -81,10 +81,10 @@ def grouped(listed: Iterable[Run]) -> list[Shown]:
         if result is not None:
             known[run.id] = run, result
         else:
-            found.append(Shown((run,), None))
+            rows.append(Shown((run,), None))
     for group in groups(result for _, result in known.values()):
-        found.append(Shown(tuple(known[each.id][0] for each in group.runs), group))
-    return sorted(found, key=lambda shown: order.index(shown.runs[0].id))
+        rows.append(Shown(tuple(known[each.id][0] for each in group.runs), group))
+    return sorted(rows, key=lambda shown: order.index(shown.runs[0].id))
 
 
 def result_of_run(run: Run) -> Result | None:
@@ -167,9 +167,9 @@ def sorted_members(shown: Shown, sort: str) -> list[int]:
     return _sorted(places, sort, lambda at: value_of(column, (shown.runs[at],), None))
 
 
-def _sorted(found: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list[_T]:
+def _sorted(rows: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list[_T]:
     """Sorted up, or down for "-…"; what has no value comes last either way, and equals keep their order."""
-    pairs = [(value(each), each) for each in found]
+    pairs = [(value(each), each) for each in rows]
     known = [pair for pair in pairs if pair[0] is not None]
     known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
     return [each for _, each in (*known, *(pair for pair in pairs if pair[0] is None))]
@@ -198,68 +198,68 @@ def _labels(kinds: dict[tuple[str, str], list[Shown]]) -> list[str]:
     """What tells the parts from each other: task, options of the data where they differ, and score."""
     firsts = [kind[0].group for kind in kinds.values()]
     tasks = [group.first.task if group else UNREAD for group in firsts]
-    said = []
+    labels = []
     for task, group, (_, score) in zip(tasks, firsts, kinds, strict=True):
         alike = [each for each in firsts if each and group and each.first.task == task]
         options = [f"{name} {_text(group.first.data.get(name))}" for name in _differing(alike) if group]
-        said.append(", ".join([task, *options]) + (f": {score}" if score else ""))
-    counts, seen = Counter(said), Counter[str]()
-    for at, label in enumerate(said):
+        labels.append(", ".join([task, *options]) + (f": {score}" if score else ""))
+    counts, times = Counter(labels), Counter[str]()
+    for at, label in enumerate(labels):
         if counts[label] > 1:  # files that differ in what they hold, or scores of two names
-            seen[label] += 1
-            said[at] = f"{label}, data {seen[label]}"
-    return [f"{said[0]} ({WHY})", *said[1:]]
+            times[label] += 1
+            labels[at] = f"{label}, data {times[label]}"
+    return [f"{labels[0]} ({WHY})", *labels[1:]]
 
 
-def _differing(found: Sequence[Group]) -> list[str]:
+def _differing(candidates: Sequence[Group]) -> list[str]:
     """The options of the data that are not the same in all of these; digests say nothing to a reader."""
-    return [name for name in differing(found) if name in found[0].first.data and name != _DATA]
+    return [name for name in differing(candidates) if name in candidates[0].first.data and name != _DATA]
 
 
 def _text(value: Any) -> str:
     return uploads.told(str(value))[:40]
 
 
-def value_of(column: str, found: Sequence[Run], group: Group | None) -> Value:
+def value_of(column: str, members: Sequence[Run], group: Group | None) -> Value:
     """What a row is sorted by; group: of the runs where they are one row, else their only one's is read."""
-    run = found[0]
-    together = group if len(found) > 1 else None
+    run = members[0]
+    together = group if len(members) > 1 else None
     if column == "loss":
-        return _loss(found, together)
+        return _loss(members, together)
     if column == "score":
-        return _score(found, together)[1]
+        return _score(members, together)[1]
     if column == "n":
-        counted = together and (together.summary(LOSS) or together.summary(_score(found, together)[0]))
-        return counted.n if counted else 1 if not together and _loss(found, None) is not None else None
-    statuses = [runs.status_of(each) for each in found] if column in ("status", "step", "trained") else []
+        counted = together and (together.summary(LOSS) or together.summary(_score(members, together)[0]))
+        return counted.n if counted else 1 if not together and _loss(members, None) is not None else None
+    statuses = [runs.status_of(each) for each in members] if column in ("status", "step", "trained") else []
     if column == "step":
         return max(status.step for status in statuses)
     if column == "trained":
-        every = [latest(each.folder.path / "metrics.jsonl") for each in found]
+        every = [latest(each.folder.path / "metrics.jsonl") for each in members]
         return sum(trained_seconds(*pair) for pair in zip(every, statuses, strict=True))
     if column == "made":
-        return max(str(runs.described(each).get("created", "")) for each in found) or None
-    said = {
+        return max(str(runs.described(each).get("created", "")) for each in members) or None
+    words = {
         "run": lambda: together.name if together else run.title,
         "task": lambda: str(runs.described(run)["task"].get("name", "")),
         "status": lambda: ", ".join({"shipped" if run.shipped else each.state: 0 for each in statuses}),
-        "tags": lambda: ", ".join(dict.fromkeys(tag for r in found for tag in tags_of(runs.described(r)))),
+        "tags": lambda: ", ".join(dict.fromkeys(tag for r in members for tag in tags_of(runs.described(r)))),
         "whose": lambda: "" if together else ownership_words(run),
     }
-    return _natural(said[column]()) or None
+    return _natural(words[column]()) or None
 
 
-def _loss(found: Sequence[Run], group: Group | None) -> float | None:
+def _loss(members: Sequence[Run], group: Group | None) -> float | None:
     if group is None:
-        return curves.last(latest(found[0].folder.path / "metrics.jsonl"), curves.validated("loss"))
+        return curves.last(latest(members[0].folder.path / "metrics.jsonl"), curves.validated("loss"))
     summary = group.summary(LOSS)
     return summary.mean if summary else None
 
 
-def _score(found: Sequence[Run], group: Group | None) -> tuple[str, float | None]:
+def _score(members: Sequence[Run], group: Group | None) -> tuple[str, float | None]:
     """The name and the value of the main score, as the row shows it."""
-    if group is None or len(found) == 1:
-        return last_score(latest(found[0].folder.path / "metrics.jsonl"))
+    if group is None or len(members) == 1:
+        return last_score(latest(members[0].folder.path / "metrics.jsonl"))
     name = main_score([group])
     summary = group.summary(name) if name not in ("", LOSS) else None
     return (name, summary.mean) if summary else ("", None)
@@ -269,11 +269,11 @@ def _natural(text: str) -> list[tuple[int, str]]:
     """A text in parts, so that "run 2" comes before "run 10"; [] of an empty one."""
     if not text:
         return []
-    found = []
+    pieces = []
     for at, part in enumerate(_DIGITS.split(text.casefold())):
         digits = part.lstrip("0") if at % 2 else ""
-        found.append((len(digits), digits or part))
-    return found
+        pieces.append((len(digits), digits or part))
+    return pieces
 
 
 # The list of all runs, kept up to date while one of them trains.
@@ -384,17 +384,17 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
     states = Counter(status.state for status in statuses)
     steps = sorted({status.step for status in statuses})
     loss, main = group.summary(LOSS), main_score([group])
-    found = group.summary(main) if main not in ("", LOSS) else None
+    score = group.summary(main) if main not in ("", LOSS) else None
     entries = [latest(run.folder.path / "metrics.jsonl") for run in shown.runs]
     seconds = sum(trained_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
-    counted = loss or found
+    counted = loss or score
     cells = [
         group.name,
         group.first.task,
         ", ".join(f"{count} {state}" for state, count in states.items()),
         f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}",
         "–" if loss is None else mean_words(loss),
-        "–" if found is None else runs.worded_mean(main, found),
+        "–" if score is None else runs.worded_mean(main, score),
         "–" if counted is None else str(counted.n),
         wording.duration(seconds),
         max(created_minute(runs.described(run)) for run in shown.runs),

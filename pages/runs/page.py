@@ -68,11 +68,11 @@ def _one(run: Run) -> None:
     ):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     actions.show_notes(run)
-    seen = state.view_state()
+    view = state.view_state()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    shown = scrubber.scrubbed(run, curves.draw_view(seen, parts=curves.has_norms(entries)))
-    kept = {**state.STATE.link(["filter", "sort", "weights"]), **seen.link(seen.params)}
-    _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
+    shown = scrubber.scrubbed(run, curves.draw_view(view, parts=curves.has_norms(entries)))
+    parameters = {**state.STATE.link(["filter", "sort", "weights"]), **view.link(view.params)}
+    _board(shown, part=run.id, link={"runs": run.id, **parameters}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
     report.draw(run, status)
@@ -89,15 +89,15 @@ def _at(shown: Board) -> float | None:
 
 def _several(chosen: list[Run]) -> None:
     ids = ".".join(run.id for run in chosen)
-    seen = state.view_state()
-    shown = compare.board_of(chosen, curves.draw_view(seen, heads=False))
+    view = state.view_state()
+    shown = compare.board_of(chosen, curves.draw_view(view, heads=False))
     link = compare.heads_link(chosen)
     if link:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=link)
     _board(
         shown,
         part="compare",
-        link={"runs": ids, **state.STATE.link(["filter", "sort"]), **seen.link(seen.params)},
+        link={"runs": ids, **state.STATE.link(["filter", "sort"]), **view.link(view.params)},
         at=None,
     )
     with st.container(key="runs_verdict"):

@@ -35,26 +35,26 @@ def draw(run: Run, status: Status) -> None:
     with st.container(border=True, key="runs_scores"):
         st.markdown("**Scores**")
         try:
-            found = read_report(run.folder)
-            if found:
-                _shown(run, found)
+            scores = read_report(run.folder)
+            if scores:
+                _shown(run, scores)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            said = without_places(str(error)) if isinstance(error, ValueError) else "it is damaged"
-            st.text(f"The report of this run cannot be shown: {said}; score the run again")
-            found = {}
-        _score_now(run, status, found)
+            reason = without_places(str(error)) if isinstance(error, ValueError) else "it is damaged"
+            st.text(f"The report of this run cannot be shown: {reason}; score the run again")
+            scores = {}
+        _score_now(run, status, scores)
 
 
-def _score_now(run: Run, status: Status, found: Report) -> None:
+def _score_now(run: Run, status: Status, scores: Report) -> None:
     has_model = (run.folder.path / CHECKPOINT).is_file()
     if not has_model or status.live or not runs.may_change(run):
-        if not found:
+        if not scores:
             live = "Scores with their intervals are here when the run has finished."
             st.caption(live if status.live else "This run has no report of its scores.")
         return
-    if found and found.get("step") == status.step:
+    if scores and scores.get("step") == status.step:
         return
-    label = "Score this step" if found else "Score it now"
+    label = "Score this step" if scores else "Score it now"
     tip = "Scores the last checkpoint on held-out and test examples, as many as a validation reads"
     if st.button(label, help=tip, key="runs.score"):
         server_load.check_memory()
@@ -66,11 +66,11 @@ def _score_now(run: Run, status: Status, found: Report) -> None:
         st.rerun()
 
 
-def _shown(run: Run, found: Report) -> None:
-    parts = {name: found["parts"][name] for name in PARTS if name in found["parts"]}
+def _shown(run: Run, scores: Report) -> None:
+    parts = {name: scores["parts"][name] for name in PARTS if name in scores["parts"]}
     if not parts:
         raise ValueError("it is damaged")
-    st.caption(wording.plain(about(found, parts)))
+    st.caption(wording.plain(about(scores, parts)))
     table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores", on_act=_nothing)
     panels = panels_of(parts)
     pictures = heads.pictures_panel(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
@@ -111,18 +111,18 @@ def _opened(run: Run, held_out: Report) -> None:
         st.switch_page(EXPLORE, query_params={"model": run.model_link, "text": text})
 
 
-def about(found: Report, parts: Mapping[str, Report]) -> str:
+def about(scores: Report, parts: Mapping[str, Report]) -> str:
     """What was scored, on how many examples, and how the intervals were found."""
     counted = []
     for name, part in parts.items():
         of = f" of {part['of']:,}" if isinstance(part.get("of"), int) else ""
-        counted.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}")
+        counted.append(f"{name}: {part['n']:,}{of} {scores.get('unit', 'examples')}")
     entries = [entry for part in parts.values() for entry in part["scores"]]
     how = list(dict.fromkeys(str(entry["method"]) for entry in entries if entry.get("method")))
     signed = dict.fromkeys(f"{e['name']} {e['signature']}" for e in entries if e.get("signature"))
-    said = [f"Step {found.get('step', 0):,}", *counted]
+    sentences = [f"Step {scores.get('step', 0):,}", *counted]
     intervals = f"95% intervals: {'; '.join(how)}." if how else ""
-    return " ".join([f"{'; '.join(said)}.", intervals, *(f"{each}." for each in signed)]).strip()
+    return " ".join([f"{'; '.join(sentences)}.", intervals, *(f"{each}." for each in signed)]).strip()
 
 
 def score_rows(parts: Mapping[str, Report]) -> tuple[tuple[str, ...], list[Row]]:
@@ -192,32 +192,32 @@ def error_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
 def examples_of(held_out: Report) -> tuple[Sequence[Report], str, tuple[tuple[str, ...], list[Row]]]:
     """The examples that went most wrong, the table's caption, and its columns and rows."""
     if held_out.get("translations"):
-        found, caption = held_out["translations"][:MOST_ROWS], "Translations, the worst first"
+        examples, caption = held_out["translations"][:MOST_ROWS], "Translations, the worst first"
         columns: tuple[str, ...] = ("text", "#chrF", "made", "wanted")
-        cells = [[e["text"], f"{e['chrf']:.1f}", e["made"], e["wanted"]] for e in found]
+        cells = [[e["text"], f"{e['chrf']:.1f}", e["made"], e["wanted"]] for e in examples]
     elif held_out.get("wrong"):
-        found, caption = held_out["wrong"][:MOST_ROWS], "Most wrong, the highest loss first"
+        examples, caption = held_out["wrong"][:MOST_ROWS], "Most wrong, the highest loss first"
         columns = ("text", "truth", "answer", "#its probability", "#loss")
         cells = [
             [e["text"], e["truth"], e["answer"], f"{e['probability']:.3f}", runs.number(e["loss"])]
-            for e in found
+            for e in examples
         ]
     elif held_out.get("errors", {}).get("wrong"):
-        found, caption = held_out["errors"]["wrong"][:MOST_ROWS], "Pictures with the highest error"
+        examples, caption = held_out["errors"]["wrong"][:MOST_ROWS], "Pictures with the highest error"
         columns = ("held-out picture", "class", "#error (share of variance)")
-        cells = [[e["text"], e["class"], runs.number(e["value"])] for e in found]
+        cells = [[e["text"], e["class"], runs.number(e["value"])] for e in examples]
     else:
         return [], "", ((), [])
     rows = [
-        Row(str(at), [_cut(cell) for cell in row], opened=False if found[at].get("text") else None)
+        Row(str(at), [_cut(cell) for cell in row], opened=False if examples[at].get("text") else None)
         for at, row in enumerate(cells)
     ]
-    return found, caption, (columns, rows)
+    return examples, caption, (columns, rows)
 
 
 def _cut(text: object) -> str:
-    said = " ".join(str(text).split())
-    return said if len(said) <= MOST_CELL else f"{said[: MOST_CELL - 1]}…"
+    line = " ".join(str(text).split())
+    return line if len(line) <= MOST_CELL else f"{line[: MOST_CELL - 1]}…"
 
 
 def panels_of(parts: Mapping[str, Report]) -> list[Panel]:

@@ -39,17 +39,17 @@ def board_of(
     more: dict[str, Any] = {"view": view, "at": at}
     more["marks"] = curves.marks_of(runs.described(run), entries, view)
     usual = INDUCTION if task == INDUCTION else USUAL
-    found = None if single else head_curves(run, entries, x, usual=usual, **more)
-    induced = found if found and (view.measure or usual) == INDUCTION else None
+    curves_of_heads = None if single else head_curves(run, entries, x, usual=usual, **more)
+    induced = curves_of_heads if curves_of_heads and (view.measure or usual) == INDUCTION else None
     score = curves.score_curves(entries, x, **more)
     top: list[Panel] = [curves.loss_curves(entries, x, **more), induced or score]
     large = heads.large(rows, best(induced) if induced else sharpest(rows))
     if large is not None:
         top.append(large)
-    numbers = _training(run, entries, x, more, score if induced else found)
-    made = _pictures(run) if not rows or single else []
+    numbers = _training(run, entries, x, more, score if induced else curves_of_heads)
+    pictures = _pictures(run) if not rows or single else []
     if single:
-        return Board(rows=[top, *rows, numbers, *made], notice=see)
+        return Board(rows=[top, *rows, numbers, *pictures], notice=see)
     notices = [_notice(entries, step, see) for step in shown]
     scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in shown])
     return Board(rows=[top, *rows, numbers], notice=notices, scrub=scrub)
@@ -89,15 +89,15 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     if step == 0:
         return f"**Step 0:** random weights. {see}"
     past = [entry for entry in entries if entry["step"] <= step]
-    said = []
+    sentences = []
     loss = curves.last(past, curves.of("loss"))
     if loss is not None:
-        said.append(f"training loss {runs.number(loss)}")
+        sentences.append(f"training loss {runs.number(loss)}")
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:
-            said.append(f"{name} {runs.worded(name, value)}")
-    numbers = f" {', '.join(said)}." if said else ""
+            sentences.append(f"{name} {runs.worded(name, value)}")
+    numbers = f" {', '.join(sentences)}." if sentences else ""
     return f"**Step {step:,}:**{numbers} {see}"
 
 

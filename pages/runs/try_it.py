@@ -157,8 +157,8 @@ def _fill(run: Run, given: State) -> None:
     if MASK not in parts:
         st.caption("Press a word to hide it from the model.")
         return
-    found = _on_model(run, lambda model: candidates(model, " ".join(parts)))
-    _table("What the model would put there", ("candidate", "#probability"), found)
+    words = _on_model(run, lambda model: candidates(model, " ".join(parts)))
+    _table("What the model would put there", ("candidate", "#probability"), words)
 
 
 def candidates(model: Model, text: str) -> list[tuple[str, float]]:
@@ -201,11 +201,11 @@ def _rebuild(run: Run, given: State) -> None:
         pictures = model.pictures(reading, model.trace(reading))
         return pictures["read"].numpy(), pictures["rebuilt"].numpy()
 
-    original, made = _on_model(run, ask)
+    original, rebuilt = _on_model(run, ask)
     with st.container(horizontal=True):
-        for picture, caption in ((original, "original"), (made, "rebuilt")):
+        for picture, caption in ((original, "original"), (rebuilt, "rebuilt")):
             st.image(_enlarged(picture), caption=caption)
-    st.caption(f"Mean squared error {np.mean((original - made) ** 2):.4f}")
+    st.caption(f"Mean squared error {np.mean((original - rebuilt) ** 2):.4f}")
 
 
 def _enlarged(picture: np.ndarray) -> np.ndarray:
@@ -220,10 +220,10 @@ def _likeliest(logits: Any, names: tuple[str, ...]) -> list[tuple[str, float]]:
     return [(names[at], value) for value, at in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
 
 
-def _table(caption: str, columns: tuple[str, str], found: list[tuple[str, float]]) -> None:
+def _table(caption: str, columns: tuple[str, str], candidates_there: list[tuple[str, float]]) -> None:
     rows = [
         Row(str(at), [name, f"{'█' * round(20 * value)} {value:.3f}"])
-        for at, (name, value) in enumerate(found)
+        for at, (name, value) in enumerate(candidates_there)
     ]
     table.show(message(caption, columns, rows), key="runs.likely", on_act=_nothing)
 

@@ -32,16 +32,16 @@ def board_of(
     chosen along each axis, where that can be changed.
     """
     name, lower = spec.score or "score", spec.direction == "minimize"
-    kept = [at for at, trial in enumerate(trials) if trial.state in DRAWN]
+    places = [at for at, trial in enumerate(trials) if trial.state in DRAWN]
     notice = notice_of(spec, trials)
-    if not kept:
+    if not places:
         return Board(rows=[[]], notice=notice)
-    ended = [trials[at] for at in kept]
+    ended = [trials[at] for at in places]
     value = Axis(name=name, values=values_of(ended))
     axes = [axis_of(spec, each, ended) for each in spec.space]
     top = training.parallel_panel(
         axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
-        shown=np.array([shown[at] for at in kept], dtype=bool), ranges=ranges,
+        shown=np.array([shown[at] for at in places], dtype=bool), ranges=ranges,
     )  # fmt: skip
     finished = [trial for trial in ended if trial.state == "finished"]
     bottom: list[Panel] = [
@@ -72,8 +72,8 @@ def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:
 
 def values_of(trials: Sequence[Trial]) -> np.ndarray:
     """The values [trial], NaN where there is none."""
-    found = [np.nan if trial.value is None else trial.value for trial in trials]
-    return np.array(found, dtype=np.float64)
+    values = [np.nan if trial.value is None else trial.value for trial in trials]
+    return np.array(values, dtype=np.float64)
 
 
 def axis_of(spec: Spec, name: str, trials: Sequence[Trial]) -> Axis:
@@ -109,12 +109,13 @@ def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
             return f"**All {len(failed)} trials have failed.** {failed[0].sentence}"
         return "No trial has finished yet."
     best = min(finished, key=lambda trial: sign * (trial.value or 0.0))
-    said = ", ".join(f"{label_of(name)} {words(value)}" for name, value in best.settings.items())
+    settings = ", ".join(f"{label_of(name)} {words(value)}" for name, value in best.settings.items())
     ended = not any(trial.state in ("waiting", "running", "stopped") for trial in trials)
     first = "Best" if ended and len(trials) >= spec.trials else "Best so far"
     equal = sum(trial.value == best.value for trial in finished) - 1
     others = f", as {equal} more {'has' if equal == 1 else 'have'}" if equal else ""
-    return f"**{first}: trial {best.number}**, with {said}: {spec.score or 'score'} {value_of(best)}{others}."
+    score = f"{spec.score or 'score'} {value_of(best)}{others}"
+    return f"**{first}: trial {best.number}**, with {settings}: {score}."
 
 
 def value_of(trial: Trial) -> str:

@@ -127,8 +127,8 @@ def _rows(info: TaskInfo, form: State) -> None:
 def _add(info: TaskInfo, form: State) -> None:
     """One more row, with a setting that has none yet."""
     rows = form.kept["rows"]
-    taken = [form.kept[f"vary{row}"] for row in range(1, rows + 1)]
-    name = next((each for each in state.varied_settings(info) if each not in taken), taken[0])
+    names = [form.kept[f"vary{row}"] for row in range(1, rows + 1)]
+    name = next((each for each in state.varied_settings(info) if each not in names), names[0])
     how, values = state.usual_variation(info, name)
     form.put({"rows": rows + 1, f"vary{rows + 1}": name, f"how{rows + 1}": how, f"values{rows + 1}": values})
 
@@ -156,8 +156,8 @@ def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
     files = state.of_files(info)
     names = [name for name in fixed.params if name not in files and name not in varying]
     changed = [name for name in names if fixed.kept[name] != fixed.params[name].default]
-    said = f" ({len(changed)} changed)" if changed else ""
-    with st.expander(f"Settings that all runs share{said}"):
+    count = f" ({len(changed)} changed)" if changed else ""
+    with st.expander(f"Settings that all runs share{count}"):
         for name in files:
             if fixed.kept[name]:
                 st.caption(
@@ -173,14 +173,14 @@ def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
 
 def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: Any) -> None:
     """How many runs, how long and how much disk; the button that starts them."""
-    said, ready, spec = problems(), None, None
+    sentences, ready, spec = problems(), None, None
     try:
         spec = state.spec_of(info, fixed, form)
         with st.spinner("Counting the runs…"):
             ready = planned(spec, visitors.visitor())
     except (ValueError, OSError) as error:
-        said.append(_told(error))
-    show_problems(dict.fromkeys(said))
+        sentences.append(_told(error))
+    show_problems(dict.fromkeys(sentences))
     impossible = ready is None or bool(runs.refusals())  # which the page says
     start.button(
         "Start", type="primary", disabled=impossible, on_click=_start, args=(spec,), key="sweeps.start"
@@ -191,8 +191,8 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
 
 
 def _told(error: Exception) -> str:
-    said = without_places(uploads.without_names(str(error).replace(f"{uploads.folder()}/", "")))
-    return said[:1].upper() + said[1:] if "=" not in said.split()[0] else said
+    sentence = without_places(uploads.without_names(str(error).replace(f"{uploads.folder()}/", "")))
+    return sentence[:1].upper() + sentence[1:] if "=" not in sentence.split()[0] else sentence
 
 
 def _board(ready: Planned | None) -> Board:
@@ -222,8 +222,12 @@ def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict
     """The link that opens this form: what differs from the task's usual one."""
     shown = state.form_of(info)
     rows = form["rows"]
-    seen = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "how", "values")]
-    return {**settings.to_link(info, fixed), "sweep": state.NEW, **shown.link(["rows", *seen, *state.SHARED])}
+    fields = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "how", "values")]
+    return {
+        **settings.to_link(info, fixed),
+        "sweep": state.NEW,
+        **shown.link(["rows", *fields, *state.SHARED]),
+    }
 
 
 def _nothing(act: Act) -> None:

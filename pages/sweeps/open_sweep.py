@@ -94,11 +94,11 @@ def _brush(spec: Spec, drawn: Parallel, act: Act) -> None:
     shown = state.page()
     try:
         ranges = brushes.read(shown.kept["within"])
-        found = brushes.changed(spec, ranges, drawn, act["axis"], act["low"], act["high"])
+        changed = brushes.changed(spec, ranges, drawn, act["axis"], act["low"], act["high"])
     except ValueError:
         refuse("The server was asked for what no page asks for; reload the page.")
         return
-    shown.put({"within": brushes.written(found)})
+    shown.put({"within": brushes.written(changed)})
 
 
 def take_away(sweep: Sweep) -> None:

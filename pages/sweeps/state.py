@@ -117,10 +117,10 @@ def form_of(info: TaskInfo) -> State:
         name = names[(row - 1) % len(names)]
         kind, values = usual_variation(info, name)
         rule = one_of({each: label_of(each) for each in names})
-        seen = {"label_visibility": "visible" if row == 1 else "collapsed"}
-        params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=seen)
-        params[f"how{row}"] = Field(kind, one_of(KINDS), "What is tried", more=seen)
-        params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=seen)
+        more = {"label_visibility": "visible" if row == 1 else "collapsed"}
+        params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=more)
+        params[f"how{row}"] = Field(kind, one_of(KINDS), "What is tried", more=more)
+        params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=more)
     return State(f"{PAGE}.{info.name}.form", params | _choosing())
 
 
@@ -187,8 +187,10 @@ def usual_variation(info: TaskInfo, name: str) -> tuple[str, str]:
 
 def _near(default: int, rule: Rule) -> list[int]:
     """Half, once and twice a whole number, as far as the rule lets them."""
-    found = [number for number in (default // 2, default, 2 * default) if rule.fits(number)]
-    return found if len(set(found)) > 1 else [n for n in (default, default + 1, default + 2) if rule.fits(n)]
+    numbers = [number for number in (default // 2, default, 2 * default) if rule.fits(number)]
+    return (
+        numbers if len(set(numbers)) > 1 else [n for n in (default, default + 1, default + 2) if rule.fits(n)]
+    )
 
 
 def enter() -> None:

@@ -64,13 +64,13 @@ def controls(spec: Spec, trials: Sequence[Trial]) -> Seen:
 
 def brushed(spec: Spec, trials: Sequence[Trial]) -> list[bool]:
     """Whether each trial stands out [trial]: within all ranges, and among the best where those alone do."""
-    kept = state.page().kept
-    found = brushes.within(spec, brushes.read(kept["within"]), trials)
-    if kept["brush"] != BEST:
-        return found
+    values = state.page().kept
+    inside = brushes.within(spec, brushes.read(values["within"]), trials)
+    if values["brush"] != BEST:
+        return inside
     finished = [at for at in _best_first(spec, trials) if trials[at].state == "finished"]
     quarter = set(finished[: max(1, -(-len(finished) // 4))])
-    return [each and at in quarter for at, each in enumerate(found)]
+    return [each and at in quarter for at, each in enumerate(inside)]
 
 
 def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
@@ -80,15 +80,15 @@ def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
 def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:
     """The trials that stand out; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    kept = [trials[at] for at in shown.order if shown.brushed[at]]
-    if len(kept) < len(trials):
+    listed = [trials[at] for at in shown.order if shown.brushed[at]]
+    if len(listed) < len(trials):
         ranges = brushes.said(spec, shown.ranges, trials)
         how = wording.plain(f": {ranges}") if ranges else ""
-        st.caption(f"{len(kept):,} of {len(trials):,} trials stand out{how}")
-    if len(kept) > MOST:
-        st.caption(f"The first {MOST} of {len(kept):,} trials; Take away has all of them.")
+        st.caption(f"{len(listed):,} of {len(trials):,} trials stand out{how}")
+    if len(listed) > MOST:
+        st.caption(f"The first {MOST} of {len(listed):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
-    rows = [_row(spec, trial, opened) for trial in kept[:MOST]]
+    rows = [_row(spec, trial, opened) for trial in listed[:MOST]]
     table.show(message("Trials", columns, rows), key=KEY, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
     if trial is not None:
@@ -117,8 +117,8 @@ def _on_act(act: Act) -> None:
 def _opened(trial: Trial) -> None:
     """A trial's runs: each of its seeds, all together on Runs, and each in Explore."""
     with st.container(border=True, key="sweeps_trial"):
-        said = ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
-        st.markdown(f"**Trial {trial.number}**: {wording.plain(said)}. {wording.plain(trial.state)}")
+        settings = ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
+        st.markdown(f"**Trial {trial.number}**: {wording.plain(settings)}. {wording.plain(trial.state)}")
         if trial.sentence:
             st.text(sentence(without_places(trial.sentence)))
         there = [run for run_id in trial.runs if (run := runs.find(run_id))]

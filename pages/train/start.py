@@ -34,7 +34,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     Returns what could start; None where nothing can.
     """
     held = own_file.refusals(info, state.settings_of(info))
-    said = problems() + held
+    sentences = problems() + held
     ready: Prepared | None = None
     missing = why = ""
     try:
@@ -45,14 +45,14 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     if held:
         ready = None
     why = why or _refusal(ready)
-    show_problems(dict.fromkeys([*said, why] if why else said))
+    show_problems(dict.fromkeys([*sentences, why] if why else sentences))
     if missing:
         download.offer(missing)
     heading.button(
         "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
     )
     every = SOON_SECONDS if ready and (why or _tried(ready, why) is None) else LATER_SECONDS
-    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, said, [True])
+    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, sentences, [True])
     _going_on()
     return ready
 
@@ -80,7 +80,7 @@ def _before(
     values: dict[str, Any],
     ready: Prepared | None,
     why: str,
-    said: list[str],
+    sentences: list[str],
     fresh: list[bool],
 ) -> None:
     """What is told before the start. It looks again by itself, and the whole page is drawn anew, with what it
@@ -90,7 +90,7 @@ def _before(
     if fresh:
         fresh.clear()
     elif ready is not None and _refusal(ready) != why:
-        refuse(*said)
+        refuse(*sentences)
         st.rerun()
     shown, link = _board(ready, values, _tried(ready, why)), settings.to_link(info, values)
     board.show(message(shown, part="before", link=link, keep=False), key=KEY, on_act=_on_act)
@@ -98,8 +98,8 @@ def _before(
 
 def _told(error: ValueError) -> str:
     """The error's sentence, which does not quote the name under which this server keeps an uploaded file."""
-    said = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
-    return said[:1].upper() + said[1:] if said.startswith(uploads.THE_FILE) else said
+    sentence = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
+    return sentence[:1].upper() + sentence[1:] if sentence.startswith(uploads.THE_FILE) else sentence
 
 
 def _on_act(act: Act) -> None:

@@ -54,22 +54,22 @@ def board_of(
     if large is not None:
         top.append(large)
     pictured = run.folder.picture_steps()
-    made = heads.pictures_panel(run, pictured[-1]) if pictured else []
+    pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
     more = [
         curves.rate_curve(entries, x, how.get("learning_rate"), view),
         *([curves.part_curves(entries, x, view)] if live or curves.has_norms(entries) else []),
         _heads(run, entries, x, view),
         curves.speed_curve(entries, x, view),
     ]
-    return Board(rows=[[numbers(entries, shown)], top, *rows, more, *made], notice=notice)
+    return Board(rows=[[numbers(entries, shown)], top, *rows, more, *pictures], notice=notice)
 
 
 def _heads(run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View) -> Curves:
     """The measure of every head, which is empty until there are two snapshots."""
     induced = runs.described(run)["task"].get("name") == "induction"
-    found = head_curves(run, entries, x, view, "induction" if induced else USUAL)
+    curves_of_heads = head_curves(run, entries, x, view, "induction" if induced else USUAL)
     blank = Line(y=np.full(len(x), np.nan), name="head")
-    return found or curves.chart("a measure of every head", [blank], x, view)
+    return curves_of_heads or curves.chart("a measure of every head", [blank], x, view)
 
 
 def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
@@ -86,15 +86,15 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     facts = []
     for label, reader in read.items():
         value = curves.last(entries, reader)
-        said = "–" if value is None else _said(value, forms.get(label, ".4f"))
-        facts.append(Fact(label=label, values=said))
+        words = "–" if value is None else _said(value, forms.get(label, ".4f"))
+        facts.append(Fact(label=label, values=words))
     for name in curves.scores_of(entries)[:1] or ["score"]:
         value = curves.last(entries, curves.validated(name))
-        said = "–" if value is None else runs.worded(name, value)
-        facts.append(Fact(label="score, held out", values=said))
+        words = "–" if value is None else runs.worded(name, value)
+        facts.append(Fact(label="score, held out", values=words))
     best = tracked(entries, {}, {}).best
-    said = f"{runs.worded(best.score, best.value)} at step {best.step:,}" if best else "–"
-    facts.append(Fact(label="best, held out", values=said))
+    words = f"{runs.worded(best.score, best.value)} at step {best.step:,}" if best else "–"
+    facts.append(Fact(label="best, held out", values=words))
     memory = curves.last(entries, curves.of("memory"))
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
     facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))
@@ -142,14 +142,14 @@ def _live(run_id: str, was_live: bool) -> None:
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described, status, entries)
-    seen = view_state()
-    curves.draw_view(seen, parts=status.live or curves.has_norms(entries))
-    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(seen))
+    view = view_state()
+    curves.draw_view(view, parts=status.live or curves.has_norms(entries))
+    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(view))
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     link = {
         **(settings.link_of_run(info, described) if info else {}),
         "run": run.id,
-        **seen.link(seen.params),
+        **view.link(view.params),
     }
     board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
     _samples(run)
@@ -194,9 +194,9 @@ def _heading(run: Run, status: Status) -> None:
 def _asking(run: Run, status: Status) -> None:
     """What the run can be asked to do."""
     if status.live:
-        asked = bool(status.asked)
-        st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=asked, key="train.pause")
-        st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
+        is_asked = bool(status.asked)
+        st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=is_asked, key="train.pause")
+        st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=is_asked, key="train.stop")
     elif status.state != "finished":
         st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
 
@@ -256,10 +256,10 @@ def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, A
 
 def _samples(run: Run) -> None:
     """What the model makes of held-out examples: text as text."""
-    found = history_of(run.folder.path / "samples.jsonl").entries()
-    text = heads.sample_text(found[-1].get("samples")) if found else ""
+    entries = history_of(run.folder.path / "samples.jsonl").entries()
+    text = heads.sample_text(entries[-1].get("samples")) if entries else ""
     if text:
-        st.caption(f"What it makes at step {found[-1]['step']:,}")
+        st.caption(f"What it makes at step {entries[-1]['step']:,}")
         st.code(text, language=None, wrap_lines=True)
 
 

@@ -41,45 +41,45 @@ def address() -> str:
     """The cluster's host:port. Raises JobRefused, with the remedy, where none is there or Ray is missing."""
     if find_spec("ray") is None:
         raise JobRefused(f"{VARIABLE}={wanted()!r}, but Ray is not installed: make install-ray")
-    found = named()
-    host, port = _parts(found)
-    if not _answered(found):
+    place = named()
+    host, port = _parts(place)
+    if not _answered(place):
         raise NoRoom(
             f"no Ray cluster answers at {host}:{port} ({VARIABLE}={wanted()!r}); start it "
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
         )
-    return found
+    return place
 
 
 def named() -> str:
     """The cluster's address, whether or not it answers. Raises JobRefused where "auto" names none."""
-    found = wanted()
-    return os.environ.get("RAY_ADDRESS", "") or _noted() if found == "auto" else found
+    name = wanted()
+    return os.environ.get("RAY_ADDRESS", "") or _noted() if name == "auto" else name
 
 
-def answers(found: str) -> bool:
+def answers(address: str) -> bool:
     """Whether something listens at host:port."""
     try:
-        with socket.create_connection(_parts(found), timeout=ANSWER_SECONDS):
+        with socket.create_connection(_parts(address), timeout=ANSWER_SECONDS):
             return True
     except OSError:
         return False
 
 
 @cached(TTLCache(16, ttl=ASKED_SECONDS))
-def _answered(found: str) -> bool:
+def _answered(address: str) -> bool:
     """The last answer, if it is fresh: a page that is drawn again must not wait for it each time."""
-    return answers(found)
+    return answers(address)
 
 
-def is_here(found: str) -> bool:
+def is_here(address: str) -> bool:
     """Whether the address is that of this machine's loopback."""
-    return _parts(found)[0] in ("127.0.0.1", "localhost", "::1")
+    return _parts(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
-def office(root: Path, found: str) -> Path:
+def office(root: Path, address: str) -> Path:
     """The folder beside the runs in which a cluster's dispatcher finds what it is to do."""
-    return root / ".ray" / hashlib.sha256(found.encode()).hexdigest()[:16]
+    return root / ".ray" / hashlib.sha256(address.encode()).hexdigest()[:16]
 
 
 def _noted() -> str:
@@ -89,9 +89,11 @@ def _noted() -> str:
     path = Path(os.environ.get("RAY_TMPDIR", "/tmp"), _KNOWN)
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
-            kept = os.fstat(file.fileno())
-            is_ours = stat.S_ISREG(kept.st_mode) and kept.st_uid in (0, os.geteuid()) and kept.st_nlink == 1
-            if not is_ours or kept.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            facts = os.fstat(file.fileno())
+            is_ours = (
+                stat.S_ISREG(facts.st_mode) and facts.st_uid in (0, os.geteuid()) and facts.st_nlink == 1
+            )
+            if not is_ours or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise JobRefused(_FOREIGN)
             return file.read(_MOST_CHARACTERS).strip()
     except FileNotFoundError:
@@ -103,11 +105,11 @@ def _noted() -> str:
         raise JobRefused(_FOREIGN) from None
 
 
-def _parts(found: str) -> tuple[str, int]:
-    host, _, port = found.removeprefix("ray://").rpartition(":")
-    if found.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
+def _parts(address: str) -> tuple[str, int]:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if address.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
         raise JobRefused(
-            f"{VARIABLE}={found[:100]!r} is no address of a Ray cluster; give host:port, such as "
+            f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, such as "
             "10.0.0.5:6379, or auto"
         )
     return host, int(port)
@@ -134,8 +136,8 @@ class Ticket:
 
     def write(self) -> None:
         """Keeps what the ticket says. Raises WriteError."""
-        said = {"run": self.run_id, "parent": self.parent, "attempt": self.attempt, "tries": self.tries}
-        write_json(self.path, said)
+        values = {"run": self.run_id, "parent": self.parent, "attempt": self.attempt, "tries": self.tries}
+        write_json(self.path, values)
 
     def drop(self) -> None:
         """Takes it away: the cluster has no more to do with the run."""
@@ -155,16 +157,16 @@ def any_in(office: Path) -> bool:
 
 def tickets(office: Path) -> list[Ticket]:
     """All tickets, the oldest first; a damaged one is removed."""
-    found = []
+    whole = []
     for path in sorted((office / TICKETS).glob("*.json")):
         try:
-            said = read_json(path)
-            ticket = Ticket(path, str(said["run"]), str(said["parent"]))
-            ticket.attempt, ticket.tries = int(said.get("attempt", 0)), int(said.get("tries", 0))
+            values = read_json(path)
+            ticket = Ticket(path, str(values["run"]), str(values["parent"]))
+            ticket.attempt, ticket.tries = int(values.get("attempt", 0)), int(values.get("tries", 0))
         except FileNotFoundError:
             continue  # taken away just now
         except (FileError, OSError, ValueError, KeyError, TypeError):
             path.unlink(missing_ok=True)
         else:
-            found.append(ticket)
-    return found
+            whole.append(ticket)
+    return whole

@@ -168,25 +168,25 @@ class Dispatcher:
         for task in self.ray.wait(list(tasks), num_returns=1, timeout=LOOK_SECONDS)[0]:
             job = tasks[task]
             try:
-                said = self.ray.get(task)
+                reason = self.ray.get(task)
             except self.ray.exceptions.RayError as error:
                 self._lost(job, error)
                 continue
             now = read_status(self.root / job.run_id)
-            self._end(job, refused(now, said) if said else None)
+            self._end(job, refused(now, reason) if reason else None)
 
     def _lost(self, job: Job, error: Exception) -> None:
         """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
-        now, asked = read_status(self.root / job.run_id), read_request(self.root / job.run_id)
+        now, request = read_status(self.root / job.run_id), read_request(self.root / job.run_id)
         if not (self.root / job.run_id).is_dir() or not _belongs(now, job):
             self._end(job, None)
-        elif asked or now.asked:
-            ended, sentence = ended_by(asked or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
+        elif request or now.asked:
+            ended, sentence = ended_by(request or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
             self._end(job, replace(now, state=ended, sentence=sentence, resumed=False))
         elif job.ticket.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
-            said = str(error).strip().splitlines()[-1][:300]
+            reason = str(error).strip().splitlines()[-1][:300]
             tries = f"after {job.ticket.tries + 1} tries" if job.ticket.tries else "at once"
-            sentence = f"the cluster gave it up {tries}, at step {now.step:,} ({said}); {RESUME}"
+            sentence = f"the cluster gave it up {tries}, at step {now.step:,} ({reason}); {RESUME}"
             self._end(job, replace(now, state="failed", sentence=sentence))
         else:
             job.ticket.tries += 1
@@ -202,8 +202,8 @@ class Dispatcher:
         with contextlib.suppress(OSError):
             now = read_status(folder)
             if status is not None and now.attempt <= job.attempt:
-                said = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
-                write_status(self.root / job.run_id, replace(said, asked="", attempt=job.attempt))
+                last = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
+                write_status(self.root / job.run_id, replace(last, asked="", attempt=job.attempt))
             elif job.parted and now.state == "paused":
                 write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE))
         job.ticket.drop()
@@ -215,16 +215,16 @@ class Dispatcher:
             job.parted = True
             with contextlib.suppress(OSError):
                 write_request(folder, "pause")
-        asked = read_request(folder)
-        if asked is None:
+        request = read_request(folder)
+        if request is None:
             job.asked_at = None
         elif job.asked_at is None:
             job.asked_at = time.monotonic()
         elif time.monotonic() - job.asked_at > END_SECONDS and job.task is not None:
             self.ray.cancel(job.task, force=True)
             job.asked_at = time.monotonic()
-        if self._beat + BEAT_SECONDS < time.monotonic() or asked:
-            self._speak_for(job, bool(asked))
+        if self._beat + BEAT_SECONDS < time.monotonic() or request:
+            self._speak_for(job, bool(request))
 
     def _speak_for(self, job: Job, asked: bool) -> None:
         """Writes the sign of life of a run that waits: only while no worker has its lock."""
@@ -280,12 +280,12 @@ _RAY_SECONDS = 10  # after which Ray gives up its search for a machine of the cl
 LAST_ONE_SECONDS = 10.0  # to wait for one whose keeper was killed, and that has not seen that yet
 
 
-def _connected(found: str) -> Any:
+def _connected(address: str) -> Any:
     """Ray, connected to the cluster; its workers find the same code and the same folder of runs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(_RAY_SECONDS))
     os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_ACTOR_RECONCILIATION", "0")
-    if cluster.is_here(found):
+    if cluster.is_here(address):
         # Else Ray reads a loopback address as that of the network card, where a cluster of this machine alone
         # does not listen. The variable means any system, whatever its name says.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -296,9 +296,9 @@ def _connected(found: str) -> Any:
         for name, value in os.environ.items()
         if name.startswith(("ATTENTION_LAB_RUNS", "ATTENTION_LAB_LIMITS"))
     }
-    here: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if cluster.is_here(found) else {}
+    here: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if cluster.is_here(address) else {}
     ray.init(
-        address=found,
+        address=address,
         namespace="attention-lab",
         log_to_driver=False,
         logging_level=logging.WARNING,
@@ -314,17 +314,19 @@ def _refuse(root: Path, office: Path, reason: str) -> None:
         folder = root / ticket.run_id
         now = read_status(folder)
         if now.live:
-            said = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
-            write_status(folder, refused(now, said))
+            sentence = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
+            write_status(folder, refused(now, sentence))
         ticket.drop()
 
 
 @contextmanager
-def _within(seconds: float, root: Path, office: Path, found: str) -> Iterator[None]:
+def _within(seconds: float, root: Path, office: Path, address: str) -> Iterator[None]:
     """Ray waits for ever for what listens and is no Ray; this process says so after a while, and ends."""
 
     def give_up() -> None:
-        _refuse(root, office, f"what listens at {found} gave no answer of Ray's within {seconds:.0f} seconds")
+        _refuse(
+            root, office, f"what listens at {address} gave no answer of Ray's within {seconds:.0f} seconds"
+        )
         os._exit(1)
 
     timer = Timer(seconds, give_up)

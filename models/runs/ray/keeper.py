@@ -88,10 +88,10 @@ class Keeper:
         cluster sees a later attempt in the run's folder and ends, so that no run trains unwatched.
         """
         owed = tickets(self.office)
-        said = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
-        for seconds in (0.0, _SETTLING_SECONDS if said else 0.0):
+        last_words = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
+        for seconds in (0.0, _SETTLING_SECONDS if last_words else 0.0):
             time.sleep(seconds)
-            for run_id, status in said.items():
+            for run_id, status in last_words.items():
                 with contextlib.suppress(OSError):
                     # A worker that wrote its sign of life at the same moment may have written over this.
                     if latest_attempt(self.root / run_id) < status.attempt:
@@ -105,9 +105,9 @@ class Keeper:
         now = read_status(folder)
         if not now.live or not now.node or (ticket.attempt and now.attempt > ticket.attempt):
             return None
-        asked = now.asked or read_request(folder)
+        request = now.asked or read_request(folder)
         last = refused(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
-        return replace(last, state=ended_by(asked), resumed=False) if asked else last
+        return replace(last, state=ended_by(request), resumed=False) if request else last
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -70,9 +70,9 @@ def _work(folder: Path, given: Given) -> None:
     status = replace(before, node=_node(), attempt=given.attempt)
     watch = Watch(folder, status, minutes=owned(folder).minutes)
     with watch:
-        asked = read_request(folder)
-        if asked:
-            watch.finish(ended_by(asked))
+        request = read_request(folder)
+        if request:
+            watch.finish(ended_by(request))
             return
         import torch
 
@@ -108,11 +108,11 @@ def train_together(given: Given, workers: int, gpu: bool) -> str:
     return ""
 
 
-def train_share(said: dict[str, Any]) -> None:
+def train_share(values: dict[str, Any]) -> None:
     """What each worker of a group does: the first as `train`, the others beside it, without a word."""
     import torch.distributed as dist
 
-    given = Given(**said)
+    given = Given(**values)
     if dist.get_rank():
         _follow(given)
         return
