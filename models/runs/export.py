@@ -106,7 +106,8 @@ def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name:
         lines = lines.replace("int64 ids [batch, position]", "float32 [batch, position, channel]")
     sentence = (
         f"The model as an ONNX file. Its logits in onnxruntime were within {deviation:.1g} of the largest as "
-        f"it was written. A sequence has at most {model.config.max_len:,} positions; padding is found by its id."
+        f"it was written. A sequence has at most {model.config.max_len:,} positions; padding is found by its "
+        "id."
     )
     _write_readme(out, name, card, [sentence, lines])
     return path

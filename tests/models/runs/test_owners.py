@@ -10,8 +10,18 @@ from models.data.tasks import make_task
 from models.runs import backends, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.folder import create_run
-from models.runs.jobs import JobRefused, NotAllowed, Visitor
-from models.runs.owners import MACHINE, OWNER, PERSON, Ownership, may_change, may_see, owned
+from models.runs.limits import JobRefused
+from models.runs.owners import (
+    MACHINE,
+    OWNER,
+    PERSON,
+    NotAllowed,
+    Ownership,
+    Visitor,
+    may_change,
+    may_see,
+    owned,
+)
 from models.runs.status import Status, read_request, write_status
 from models.training.config import RunConfig, run_config
 from tests.limits import SetLimits
