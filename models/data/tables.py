@@ -217,6 +217,19 @@ class Source:
         return self.rows - sum(count for reason, count in self.left_out.items() if reason != EMPTY)
 
 
+@dataclass(frozen=True)
+class SplitTable:
+    """Different rows of a file, a text and what belongs to it, split for good; and what was read of the file.
+
+    classes: the names of labels, where what belongs to a text is the number of its label.
+    """
+
+    training: tuple[tuple[str, Any], ...]
+    held_out: tuple[tuple[str, Any], ...]
+    classes: tuple[str, ...] = ()
+    source: Source | None = field(default=None, compare=False)
+
+
 @dataclass
 class Table:
     """The rows of a file, each with the number of its line, and which cells of them are read.

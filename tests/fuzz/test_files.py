@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models import limits
 from models.data.pictures import read_idx
-from models.data.tasks.sentence_pairs import read_parallel
+from models.data.tasks.sentence_pairs import read_pairs
 from models.data.tasks.sentiment import read_table
 from models.data.text_files import read_text
 from models.files import FileError
@@ -28,7 +28,7 @@ from tests.pages.shared.runs import write_run
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "text": read_text,
-    "pairs": read_parallel,
+    "pairs": read_pairs,
     "reviews": read_table,
     "pictures": lambda path: read_idx(path, 3),
     "labels": lambda path: read_idx(path, 1),

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.data.tables import HEADERS, SEPARATORS, Source, TableFormat
+from models.data.tables import HEADERS, SEPARATORS, Source, SplitTable, TableFormat
 from models.data.tasks.batch import Batch, Split
 from models.data.tasks.task import Task, generator_of, option
 from models.data.text_files import AUTO, CHOICES, read_file
@@ -250,7 +250,7 @@ class OwnFile(Task):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnTable(OwnFile):
+class OwnTable(OwnFile, Finite):
     """A task that reads two columns of a table; `columns` are the options that name them."""
 
     columns: ClassVar[tuple[str, str]]
@@ -260,17 +260,66 @@ class OwnTable(OwnFile):
     @cached_property
     def how(self) -> TableFormat:
         if "_unsaid" in self.__dict__:
-            return self._before(Path(self.file).expanduser())
+            return self.format_before(Path(self.file).expanduser())
         columns = tuple(getattr(self, name) for name in self.columns)
         return TableFormat(self.encoding, self.separator, self.header, columns)
 
+    @staticmethod
     @abstractmethod
-    def _before(self, path: Path) -> TableFormat:
+    def read_own(path: Path, how: TableFormat) -> SplitTable:
+        """Reads a person's table. Raises ValueError, with value, rule and remedy, for what is none."""
+
+    @staticmethod
+    @abstractmethod
+    def format_before(path: Path) -> TableFormat:
         """How runs read this file before they kept how they read it."""
 
-    @property
     @abstractmethod
-    def _read(self) -> Source: ...
+    def fits(self, text: str) -> bool:
+        """Whether a text can be read whole."""
+
+    @cached_property
+    def table(self) -> SplitTable | None:
+        """What the person's file has; None without one. Raises ValueError as `read_own` does."""
+        return self.read_own(Path(self.file).expanduser(), self.how) if self.file else None
+
+    @property
+    def _read(self) -> Source:
+        assert self.table is not None and self.table.source is not None  # there is a file where this is asked
+        return self.table.source
+
+    @cached_property
+    def rows(self) -> dict[Split, Sequence[tuple[str, Any]]]:
+        """The rows of each part, none without a file."""
+        return self.file_rows
+
+    @property
+    def file_rows(self) -> dict[Split, Sequence[tuple[str, Any]]]:
+        """Those of the file; in three parts, the test's are taken from training's."""
+        if self.table is None:
+            return {}
+        training, held_out = self.table.training, self.table.held_out
+        if self.splits != THREE:
+            return {"training": training, "held out": held_out, "test": ()}
+        trained, tested = without_test(training, lambda row: row[0])
+        return {"training": trained, "held out": held_out, "test": tested}
+
+    def count(self, split: Split) -> int | None:
+        return len(self.rows[split]) if self.rows else None
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> list[int] | None:
+        """Characters: tokens are counted in as many rows as are read, and no more."""
+        if not self.rows:
+            return None
+        return [sum(len(cell) for cell in self.rows[split][at] if isinstance(cell, str)) for at in numbers]
+
+    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """As the file has it, unless it is too long to be read whole."""
+        cut = super().prompts_of(batch, split, numbers)
+        if not self.rows or numbers is None:
+            return cut
+        whole = [self.rows[split][at][0] for at in numbers]
+        return [text if self.fits(text) else short for text, short in zip(whole, cut, strict=True)]
 
 
 def column(about: str) -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,15 +11,13 @@ import torch
 from models.data.grammar import sample_pairs
 from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.tables import Source, TableFormat
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, OwnTable, column, draw, without_test
+from models.data.tasks.finite import OLD, THREE, OwnTable, column, draw
 from models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
     Pairs,
     Row,
-    Table,
     as_before,
     make_batch,
     read_pairs,
@@ -35,7 +32,7 @@ _TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a fi
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParallelText(OwnTable, Finite, Pairs):
+class ParallelText(OwnTable, Pairs):
     """The model translates texts of a file of two columns; without a file, English and French of the grammar.
 
     Its tokens are byte pairs, counted in both columns together.
@@ -57,36 +54,22 @@ class ParallelText(OwnTable, Finite, Pairs):
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         part: Split = "held out" if held_out else "training"
         if self.splits == OLD:
-            pairs = random_of(generator).choices(self._parts[part], k=size)
+            pairs = random_of(generator).choices(self.rows[part], k=size)
             return make_batch([self._row(*pair, self.length) for pair in pairs])
-        numbers = draw(len(self._parts[part]), size, generator, once=held_out)
+        numbers = draw(len(self.rows[part]), size, generator, once=held_out)
         return self.numbered(part, numbers.tolist(), generator)
 
-    def count(self, split: Split) -> int:
-        return len(self._parts[split])
-
-    def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
-        """Characters of both sides: tokens are counted in as many pairs as are read, and no more."""
-        return [sum(map(len, self._parts[split][at])) for at in numbers]
-
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return make_batch([self._row(*self._parts[split][at], self.length) for at in numbers])
+        return make_batch([self._row(*self.rows[split][at], self.length) for at in numbers])
 
     def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, however much of it the model reads."""
         if numbers is None:
             return super().wanted(batch, split, numbers)
-        return [self._parts[split][at][1] for at in numbers]
+        return [self.rows[split][at][1] for at in numbers]
 
-    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
-        """As the file has it, unless it is too long to be read whole."""
-        cut = super().prompts_of(batch, split, numbers)
-        if numbers is None:
-            return cut
-        whole = [self._parts[split][at][0] for at in numbers]
-        return [
-            t if len(self._pieces.encode(t)) < self.length else c for t, c in zip(whole, cut, strict=True)
-        ]
+    def fits(self, text: str) -> bool:
+        return len(self._pieces.encode(text)) < self.length
 
     def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
@@ -121,7 +104,7 @@ class ParallelText(OwnTable, Finite, Pairs):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Held-out texts, as much of each as the model reads, and what it makes of that."""
         samples = []
-        for text, translation in self._parts["held out"][:_SAMPLES]:
+        for text, translation in self.rows["held out"][:_SAMPLES]:
             source = self._row(text, translation, self.length).source
             own = self.answered(model, self._reading(text, source, [])).answer
             samples.append(Sample(text, own, translation))
@@ -140,17 +123,13 @@ class ParallelText(OwnTable, Finite, Pairs):
         self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
         self.take_reading(learnt)
 
+    read_own, format_before = staticmethod(read_pairs), staticmethod(as_before)
+
     @cached_property
-    def _parts(self) -> dict[Split, list[tuple[str, str]]]:
-        """The pairs of each part. In three parts, a file's test is taken from what else would be trained on;
-        the grammar has more pairs to hold out.
-        """
+    def rows(self) -> dict[Split, Sequence[tuple[str, str]]]:
+        """Without a file, pairs of the grammar, which has more of them to hold out."""
         if self.file:
-            table = self._table[0]
-            training, tested = table.training, list[tuple[str, str]]()
-            if self.splits == THREE:
-                training, tested = without_test(training, lambda pair: pair[0])
-            return {"training": training, "held out": table.held_out, "test": tested}
+            return self.file_rows
         training = _of_grammar(0, "training", _TRAINING)
         drawn = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
         held_out, further = drawn[:_HELD_OUT], drawn[_HELD_OUT:]
@@ -164,27 +143,16 @@ class ParallelText(OwnTable, Finite, Pairs):
         }
 
     @cached_property
-    def _table(self) -> tuple[Table, Source]:
-        return read_pairs(Path(self.file).expanduser(), self.how)
-
-    def _before(self, path: Path) -> TableFormat:
-        return as_before(path)
-
-    @property
-    def _read(self) -> Source:
-        return self._table[1]
-
-    @cached_property
     def _pieces(self) -> LearntTokenizer:
-        sides = (side for pair in self._parts["training"] for side in pair)
+        sides = (side for pair in self.rows["training"] for side in pair)
         return LearntTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
 
     @cached_property
     def _shown(self) -> tuple[str, str]:
         """The first held-out pair that is short enough to be looked at, or else the shortest."""
         encode = self._pieces.encode
-        short = (pair for pair in self._parts["held out"] if max(map(len, map(encode, pair))) < 32)
-        return next(short, min(self._parts["held out"], key=lambda pair: max(map(len, pair))))
+        short = (pair for pair in self.rows["held out"] if max(map(len, map(encode, pair))) < 32)
+        return next(short, min(self.rows["held out"], key=lambda pair: max(map(len, pair))))
 
     def _row(self, text: str, translation: str, room: int) -> Row:
         """A pair, cut where a side with its <bos> or <eos> has more than `room` tokens."""

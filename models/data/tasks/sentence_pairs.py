@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.sentences import Direction
-from models.data.tables import SEPARATORS, ColumnRole, Source, TableFormat, read_rows
+from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
 from models.data.tasks.algorithmic import padded
 from models.data.tasks.batch import IGNORED, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
 from models.data.tasks.task import Task, option
@@ -106,19 +106,7 @@ def _maybe_unknown(pair: Pair, rng: random.Random) -> Pair:
     return replace(pair, english=tuple(english), french=tuple(french))
 
 
-class Table(NamedTuple):
-    """(text, translation) pairs, split for good by the text."""
-
-    training: list[tuple[str, str]]
-    held_out: list[tuple[str, str]]
-
-
-def read_parallel(path: Path, how: TableFormat | None = None) -> Table:
-    """The pairs of a file, as `read_pairs` reads them."""
-    return read_pairs(path, how)[0]
-
-
-def read_pairs(path: Path, how: TableFormat | None = None) -> tuple[Table, Source]:
+def read_pairs(path: Path, how: TableFormat | None = None) -> SplitTable:
     """A text file of two columns, or of more of which two are named; a first line of names is skipped.
 
     Tabs, commas, semicolons or bars part the columns. Pairs that lack a side, and those that come twice, are
@@ -132,14 +120,13 @@ def read_pairs(path: Path, how: TableFormat | None = None) -> tuple[Table, Sourc
             rows.leave_out(TWICE, line)
         else:
             pairs[text, translation] = None
-    table = Table([], [])
-    for pair in pairs:
-        table[_is_held_out(pair[0])].append(pair)
-    if not table.held_out and len(table.training) >= 20:
-        table.held_out.extend(table.training.pop() for _ in range(len(table.training) // _HELD_OUT_SHARE))
-    if not table.held_out or len(table.training) < 10:
+    held_out = [pair for pair in pairs if _is_held_out(pair[0])]
+    training = [pair for pair in pairs if not _is_held_out(pair[0])]
+    if not held_out and len(training) >= 20:
+        held_out = [training.pop() for _ in range(len(training) // _HELD_OUT_SHARE)]
+    if not held_out or len(training) < 10:
         raise ValueError(f"{rows.read.name!r} has {len(pairs)} different pairs; give 20 or more")
-    return table, rows.source(ROLES)
+    return SplitTable(tuple(training), tuple(held_out), source=rows.source(ROLES))
 
 
 def _is_held_out(text: str) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ import torch
 
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.reviews import sample_review, vocabulary
-from models.data.tables import SEPARATORS, ColumnRole, Source, TableFormat, read_rows
+from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
 from models.data.tables import Table as Rows
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Rarity, Split
-from models.data.tasks.finite import OLD, THREE, Finite, OwnTable, column, draw, without_test
+from models.data.tasks.finite import OLD, OwnTable, column, draw
 from models.data.tasks.task import option
 from models.data.tasks.text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
 from models.data.text_files import read_text, rows_of
@@ -36,17 +36,7 @@ _HELD_OUT_SHARE = 10  # one text in ten
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # IMDb's reviews are full of them
 
 
-@dataclass(frozen=True)
-class Table:
-    """Different texts, each with the number of its class, split for good; and what was read of the file."""
-
-    classes: tuple[str, ...]
-    training: tuple[tuple[str, int], ...]
-    held_out: tuple[tuple[str, int], ...]
-    source: Source | None = field(default=None, compare=False)
-
-
-def read_table(path: Path, how: TableFormat | None = None) -> Table:
+def read_table(path: Path, how: TableFormat | None = None) -> SplitTable:
     """A CSV of two columns, or of more of which one holds texts, another labels.
 
     They are those that `how` names, or that are called text and label (or review and sentiment, ...). Rows
@@ -71,9 +61,8 @@ def read_table(path: Path, how: TableFormat | None = None) -> Table:
     number = {label: at for at, label in enumerate(classes)}
     examples = [(text, number[labels[text]]) for text in sorted(labels, key=_digest)]
     n_held_out = len(examples) // _HELD_OUT_SHARE
-    return Table(
-        classes, tuple(examples[n_held_out:]), tuple(examples[:n_held_out]), rows.source(ROLES)
-    )  # fmt: skip
+    training, held_out = tuple(examples[n_held_out:]), tuple(examples[:n_held_out])
+    return SplitTable(training, held_out, classes, rows.source(ROLES))
 
 
 def _labels(rows: Rows) -> dict[str, str]:
@@ -123,7 +112,7 @@ _WATCHED_CHARACTERS = 1_000  # more than a probe needs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentiment(OwnTable, Finite, TextClasses):
+class Sentiment(OwnTable, TextClasses):
     """The model says whether a review praises or blames, in spite of negations and clauses that disagree."""
 
     name = "sentiment"
@@ -145,27 +134,14 @@ class Sentiment(OwnTable, Finite, TextClasses):
     label_column: str = column("labels")
     pieces: int = option(8000, "words and parts of words that are learnt from a file", low=100, high=50_000)
 
-    @cached_property
-    def table(self) -> Table | None:
-        """The person's texts. Raises ValueError as `read_table` does."""
-        return read_table(Path(self.file).expanduser(), self.how) if self.file else None
-
-    def _before(self, path: Path) -> TableFormat:
-        return as_before(path)
-
-    @property
-    def _read(self) -> Source:
-        assert (
-            self.table is not None and self.table.source is not None
-        )  # `OwnFile` asks where there is a file
-        return self.table.source
+    read_own, format_before = staticmethod(read_table), staticmethod(as_before)
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
         """The corpus has all its words; a file's are learnt from what is trained on."""
         if self.table is None:
             return of_words(vocabulary())
-        texts = [text for text, _ in self._rows["training"]]
+        texts = [text for text, _ in self.rows["training"]]
         return LearntTokenizer.wordpiece(texts, self.pieces, specials=SPECIALS, unknown_id=UNKNOWN)
 
     @cached_property
@@ -177,46 +153,22 @@ class Sentiment(OwnTable, Finite, TextClasses):
         """Of the corpus, those are marked that are negated, and those that have a contrast."""
         if self.table is not None:
             part: Split = "held out" if held_out else "training"
-            numbers = draw(len(self._rows[part]), size, generator, once=held_out, again=self.splits == OLD)
+            numbers = draw(len(self.rows[part]), size, generator, once=held_out, again=self.splits == OLD)
             return self._labelled(part, numbers.tolist())
         rng = random_of(generator)
         reviews = [sample_review(rng, held_out=held_out) for _ in range(size)]
         marks = {name: [getattr(r, name) for r in reviews] for name in ("negated", "contrast")}
         return Labelled([r.text for r in reviews], [int(r.positive) for r in reviews], marks)
 
-    def count(self, split: Split) -> int | None:
-        return None if self.table is None else len(self._rows[split])
-
-    def widths(self, split: Split, numbers: Sequence[int]) -> list[int] | None:
-        """Characters: tokens are counted in as many texts as are read, and no more."""
-        return None if self.table is None else [len(self._rows[split][at][0]) for at in numbers]
-
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return self.laid(self._labelled(split, numbers))
 
-    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
-        """As the file has it, unless it is too long to be read whole."""
-        cut = super().prompts_of(batch, split, numbers)
-        if self.table is None or numbers is None:
-            return cut
-        room = self.longest - (self.pool == "cls")
-        whole = [self._rows[split][at][0] for at in numbers]
-        fits = [len(self.tokenizer.encode(text)) <= room for text in whole]
-        return [text if fit else short for text, fit, short in zip(whole, fits, cut, strict=True)]
+    def fits(self, text: str) -> bool:
+        return len(self._ids(text)) <= self.longest
 
     def _labelled(self, split: Split, numbers: Sequence[int]) -> Labelled:
-        chosen = [self._rows[split][at] for at in numbers]
+        chosen = [self.rows[split][at] for at in numbers]
         return Labelled([text for text, _ in chosen], [label for _, label in chosen])
-
-    @cached_property
-    def _rows(self) -> dict[Split, Sequence[tuple[str, int]]]:
-        """The texts of each part; in three parts, the test's are taken from those of training."""
-        assert self.table is not None  # who asks has looked
-        training, held_out = self.table.training, self.table.held_out
-        if self.splits != THREE:
-            return {"training": training, "held out": held_out, "test": ()}
-        trained, tested = without_test(training, lambda row: row[0])
-        return {"training": trained, "held out": held_out, "test": tested}
 
     def learnt(self) -> dict[str, Any]:
         return {**super().learnt(), **self.kept_reading()}

@@ -154,10 +154,10 @@ def _token_counts(task: Task) -> list[int]:
             for texts in _some([(text,) for text in task._passages(split).singles])
         ]
     if isinstance(task, Sentiment) and task.table is not None:
-        rows = [row for split in SPLITS for row in task._rows[split]]
+        rows = [row for split in SPLITS for row in task.rows[split]]
         return [len(task._ids(text)) for text, _ in _some(rows)]
     if isinstance(task, ParallelText):
-        pairs = [pair for split in SPLITS for pair in task._parts[split]]
+        pairs = [pair for split in SPLITS for pair in task.rows[split]]
         return [1 + max(len(task._pieces.encode(side)) for side in pair) for pair in _some(pairs)]
     batch = _drawn(task, _DRAWN)
     return [int(n) for n in padding_of(task, batch)[1].max(dim=0).values] if _has_tokens(batch) else []
@@ -187,7 +187,7 @@ def _histogram(counts: np.ndarray, room: int | None) -> tuple[tuple[int, ...], t
 def _classes(task: Task) -> dict[str, int]:
     """How many examples have each answer, where there is one answer to each; the most frequent first."""
     if isinstance(task, Sentiment) and task.table is not None:
-        counts = Counter(task.classes[label] for split in SPLITS for _, label in task._rows[split])
+        counts = Counter(task.classes[label] for split in SPLITS for _, label in task.rows[split])
     else:
         if "n_outputs" not in task.dictates():
             return {}
@@ -242,9 +242,9 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
         numbers = list(range(min(_SHOWN, n)))
         batch = task.numbered("training", numbers, generator_of(0, 0))
         if isinstance(task, Sentiment):
-            return batch, [task._rows["training"][at][0] for at in numbers]
+            return batch, [task.rows["training"][at][0] for at in numbers]
         if isinstance(task, ParallelText):
-            return batch, [" ⇥ ".join(task._parts["training"][at]) for at in numbers]
+            return batch, [" ⇥ ".join(task.rows["training"][at]) for at in numbers]
         return batch, [""] * len(numbers)
     return _drawn(task, _SHOWN), [""] * _SHOWN
 

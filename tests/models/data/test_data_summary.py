@@ -65,15 +65,15 @@ def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None
     n_padded = sum(int((ids == 0).sum()) for ids in batches)
     assert few.batch_size == 3 and few.padding == pytest.approx(n_padded / sum(map(Tensor.numel, batches)))
     assert few.padding != found.padding
-    rows = [task._ids(text)[:40] for text, _ in task._rows["held out"]]
+    rows = [task._ids(text)[:40] for text, _ in task.rows["held out"]]
     assert found.unknown == pytest.approx(sum(r.count(1) for r in rows) / sum(map(len, rows)))
 
 
 def test_the_first_examples_are_what_the_model_reads(file: Path) -> None:
     options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40}
     task = make_task("sentiment", options)
-    first, text = summary_of(task).examples[0], task._rows["training"][0][0]
-    assert first.text == text and first.answer == task.classes[task._rows["training"][0][1]]
+    first, text = summary_of(task).examples[0], task.rows["training"][0][0]
+    assert first.text == text and first.answer == task.classes[task.rows["training"][0][1]]
     tokens = [cell.token for cell in first.sides["encoder"]]
     assert tokens == [task.tokenizer.labels[id_] for id_ in task._ids(text)[:40]]
     assert first.sides["encoder"][0].special and tokens[0] == "[CLS]" and text.split()[0].lower() in tokens[1]

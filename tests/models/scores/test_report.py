@@ -106,7 +106,7 @@ def test_of_a_translator_there_are_its_translations_the_worst_first(tmp_path) ->
     assert chrf == sorted(chrf)
     for entry in part["translations"][:4]:
         assert task.answered(model, task.read(entry["text"])).answer == entry["made"]
-        assert (entry["text"], entry["wanted"].strip()) in task._parts["held out"]
+        assert (entry["text"], entry["wanted"].strip()) in task.rows["held out"]
     assert found["parts"]["test"]["translations"] == []
 
 

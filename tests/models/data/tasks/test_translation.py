@@ -19,7 +19,7 @@ from models.data.tasks.sentence_pairs import (
     grammar_batches,
     grammar_row,
     make_batch,
-    read_parallel,
+    read_pairs,
 )
 from models.data.tasks.translation import advice, direction_of
 from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
@@ -244,7 +244,7 @@ def test_a_file_of_pairs_is_a_task(table):
     task = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
     sizes = task.split_sizes()
     assert sum(sizes.values()) == 300 and min(sizes.values()) > 15
-    texts = [{text for text, _ in task._parts[split]} for split in sizes]
+    texts = [{text for text, _ in task.rows[split]} for split in sizes]
     assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
     batch = task.batch(generator_of(0, 0), 8)
     for source, target in zip(batch.inputs[0].tolist(), batch.inputs[1].tolist(), strict=True):
@@ -266,7 +266,7 @@ def test_a_file_of_pairs_is_a_task(table):
 def test_without_a_file_the_pairs_are_the_grammars():
     task = make_task("parallel-text", {"vocabulary": 300})
     assert task.split_sizes()["training"] == 5_000 and task.split_sizes()["test"] > 400
-    parts = [set(part) for part in task._parts.values()]
+    parts = [set(part) for part in task.rows.values()]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
     text, translation = task._shown
     assert text in [" ".join(pair.english) for pair in islice(sample_pairs(1, "held out"), 500)]
@@ -308,7 +308,7 @@ def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):
 def test_tables_as_people_have_them_are_read(tmp_path, coding):
     path = tmp_path / "pairs.csv"
     path.write_bytes("".join(f'"cat, {n}";chat {n}\r\n' for n in range(40)).encode(coding))
-    table = read_parallel(path)
+    table = read_pairs(path)
     pairs = [*table.training, *table.held_out]
     assert sorted(pairs) == sorted((f"cat, {n}", f"chat {n}") for n in range(40))
 
@@ -334,5 +334,5 @@ def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
     assert {side: len(tokens) for side, tokens in probe.tokens.items()} == {"encoder": 64, "decoder": 64}
     model(*probe.inputs)
     assert [sample.given for sample in task.samples(model, 0)] == [
-        text for text, _ in task._parts["held out"][:4]
+        text for text, _ in task.rows["held out"][:4]
     ]
