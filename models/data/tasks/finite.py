@@ -275,8 +275,8 @@ class OwnTable(OwnFile, Finite):
         """How runs read this file before they kept how they read it."""
 
     @abstractmethod
-    def fits(self, text: str) -> bool:
-        """Whether a text can be read whole."""
+    def n_tokens(self, text: str) -> int:
+        """The tokens of a text of a row, if it is read whole, with those that stand around it."""
 
     @cached_property
     def table(self) -> SplitTable | None:
@@ -311,15 +311,20 @@ class OwnTable(OwnFile, Finite):
         """Characters: tokens are counted in as many rows as are read, and no more."""
         if not self.rows:
             return None
-        return [sum(len(cell) for cell in self.rows[split][at] if isinstance(cell, str)) for at in numbers]
+        return [sum(map(len, texts_of(self.rows[split][at]))) for at in numbers]
 
     def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, unless it is too long to be read whole."""
         cut = super().prompts_of(batch, split, numbers)
         if not self.rows or numbers is None:
             return cut
-        whole = [self.rows[split][at][0] for at in numbers]
-        return [text if self.fits(text) else short for text, short in zip(whole, cut, strict=True)]
+        whole, room = [self.rows[split][at][0] for at in numbers], self.dictates()["max_len"]
+        return [t if self.n_tokens(t) <= room else short for t, short in zip(whole, cut, strict=True)]
+
+
+def texts_of(row: tuple[str, Any]) -> list[str]:
+    """Those cells of a row that are texts, and no label."""
+    return [cell for cell in row if isinstance(cell, str)]
 
 
 def column(about: str) -> Any:

@@ -68,8 +68,8 @@ class ParallelText(OwnTable, Pairs):
             return super().wanted(batch, split, numbers)
         return [self.rows[split][at][1] for at in numbers]
 
-    def fits(self, text: str) -> bool:
-        return len(self._pieces.encode(text)) < self.length
+    def n_tokens(self, text: str) -> int:
+        return 1 + len(self._pieces.encode(text))
 
     def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);

@@ -163,8 +163,8 @@ class Sentiment(OwnTable, TextClasses):
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return self.laid(self._labelled(split, numbers))
 
-    def fits(self, text: str) -> bool:
-        return len(self._ids(text)) <= self.longest
+    def n_tokens(self, text: str) -> int:
+        return len(self._ids(text))
 
     def _labelled(self, split: Split, numbers: Sequence[int]) -> Labelled:
         chosen = [self.rows[split][at] for at in numbers]

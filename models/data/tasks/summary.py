@@ -13,12 +13,10 @@ from torch import Tensor
 
 from models.data.data_summary import DataSummary, ShownExample, ShownToken
 from models.data.tasks.batch import IGNORED, Batch, Split
-from models.data.tasks.finite import Finite, OwnFile
+from models.data.tasks.finite import Finite, OwnFile, OwnTable, texts_of
 from models.data.tasks.language_model import TextModel
 from models.data.tasks.masked import Masked
-from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.pictures import Pictures
-from models.data.tasks.sentiment import Sentiment
 from models.data.tasks.task import Task, generator_of
 
 _SIDES = {
@@ -153,13 +151,10 @@ def _token_counts(task: Task) -> list[int]:
             for split in SPLITS[:2]
             for texts in _some([(text,) for text in task._passages(split).singles])
         ]
-    if isinstance(task, Sentiment) and task.table is not None:
+    if isinstance(task, OwnTable) and task.rows:
         rows = [row for split in SPLITS for row in task.rows[split]]
-        return [len(task._ids(text)) for text, _ in _some(rows)]
-    if isinstance(task, ParallelText):
-        pairs = [pair for split in SPLITS for pair in task.rows[split]]
-        return [1 + max(len(task._pieces.encode(side)) for side in pair) for pair in _some(pairs)]
-    batch = _drawn(task, _DRAWN)
+        return [max(map(task.n_tokens, texts_of(row))) for row in _some(rows)]
+    batch = task.sketch(_DRAWN)
     return [int(n) for n in padding_of(task, batch)[1].max(dim=0).values] if _has_tokens(batch) else []
 
 
@@ -186,8 +181,8 @@ def _histogram(counts: np.ndarray, room: int | None) -> tuple[tuple[int, ...], t
 
 def _classes(task: Task) -> dict[str, int]:
     """How many examples have each answer, where there is one answer to each; the most frequent first."""
-    if isinstance(task, Sentiment) and task.table is not None:
-        counts = Counter(task.classes[label] for split in SPLITS for _, label in task.rows[split])
+    if isinstance(task, OwnTable) and task.table is not None and (names := task.table.classes):
+        counts = Counter(names[label] for split in SPLITS for _, label in task.rows[split])
     else:
         if "n_outputs" not in task.dictates():
             return {}
@@ -241,17 +236,10 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
     if isinstance(task, Finite) and (n := task.count("training")) is not None:
         numbers = list(range(min(_SHOWN, n)))
         batch = task.numbered("training", numbers, generator_of(0, 0))
-        if isinstance(task, Sentiment):
-            return batch, [task.rows["training"][at][0] for at in numbers]
-        if isinstance(task, ParallelText):
-            return batch, [" ⇥ ".join(task.rows["training"][at]) for at in numbers]
+        if isinstance(task, OwnTable):
+            return batch, [" ⇥ ".join(texts_of(task.rows["training"][at])) for at in numbers]
         return batch, [""] * len(numbers)
-    return _drawn(task, _SHOWN), [""] * _SHOWN
-
-
-def _drawn(task: Task, size: int) -> Batch:
-    """Examples of a task that makes them; where it says how, such as are quickly had."""
-    return task.sketch(size)
+    return task.sketch(_SHOWN), [""] * _SHOWN
 
 
 def _at_pictures(task: Pictures) -> DataSummary:
