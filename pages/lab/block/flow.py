@@ -312,6 +312,7 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     walked = of_model(read.model, read.reading, at)
     n, d_model = walked.points[0].x.shape
     rows = [BRANCH if point.kind in WRITES else STREAM for point in walked.points]
+    gap = (summed(walked) - walked.points[-1].x).abs().max().item()
     return Lesson(
         see=_see(inputs, read.side, walked),
         rows=[
@@ -320,7 +321,7 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
                 tensor(tokens, walked),
                 *hidden(tokens, walked, "before its last matrix"),
             ],
-            [statistics(tokens, walked), _facts(walked)],
+            [statistics(tokens, walked), _facts(walked, gap)],
         ],
         notice=[_notice_of(walked, place, inputs.other_layer) for place in range(len(walked.points))],
         scrub=Scrub(
@@ -352,13 +353,14 @@ def _see(inputs: Inputs, side: str, walked: Walk) -> str:
     )
 
 
-def _facts(walked: Walk) -> Facts:
-    lengths = np.array([mean_length(point.x) for point in walked.points])
-    gap = (summed(walked) - walked.points[-1].x).abs().max().item()
+def _facts(walked: Walk, gap: float | None = None) -> Facts:
+    """gap: between what leaves and the sum of what entered and was written, where norms are not known."""
     facts = [
-        Fact(label="mean length here", values=lengths),
-        Fact(label="x enters + all that is written, against x leaves: largest difference", values=short(gap)),
+        Fact(label="mean length here", values=np.array([mean_length(point.x) for point in walked.points]))
     ]
+    if gap is not None:
+        label = "x enters + all that is written, against x leaves: largest difference"
+        facts.append(Fact(label=label, values=short(gap)))
     if walked.hidden is not None:
         label = f"of the hidden layer's {walked.hidden.shape[-1]:,} units, exactly 0"
         facts.append(Fact(label=label, values=f"{share_of_zeros(walked.hidden):.0%}"))
@@ -413,7 +415,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 tensor(block.tokens, walked),
                 *hidden(block.tokens, walked, f"after {config.activation}"),
             ],
-            [statistics(block.tokens, walked), _facts_flow(walked, config)],
+            [statistics(block.tokens, walked), _facts(walked)],
         ],
         notice=notices(walked, config, ENTERING[inputs.subject]),
         scrub=Scrub(
@@ -453,17 +455,6 @@ def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
         norm=cast(Any, inputs.norm), feed_forward=inputs.ff > 0, activation=cast(Any, inputs.activation),
     )  # fmt: skip
     return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text), config
-
-
-def _facts_flow(walked: Walk, config: ModelConfig) -> Facts:
-    lengths = np.array([mean_length(point.x) for point in walked.points])
-    facts = [Fact(label="mean length here", values=lengths)]
-    if walked.hidden is not None:
-        zeros = share_of_zeros(walked.hidden)
-        facts.append(
-            Fact(label=f"of the hidden layer's {config.ff_size} units, exactly 0", values=f"{zeros:.0%}")
-        )
-    return Facts(facts=facts)
 
 
 def _formula(config: ModelConfig) -> str:

@@ -299,7 +299,7 @@ def four_terms_lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=FOUR_TERMS,
         rows=_equation(terms, names),
-        notice=_notices_four_terms(spreads),
+        notice=_term_notices(spreads),
         scrub=Scrub(field="head", label="head", values=np.arange(h)),
         formula=(
             r"\mathrm{scores}_{ij}=\frac{\q{q_i}\cdot\k{k_j}+\q{q_i}\cdot W_R r_{i-j}+u\cdot\k{k_j}"
@@ -340,7 +340,7 @@ def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
     ]
 
 
-def _notices_four_terms(spreads: Tensor) -> list[str]:
+def _term_notices(spreads: Tensor) -> list[str]:
     shares = spreads / spreads.sum(dim=0)
     return [
         f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -59,13 +58,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Output:
-    """The next word after `before`, and the whole translation, at each temperature."""
+class Answers:
+    """What a model answers at one position, at each temperature: its likeliest outputs at any of them."""
+
+    words: list[str]
+    probabilities: Float[Tensor, "temperature word"]
+
+
+@dataclass(frozen=True)
+class Output(Answers):
+    """The next word after `before`, and the whole translation at each temperature."""
 
     before: list[str]
-    words: list[str]
-    """The likeliest ones at any temperature."""
-    probabilities: Float[Tensor, "temperature word"]
     translations: list[str]
 
 
@@ -114,9 +118,9 @@ def output(
     probabilities = logits[:, step].softmax(dim=-1)  # [temperature, vocab]
     shown = probabilities.amax(dim=0).topk(N_SHOWN).indices
     return Output(
-        trace.tokens["decoder"][1 : step + 1],
         [lm.task.words.vocabulary[int(word)] for word in shown],
         probabilities[:, shown],
+        trace.tokens["decoder"][1 : step + 1],
         _translations(lm, place, source, [*target[0, 1:].tolist(), EOS], logits.argmax(dim=-1), temperatures),
     )
 
@@ -193,14 +197,6 @@ def _check_index(name: str, value: int, count: int) -> None:
         raise ValueError(f"{name}={value} is not there; give one from 0 to {count - 1}")
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What the model answers at one position, at each temperature: its likeliest outputs at any of them."""
-
-    words: list[str]
-    probabilities: Float[Tensor, "temperature word"]
-
-
 def row_of_another(
     trace: Trace, address: str, *, head: int, query: int, temperatures: Tensor = TEMPERATURES
 ) -> Softmax:
@@ -272,25 +268,22 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     trace = read.model.trace(read.reading, reduce=lambda a, value: value if a == scores else None)
     row = row_of_another(trace, address, head=inputs.other_head, query=query)
     answered = answers(read.model, read.reading, address, heads=heads, at=_asked(read, query))
-    temperatures, d_k = TEMPERATURES.numpy(), read.attention.d_head
+    answered = replace(answered, words=[visible(word) for word in answered.words])
     keys = distinct([visible(key) for key in read.keys])
+    shown = replace(answered, words=distinct(answered.words))
+    n_outputs = len(read.model.names(read.reading))
+    word = visible(read.queries[query])
     return Lesson(
         see=_see(inputs, read, heads),
-        rows=[
-            [_weights(row, keys, visible(read.queries[query]), inputs.other_head)],
-            [_entropy(row, inputs.other_head), _answers(answered), _likeliest(answered)],
-        ],
-        notice=[_notice(row, answered, keys, at) for at in range(len(temperatures))],
-        scrub=Scrub(
-            field="temperature", label="temperature T", values=temperatures,
-            words=[f"{t:.3g}{' (as trained)' if t == 1 else ''}" for t in temperatures.tolist()],
-        ),
+        rows=_rows(row, keys, word, inputs.other_head, shown, "what the model answers"),
+        notice=[_notice(row, answered, keys, at, "answer") for at in range(len(TEMPERATURES))],
+        scrub=_scrub(),
         formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\mathrm{scores} \cdot \new{\frac{1}{T}}\right)",
-        sizes=rf"d_k = {d_k}",
+        sizes=rf"d_k = {read.attention.d_head}",
         shapes=(
             Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
             Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"P(\text{answer})", "temperature, output", (len(temperatures), _n_outputs(read))),
+            Shape(r"P(\text{answer})", "temperature, output", (len(TEMPERATURES), n_outputs)),
         ),
         code=(row_of_another, softmax, answers),
     )  # fmt: skip
@@ -310,10 +303,6 @@ def _asked(read: Read, query: int) -> int:
     return query if read.side == last else len(read.reading.tokens[last]) - 1
 
 
-def _n_outputs(read: Read) -> int:
-    return len(read.model.names(read.reading))
-
-
 def _see(inputs: Inputs, read: Read, heads: Sequence[int]) -> str:
     which = f"head {inputs.other_head}" if len(heads) == 1 else "all heads"
     title = plain(on_offer.title(inputs.other))
@@ -325,45 +314,44 @@ def _see(inputs: Inputs, read: Read, heads: Sequence[int]) -> str:
     )
 
 
-def _weights(row: Softmax, keys: list[str], word: str, head: int) -> Panel:
-    return Bars(
+def _rows(
+    row: Softmax, keys: list[str], word: str, head: int, answered: Answers, title: str
+) -> list[list[Panel]]:
+    """What a head looks at from a word, how evenly, and what the model answers; title: of the answers."""
+    x = TEMPERATURES.numpy()
+    bars = Bars(
         values=row.weights.numpy(), labels=keys, title=f"weights of “{word}” in head {head}",
         x_label="key", y_label="weight", colour=head, reach=1, axis="key",
     )  # fmt: skip
-
-
-def _entropy(row: Softmax, head: int) -> Panel:
-    return Curves(
-        x=TEMPERATURES.numpy(), lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
-        title="entropy of these weights", x_label="temperature T", y_label="nats", log_x=True,
-        at=TEMPERATURES.numpy(),
+    entropy = Curves(
+        x=x, at=x, log_x=True, lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
+        title="entropy of these weights", x_label="temperature T", y_label="nats",
     )  # fmt: skip
-
-
-def _answers(answered: Answers) -> Panel:
-    return Bars(
-        values=answered.probabilities.numpy(), labels=distinct([visible(word) for word in answered.words]),
-        title="what the model answers", y_label="probability", reach=1,
-    )  # fmt: skip
-
-
-def _likeliest(answered: Answers) -> Panel:
-    names = distinct([visible(word) for word in answered.words[:N_LINES]])
-    lines = [
-        Line(y=answered.probabilities[:, at].numpy(), name=name, colour=at + 4)
-        for at, name in enumerate(names)
+    probabilities = answered.probabilities.numpy()
+    words = Bars(values=probabilities, labels=answered.words, title=title, y_label="probability", reach=1)
+    likeliest = [
+        Line(y=probabilities[:, at], name=word, colour=at + 4)
+        for at, word in enumerate(answered.words[:N_LINES])
     ]
-    return Curves(
-        x=TEMPERATURES.numpy(), lines=lines, title="probability of the likeliest", x_label="temperature T",
-        y_label="probability", log_x=True, y_range=(0, 1), at=TEMPERATURES.numpy(),
+    curves = Curves(
+        x=x, at=x, log_x=True, lines=likeliest, title="probability of the likeliest",
+        x_label="temperature T", y_label="probability", y_range=(0, 1),
     )  # fmt: skip
+    return [[bars], [entropy, words, curves]]
 
 
-def _notice(row: Softmax, answered: Answers, keys: list[str], at: int) -> str:
+def _scrub(d_k: int | None = None) -> Scrub:
+    """d_k: of a model whose scale is 1 / sqrt(d_k), which a temperature can take away again."""
+    known = {1.0: " (as trained)"} | ({d_k**-0.5: " (without 1/√d_k)"} if d_k else {})
+    words = [f"{t:.3g}{known.get(t, '')}" for t in TEMPERATURES.tolist()]
+    return Scrub(field="temperature", label="temperature T", values=TEMPERATURES.numpy(), words=words)
+
+
+def _notice(row: Softmax, answered: Answers, keys: list[str], at: int, named: str) -> str:
     best = int(answered.probabilities[at].argmax())
     return (
         f"The largest weight, **{row.largest[at]:.2f}**, is on “{keys[int(row.weights[at].argmax())]}”; the "
-        f"likeliest answer is “{visible(answered.words[best])}” (**{answered.probabilities[at, best]:.2f}**)."
+        f"likeliest {named} is “{answered.words[best]}” (**{answered.probabilities[at, best]:.2f}**)."
     )
 
 
@@ -376,36 +364,26 @@ def lesson(inputs: Inputs) -> Lesson:
     query, step = _positions(inputs, trace)
     written = output(lm, trace, place, step)
     row = row_of(trace, place, head=inputs.head, query=query)
-    temperatures = TEMPERATURES.numpy()
-    keys = trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"]
+    keys = distinct(trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"])
+    word = trace.tokens[inputs.stack.split(".")[0]][query]
+    title = f"next word after “… {' '.join(written.before[-3:]) or '<bos>'}”"
+    notices = [_notice(row, written, keys, at, "next word") for at in range(len(TEMPERATURES))]
     return Lesson(
-        see=_see_temperature(inputs, place),
-        rows=[
-            [_weights_temperature(row, inputs, trace, query, keys)],
-            [
-                _entropy_temperature(row, temperatures, inputs.head),
-                _next_word(written),
-                _words(written, temperatures),
-            ],
+        see=_see_translator(inputs, place),
+        rows=_rows(row, keys, word, inputs.head, written, title),
+        notice=[
+            f"{notice} The translator writes: **{text}**"
+            for notice, text in zip(notices, written.translations, strict=True)
         ],
-        notice=[_notice_temperature(row, written, keys, at) for at in range(len(temperatures))],
-        scrub=Scrub(
-            field="temperature", label="temperature T", values=temperatures,
-            words=[f"{t:.3g}{_meaning(t, lm.config.head_size)}" for t in temperatures.tolist()],
-        ),
+        scrub=_scrub(lm.config.head_size),
         sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
         shapes=(
             Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
             Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(temperatures), len(lm.task.words))),
+            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(TEMPERATURES), len(lm.task.words))),
         ),
         code=(row_of, softmax, heated, output),
     )  # fmt: skip
-
-
-def _meaning(temperature: float, d_k: int) -> str:
-    known = {1.0: " (as trained)", d_k**-0.5: " (without 1/√d_k)"}
-    return known.get(temperature, "")
 
 
 def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
@@ -418,57 +396,12 @@ def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
     return (query if inputs.stack == "encoder.self" else step), step
 
 
-def _see_temperature(inputs: Inputs, place: Place) -> str:
+def _see_translator(inputs: Inputs, place: Place) -> str:
     heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
     return (
         f"The scores of {heads} of the trained translator's {STACKS[inputs.stack].lower()}, layer "
         f"{inputs.layer}, are divided by a temperature $T$. The bars are what head {inputs.head} then looks "
         "at, and how probable that makes the next word."
-    )
-
-
-def _weights_temperature(row: Softmax, inputs: Inputs, trace: Trace, query: int, keys: list[str]) -> Panel:
-    word = trace.tokens[inputs.stack.split(".")[0]][query]
-    return Bars(
-        values=row.weights.numpy(), labels=distinct(keys), title=f"weights of “{word}” in head {inputs.head}",
-        x_label="key", y_label="weight", colour=inputs.head, reach=1, axis="key",
-    )  # fmt: skip
-
-
-def _entropy_temperature(row: Softmax, temperatures: np.ndarray, head: int) -> Panel:
-    return Curves(
-        x=temperatures, lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
-        title="entropy of these weights", x_label="temperature T", y_label="nats", log_x=True,
-        at=temperatures,
-    )  # fmt: skip
-
-
-def _next_word(written: Output) -> Panel:
-    before = " ".join(written.before[-3:]) or "<bos>"
-    return Bars(
-        values=written.probabilities.numpy(), labels=written.words, title=f"next word after “… {before}”",
-        y_label="probability", reach=1,
-    )  # fmt: skip
-
-
-def _words(written: Output, temperatures: np.ndarray) -> Panel:
-    lines = [
-        Line(y=written.probabilities[:, at].numpy(), name=word, colour=at + 4)
-        for at, word in enumerate(written.words[:N_LINES])
-    ]
-    return Curves(
-        x=temperatures, lines=lines, title="probability of the likeliest", x_label="temperature T",
-        y_label="probability", log_x=True, y_range=(0, 1), at=temperatures,
-    )  # fmt: skip
-
-
-def _notice_temperature(row: Softmax, written: Output, keys: list[str], at: int) -> str:
-    key = distinct(keys)[int(row.weights[at].argmax())]
-    best = int(written.probabilities[at].argmax())
-    return (
-        f"The largest weight, **{row.largest[at]:.2f}**, is on “{key}”; the likeliest next word is "
-        f"“{written.words[best]}” (**{written.probabilities[at, best]:.2f}**). The translator writes: "
-        f"**{written.translations[at]}**"
     )
 
 
