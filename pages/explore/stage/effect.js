@@ -1,8 +1,8 @@
 /* What is written without the edits and with them, and the heads that the answer needs. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
-import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { upTo } from "./view.js";
 
 /** @import { Smallest, Header, Change } from "./types" */
@@ -121,21 +121,18 @@ export class EffectView {
     const at = Math.min(this.stage.view.step, outputs.length - 1);
     if (at < 0) return el("section");
     const { theme } = this.stage;
-    /** @param {number} value @param {string} colour */
-    const bar = (value, colour) => el("span", { style: `width:${100 * value}%;background:${colour}` });
-    const rows = outputs[at].map(([name, before, after]) =>
-      el("tr", {}, [
-        el("th", { scope: "row", text: shorten(name, 20), title: name }),
-        el("td", { class: "bar two" }, [bar(before, theme.muted), bar(after, theme.accent)]),
-        el("td", { class: "weight", text: number(before, 3) }),
-        el("td", { class: "weight", text: number(after, 3) }),
-      ]),
-    );
+    const rows = outputs[at].map(([name, before, after]) => ({
+      name: { text: shorten(name, 20), title: name },
+      cells: [
+        barsOf({ share: before, colour: theme.muted }, { share: after, colour: theme.accent }),
+        weightCell(number(before, 3)),
+        weightCell(number(after, 3)),
+      ],
+    }));
     const title = header.pooled ?? `At “${shorten(this.nameAt(header, at), 18)}”`;
-    const heads = ["", "", "before", "after"].map((text) => el("th", { scope: "col", text }));
     return el("section", { class: "next" }, [
       el("h3", { text: title }),
-      el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, heads)]), el("tbody", {}, rows)]),
+      tableOf({ class: "rows" }, rows, ["", "", "before", "after"]),
       el("p", { class: "muted", text: `KL(before ‖ after) is ${number(kl[at], 3)} nats here.` }),
     ]);
   }
@@ -153,26 +150,26 @@ export class EffectView {
       const [before, after] = [1, 2].map((which) => best(outputs[at], which));
       const became = before === after ? before : `${before} → ${after}`;
       const name = shorten(this.nameAt(header, at), 16);
-      return el("tr", { class: before === after ? null : "chosen" }, [
-        el("th", { scope: "row" }, [
-          el("button", {
-            type: "button",
-            class: "link",
-            text: name,
-            "aria-pressed": String(at === view.step),
-            onclick: () => this.stage.set({ step: at }),
-          }),
-        ]),
-        el("td", { class: "bar" }, [
-          el("span", { style: `width:${(100 * value) / most}%;background:${theme.accent}` }),
-        ]),
-        el("td", { class: "weight", text: number(value, 2) }),
-        el("td", { class: "became", text: shorten(became, 36), title: became }),
-      ]);
+      const button = el("button", {
+        type: "button",
+        class: "link",
+        text: name,
+        "aria-pressed": String(at === view.step),
+        onclick: () => this.stage.set({ step: at }),
+      });
+      return {
+        class: before === after ? null : "chosen",
+        name: { children: [button] },
+        cells: [
+          barsOf({ share: value / most, colour: theme.accent }),
+          weightCell(number(value, 2)),
+          { class: "became", text: shorten(became, 36), title: became },
+        ],
+      };
     });
     return el("section", { class: "positions" }, [
       el("h3", { text: "KL(before ‖ after) in nats at each position, and the likeliest output" }),
-      el("div", { class: "positions-scroll" }, [el("table", { class: "rows" }, [el("tbody", {}, rows)])]),
+      el("div", { class: "positions-scroll" }, [tableOf({ class: "rows" }, rows)]),
     ]);
   }
 
@@ -190,29 +187,21 @@ export class EffectView {
       let most = 1e-9;
       for (let at = 0; at < values.length; at++) most = Math.max(most, values[at]);
       const { theme } = this.stage;
-      /** @param {number} value */
-      const colours = (value) => {
-        const level = Math.round((255 * value) / most);
-        return `background:${cssColour(theme.sequential, level)};color:${inkOn(theme.sequential, level)}`;
-      };
       const { layers } = this.stage.data.stack(`${side}.self`);
       const entering = layers[0] ? `entering layer ${layers[0]}` : "entering";
-      const rows = upTo(places).map((place) =>
-        el("tr", {}, [
-          el("th", { scope: "row", text: place ? `after layer ${layers[place - 1]}` : entering }),
-          ...upTo(count).map((at) => {
-            const value = values[place * moved.size(1) + at];
-            return el("td", { class: "channel", style: colours(value), text: shortNumber(value) });
-          }),
-        ]),
-      );
+      const rows = upTo(places).map((place) => ({
+        name: place ? `after layer ${layers[place - 1]}` : entering,
+        cells: upTo(count).map((at) => {
+          const value = values[place * moved.size(1) + at];
+          return coloured(theme.sequential, (255 * value) / most, { text: shortNumber(value) });
+        }),
+      }));
       const names = header.tokens[side].slice(0, count).map(({ text }) => shorten(text, 8));
-      const heads = ["", ...names].map((text) => el("th", { scope: "col", text }));
       return el("section", {}, [
         el("h3", {
           text: `How far the ${TITLES[side]}'s residual stream moved: ‖after − before‖ / ‖before‖`,
         }),
-        el("table", { class: "stream" }, [el("thead", {}, [el("tr", {}, heads)]), el("tbody", {}, rows)]),
+        tableOf({ class: "stream" }, rows, ["", ...names]),
       ]);
     });
   }

@@ -3,8 +3,8 @@
    from it. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
-import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
+import { barsOf, coloured, rowOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
 import { within } from "./view.js";
 
@@ -171,19 +171,19 @@ export class NumbersView {
   strip(name, role, values, reach, extra = "") {
     const { theme } = this.stage;
     const written = values.length <= 16;
-    return el("tr", { "data-strip": name }, [
-      el("th", { scope: "row", class: role, text: name }),
-      ...Array.from(values, (value, channel) => {
-        const level = Math.max(0, Math.min(255, Math.round(127.5 + (127.5 * value) / (reach || 1))));
-        return el("td", {
-          class: "channel",
-          title: `channel ${channel}: ${value}`,
-          text: written ? number(value) : "",
-          style: `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`,
-        });
-      }),
-      el("td", { class: "total", text: extra }),
-    ]);
+    return rowOf({
+      "data-strip": name,
+      name: { class: role, text: name },
+      cells: [
+        ...Array.from(values, (value, channel) =>
+          coloured(theme.diverging, 127.5 + (127.5 * value) / (reach || 1), {
+            title: `channel ${channel}: ${value}`,
+            text: written ? number(value) : "",
+          }),
+        ),
+        { class: "total", text: extra },
+      ],
+    });
   }
 
   /** @param {string} step @param {string} title @param {Children} children */
@@ -237,25 +237,21 @@ export class NumbersView {
     const row = exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk);
     const step = made(stack.normalizer, row, exact.nk === stack.nKey);
     const shown = top.reduce((sum, at) => sum + exact.softmax[i * exact.nk + at], 0);
+    /** @type {import("../../shared/browser/tables.js").Row[]} */
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
       const weight = exact.softmax[i * exact.nk + at];
-      return el("tr", { class: at === j ? "chosen" : null, "data-key": at + exact.k0 }, [
-        el("th", {
-          scope: "row",
-          class: "key",
-          text: shorten(data.tokens(stack.keySide)[at + exact.k0].text),
-        }),
-        el("td", { text: number(score, 3) }),
-        el("td", { text: number(step.of(score), 3) }),
-        el("td", { class: "weight", text: number(weight, 3) }),
-        divided && el("td", { class: "divided", text: number(exact.pattern[i * exact.nk + at], 3) }),
-        el("td", { class: "bar" }, [
-          el("span", {
-            style: `width:${100 * exact.pattern[i * exact.nk + at]}%;background:${theme.accent}`,
-          }),
-        ]),
-      ]);
+      return {
+        ...{ class: at === j ? "chosen" : null, "data-key": at + exact.k0 },
+        name: { class: "key", text: shorten(data.tokens(stack.keySide)[at + exact.k0].text) },
+        cells: [
+          number(score, 3),
+          number(step.of(score), 3),
+          weightCell(number(weight, 3)),
+          divided && { class: "divided", text: number(exact.pattern[i * exact.nk + at], 3) },
+          barsOf({ share: exact.pattern[i * exact.nk + at], colour: theme.accent }),
+        ],
+      };
     });
     rows.push(...this.unlisted(cell, top.length, shown, Boolean(divided)));
     const head = [
@@ -265,10 +261,8 @@ export class NumbersView {
       "weight",
       ...(divided ? [`weight / ${number(divided[i], 3)}`] : []),
       "",
-    ].map((text) => el("th", { scope: "col", text }));
-    return this.section("3", step.title, [
-      el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, head)]), el("tbody", {}, rows)]),
-    ]);
+    ];
+    return this.section("3", step.title, [tableOf({ class: "rows" }, rows, head)]);
   }
 
   /**
@@ -282,13 +276,10 @@ export class NumbersView {
     const [rest, onHidden] = [this.stage.stack.nKey - listed - hidden, exact.hidden?.[i] ?? 0];
     const left = Math.max(0, this.rowSum(cell) - shown - (hidden ? onHidden : 0));
     /** @param {string} name @param {number} weight @param {string} share */
-    const row = (name, weight, share) =>
-      el("tr", {}, [
-        el("th", { scope: "row", class: "muted", text: name }),
-        ...[el("td"), el("td"), el("td", { class: "weight", text: number(weight, 3) })],
-        divided && el("td", { class: "divided", text: share }),
-        el("td"),
-      ]);
+    const row = (name, weight, share) => ({
+      name: { class: "muted", text: name },
+      cells: ["", "", weightCell(number(weight, 3)), divided && { class: "divided", text: share }, ""],
+    });
     const by = exact.left?.[i] || 1;
     return [
       ...(rest > 0 ? [row(`${rest} other keys`, left, number(left / by, 3))] : []),

@@ -3,6 +3,7 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
+import { barsOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 
 /** @import { Header } from "./types" */
 
@@ -75,18 +76,14 @@ export class OutputView {
     const step = header.steps[view.step];
     if (!step) return el("section");
     const title = header.pooled ?? this.titleOf(header, header.tokens[header.stepSide][view.step].text);
-    const rows = step.top.map(([token, probability]) =>
-      el("tr", { class: token === step.chosen ? "chosen" : null }, [
-        el("th", { scope: "row", text: shorten(token, 20), title: token }),
-        el("td", { class: "bar" }, [
-          el("span", { style: `width:${100 * probability}%;background:${theme.accent}` }),
-        ]),
-        el("td", { class: "weight", text: number(probability, 3) }),
-      ]),
-    );
+    const rows = step.top.map(([token, probability]) => ({
+      class: token === step.chosen ? "chosen" : null,
+      name: { text: shorten(token, 20), title: token },
+      cells: [barsOf({ share: probability, colour: theme.accent }), weightCell(number(probability, 3))],
+    }));
     return el("section", { class: "next" }, [
       el("h3", { text: title }),
-      el("table", { class: "rows" }, [el("tbody", {}, rows)]),
+      tableOf({ class: "rows" }, rows),
       el("p", { class: "muted", text: header.stepNote }),
     ]);
   }
@@ -94,17 +91,14 @@ export class OutputView {
   /** @param {Header} header */
   antecedents(header) {
     if (!header.antecedents) return null;
-    const items = header.antecedents.map((a) =>
-      el("tr", {}, [
-        el("th", { scope: "row", text: header.tokens.encoder[a.position].text }),
-        el("td", { class: "named", text: `→ ${a.word}` }),
-        el("td", { class: "weight", text: number(a.probability, 3) }),
-      ]),
-    );
+    const items = header.antecedents.map((a) => ({
+      name: header.tokens.encoder[a.position].text,
+      cells: [{ class: "named", text: `→ ${a.word}` }, weightCell(number(a.probability, 3))],
+    }));
     const none = el("p", { class: "muted", text: "No pronoun of the third person in this sentence." });
     return el("section", { class: "antecedents" }, [
       el("h3", { text: "Who is meant: the antecedent the encoder names" }),
-      items.length ? el("table", { class: "rows" }, [el("tbody", {}, items)]) : none,
+      items.length ? tableOf({ class: "rows" }, items) : none,
     ]);
   }
 }

@@ -4,6 +4,7 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
+import { barsOf, rowOf, weightCell } from "../../shared/browser/tables.js";
 import { measureOf, placesOf } from "./data.js";
 import { upTo } from "./view.js";
 
@@ -213,13 +214,11 @@ export class SumsView {
       title: [`Open layer ${layer}, head ${head}`, stack.labels[at]].filter(Boolean).join(": "),
       onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
     });
-    return el("tr", { class: open ? "chosen" : null, "data-layer": layer, "data-head": head }, [
-      el("th", { scope: "row" }, [button]),
-      el("td", { class: "bar" }, [
-        el("span", { style: `width:${100 * Math.min(1, value)}%;background:${theme.accent}` }),
-      ]),
-      el("td", { class: "weight", text: number(value, 4) }),
-    ]);
+    return rowOf({
+      ...{ class: open ? "chosen" : null, "data-layer": layer, "data-head": head },
+      name: { children: [button] },
+      cells: [barsOf({ share: Math.min(1, value), colour: theme.accent }), weightCell(number(value, 4))],
+    });
   }
 }
 

@@ -2,8 +2,9 @@
    to a logit, or one head through another. The server computes it when the view is open. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
-import { cssColour, inkOn } from "../../shared/browser/images.js";
+import { cssColour } from "../../shared/browser/images.js";
 import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
+import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { listOf } from "./bars.js";
 import { attentionOf } from "./edits.js";
 import { upTo } from "./view.js";
@@ -18,14 +19,6 @@ const MOST_PARTS = 200;
 const ROUNDING = 2e-6; // of single precision, in what is looked at
 const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
 const WAYS = ["as it is", "path, feed-forward recomputed", "path, feed-forward frozen", "heard by all"];
-
-/** @param {string[]} names */
-const headsOf = (names) =>
-  el(
-    "tr",
-    {},
-    names.map((text) => el("th", { scope: "col", text })),
-  );
 
 /** Below this, a change is rounding and no effect. @param {Swept | null} found */
 const leastOf = (found) => ROUNDING * Math.max(1, Math.abs(found?.before ?? 0));
@@ -73,11 +66,6 @@ export class SweepTables {
     const power = most > least && most < FEW_DIGITS ? Math.floor(Math.log10(most)) : 0;
     /** @param {number} value */
     const short = (value) => shortNumber(value / 10 ** power);
-    /** @param {number} value */
-    const colours = (value) => {
-      const level = Math.round(127.5 + (most > least ? (127.5 * value) / most : 0));
-      return `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`;
-    };
     const side = /** @type {"encoder"} */ (name);
     const heads = ofHeads
       ? rows[0].map((_, head) => `H${head}`)
@@ -94,20 +82,20 @@ export class SweepTables {
             onclick: () => this.open(name, layer, at),
           })
         : el("span", { text: short(value), title: number(value, 4) });
-    const body = rows.map((row, which) =>
-      el("tr", {}, [
-        el("th", { scope: "row", text: ofHeads ? `L${layers[which]}` : `into layer ${layers[which]}` }),
-        ...row.map((value, at) =>
-          el("td", { class: "channel", style: colours(value) }, [inside(layers[which], at, value)]),
-        ),
-      ]),
-    );
+    const body = rows.map((row, which) => ({
+      name: ofHeads ? `L${layers[which]}` : `into layer ${layers[which]}`,
+      cells: row.map((value, at) =>
+        coloured(theme.diverging, 127.5 + (most > least ? (127.5 * value) / most : 0), {
+          children: [inside(layers[which], at, value)],
+        }),
+      ),
+    }));
     const unit = power ? `in ${powerOfTen(power)}, ` : "";
     const colour = ` (${unit}colours to ±${short(most)})`;
     const scale = most > least ? colour : ": nothing changes";
     return el("section", {}, [
       el("h3", { text: `${title ?? name}${how}${scale}` }),
-      el("table", { class: "stream" }, [el("thead", {}, [headsOf(["", ...heads])]), el("tbody", {}, body)]),
+      tableOf({ class: "stream" }, body, ["", ...heads]),
     ]);
   }
 
@@ -122,29 +110,19 @@ export class SweepTables {
     const [cold, warm] = [16, 239].map((level) => cssColour(theme.diverging, level));
     /** @param {number} value */
     const bar = (value) => {
-      const width = (50 * Math.abs(value)) / most;
-      const left = value < 0 ? 50 - width : 50;
-      return el("span", {
-        style: `margin-left:${left}%;width:${width}%;background:${value < 0 ? cold : warm}`,
-      });
+      const share = Math.abs(value) / most / 2;
+      return barsOf({ share, from: value < 0 ? 0.5 - share : 0.5, colour: value < 0 ? cold : warm });
     };
-    const rows = parts
-      .slice(0, MOST_PARTS)
-      .map(([name, value]) =>
-        el("tr", {}, [
-          el("th", { scope: "row" }, [this.nameOf(name)]),
-          el("td", { class: "bar" }, [bar(value)]),
-          el("td", { class: "weight", text: number(value, 3), title: number(value, 6) }),
-        ]),
-      );
-    const total = el("tr", { class: "chosen" }, [
-      el("th", { scope: "row", text: `all ${parts.length} together` }),
-      el("td", { class: "bar" }),
-      el("td", { class: "weight", text: number(sum, 3), title: number(sum, 6) }),
-    ]);
+    /** @param {number} value */
+    const digits = (value) => weightCell(number(value, 3), number(value, 6));
+    const rows = parts.slice(0, MOST_PARTS).map(([name, value]) => ({
+      name: { children: [this.nameOf(name)] },
+      cells: [bar(value), digits(value)],
+    }));
+    const total = { class: "chosen", name: `all ${parts.length} together`, cells: [barsOf(), digits(sum)] };
     return el("section", {}, [
       el("h3", { text: "What each part of the stream gives, the largest first" }),
-      el("table", { class: "rows parts" }, [el("tbody", {}, [total, ...rows])]),
+      tableOf({ class: "rows parts" }, [total, ...rows]),
     ]);
   }
 
@@ -166,20 +144,16 @@ export class SweepTables {
   path(outputs) {
     const { theme } = this.stage;
     const colours = [theme.muted, theme.accent, theme.heads[2], theme.heads[1]];
-    const rows = outputs.map(([name, ...values]) =>
-      el("tr", {}, [
-        el("th", { scope: "row", text: shorten(name, 20), title: name }),
-        el(
-          "td",
-          { class: "bar two" },
-          values.map((p, at) => el("span", { style: `width:${100 * p}%;background:${colours[at]}` })),
-        ),
-        ...values.map((p) => el("td", { class: "weight", text: number(p, 3) })),
-      ]),
-    );
+    const rows = outputs.map(([name, ...values]) => ({
+      name: { text: shorten(name, 20), title: name },
+      cells: [
+        barsOf(...values.map((share, at) => ({ share, colour: colours[at] }))),
+        ...values.map((p) => weightCell(number(p, 3))),
+      ],
+    }));
     return el("section", {}, [
       el("h3", { text: "Probabilities of the likeliest outputs at this step" }),
-      el("table", { class: "rows" }, [el("thead", {}, [headsOf(["", "", ...WAYS])]), el("tbody", {}, rows)]),
+      tableOf({ class: "rows" }, rows, ["", "", ...WAYS]),
     ]);
   }
 }

@@ -1,28 +1,16 @@
 /* Words in rows. */
 
 import { el } from "../../browser/dom.js";
+import { tableOf } from "../../browser/tables.js";
 import { caption } from "../words.js";
 
 export class Panel {
   /** @param {import("../specs").Board} _board @param {import("../specs").TableSpec} spec */
   constructor(_board, spec) {
     this.spec = spec;
-    const head = el(
-      "tr",
-      {},
-      spec.columns.map((name) => el("th", { scope: "col", text: name })),
-    );
-    this.lines = spec.rows.map((row) =>
-      el(
-        "tr",
-        {},
-        row.map((text, at) => el(at ? "td" : "th", at ? { text } : { scope: "row", text })),
-      ),
-    );
-    const table = el("table", { "aria-label": spec.title || "table" }, [
-      el("thead", {}, [head]),
-      el("tbody", {}, this.lines),
-    ]);
+    const rows = spec.rows.map(([name, ...cells]) => ({ name, cells }));
+    const table = tableOf({ "aria-label": spec.title || "table" }, rows, spec.columns);
+    this.lines = [...table.tBodies[0].rows];
     this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
   }
 
