@@ -1,12 +1,85 @@
-"""What a visitor takes away from a lab page: the board as a figure, its numbers, the code that made them."""
+"""What a visitor takes away from a lab page: the board as a figure, its numbers (one frame as a table, all
+frames as arrays), and the code that made them.
+"""
 
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
 import streamlit as st
 
 from pages.shared import takeaway_dialog
-from pages.shared.board import numbers
-from pages.shared.takeaway_dialog import Download
+from pages.shared.takeaway_dialog import Download, spreadsheet_cells
 from viz_core import to_html
-from viz_core.boards import Board, board_figure
+from viz_core.boards import Board, Panel, board_figure
+
+MOST_ROWS = 200_000
+_HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
+_WORDS = ("title", "name", "label", "unit", "row_axis", "column_axis", "x_label", "y_label")
+_NAMES = ("rows", "columns", "labels", "names", "tokens", "words")
+Row = tuple[Any, ...]
+
+
+def table(board: Board, frame: int) -> str:
+    """All numbers of one frame as CSV, one per line; those of curves with x and the bounds of their bands.
+
+    Words go through `takeaway.cells`; numbers stand as they are, with all their digits.
+    Raises ValueError if there are more than 200,000.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_HEAD)
+    for at, row in enumerate(_rows(board, frame)):
+        if at == MOST_ROWS:
+            raise ValueError(
+                f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
+            )
+        named = [spreadsheet_cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
+        writer.writerow(named + [None] * (len(_HEAD) - len(row)))
+    return out.getvalue()
+
+
+def archive(board: Board) -> bytes:
+    """All arrays with all frames as NPZ, named after panel and field, such as `panel2.values`; no pickles."""
+    arrays = dict(_arrays("scrub", board.scrub)) if board.scrub else {}
+    for number, panel in _panels(board):
+        arrays |= dict(_arrays(f"panel{number}", panel))
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _panels(board: Board) -> Iterator[tuple[int, Panel]]:
+    """The panels that hold numbers, counted from 1."""
+    panels = [panel for row in board.rows for panel in row if panel.holds_numbers]
+    return enumerate(panels, start=1)
+
+
+def _arrays(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif is_dataclass(value):
+        for spec in fields(value):
+            yield from _arrays(f"{name}.{spec.name}", getattr(value, spec.name))
+    elif isinstance(value, str | list | tuple) and name.rpartition(".")[2] in (*_WORDS, *_NAMES):
+        if value:
+            yield name, np.array(value, dtype=str)
+    elif isinstance(value, list | tuple):
+        for at, entry in enumerate(value):
+            if is_dataclass(entry):
+                yield from _arrays(f"{name}{at + 1}", entry)
+
+
+def _rows(board: Board, frame: int) -> Iterator[Row]:
+    if board.scrub:
+        yield "scrub", None, board.scrub.label, None, None, None, board.scrub.values[frame], None, None
+    for number, panel in _panels(board):
+        name = f"{number} {getattr(panel, 'title', '')}".strip()
+        for row in panel.numbers(frame):
+            yield name, *row
 
 
 @st.dialog("Take away", width="large")
@@ -25,13 +98,11 @@ def dialog(title: str, file_name: str, board: Board, frame: int, code: str) -> N
     files = [Download("Figure, offline HTML", page, f"{file_name}.html", "text/html")]
     note = None
     try:
-        text = numbers.table(board, frame)
+        text = table(board, frame)
         files.append(Download("Numbers, CSV", lambda: text, f"{file_name}.csv", "text/csv"))
     except ValueError as error:
         note = str(error)
     name = "Numbers of all frames, NPZ" if board.scrub else "Numbers, NPZ"
-    files.append(
-        Download(name, lambda: numbers.archive(board), f"{file_name}.npz", "application/octet-stream")
-    )
+    files.append(Download(name, lambda: archive(board), f"{file_name}.npz", "application/octet-stream"))
     figure = board_figure(board, frame=frame, dark=dark, title=title)
     takeaway_dialog.show(figure, files, title=title, file_name=file_name, code=code, note=note)

@@ -11,7 +11,7 @@ from models.fields import read_link, written
 from pages.lab.lesson import LabPage, Part
 from pages.lab.page import questions_of
 from pages.shared import glossary
-from pages.shared.board import numbers
+from pages.shared.board import takeaway
 from tests.pages.lab.test_presets import PARTS
 from viz_core.boards import board_figure
 
@@ -67,10 +67,10 @@ def test_a_part_can_be_taken_away(lab: LabPage, part: Part) -> None:
     board = part.lesson(lab.inputs()).board
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
-    with np.load(io.BytesIO(numbers.archive(board))) as arrays:
+    with np.load(io.BytesIO(takeaway.archive(board))) as arrays:
         assert arrays.files
         assert all(np.asarray(arrays[name]).size for name in arrays.files)
     try:
-        assert numbers.table(board, 0).count("\n") > 1
+        assert takeaway.table(board, 0).count("\n") > 1
     except ValueError as error:
         assert "NPZ" in str(error) or "rows" in str(error)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.shared.board import numbers, pack
+from pages.shared.board import pack, takeaway
 from viz_core.boards import Board, Panel, Scrub, board_figure
 from viz_core.boards.panel import Drawing, Framed, NumberRow, Place, Room
 
@@ -40,7 +40,7 @@ BOARD = Board(
 def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
     figure = board_figure(BOARD, frames=True)
     assert [frame.layout.annotations[-1].text for frame in figure.frames] == ["1.5 bar", "2.5 bar"]
-    assert "1,0,pressure,,,,2.5,,," in numbers.table(BOARD, 1)
+    assert "1,0,pressure,,,,2.5,,," in takeaway.table(BOARD, 1)
     packed = pack.pack(board=BOARD)
     described, arrays = json.loads(packed.header)["board"], packed.arrays
     assert described["rows"][0][0]["kind"] == "Gauge"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared.board import numbers
+from pages.shared.board import takeaway
 from viz_core.boards import (
     Bars,
     Board,
@@ -59,7 +59,7 @@ BOARD = Board(
 
 @pytest.fixture(scope="module")
 def table():
-    return pd.read_csv(io.StringIO(numbers.table(BOARD, 2)), keep_default_na=False, na_values=["", "nan"])
+    return pd.read_csv(io.StringIO(takeaway.table(BOARD, 2)), keep_default_na=False, na_values=["", "nan"])
 
 
 def of(table, panel):
@@ -119,11 +119,11 @@ def test_arrows_layers_facts_and_the_scrub_are_there(table):
 def test_a_table_is_bounded():
     board = Board(rows=[[Matrix(values=np.zeros((500, 401)))]], notice="")
     with pytest.raises(ValueError, match="more than 200,000 numbers; the NPZ file holds all of them"):
-        numbers.table(board, 0)
+        takeaway.table(board, 0)
 
 
 def test_the_archive_holds_every_array_with_all_its_frames_and_the_words_as_typed():
-    archive = np.load(io.BytesIO(numbers.archive(BOARD)), allow_pickle=False)
+    archive = np.load(io.BytesIO(takeaway.archive(BOARD)), allow_pickle=False)
     curves = BOARD.rows[1][0]
     expected = {
         "scrub.values": BOARD.scrub.values,
