@@ -33,53 +33,59 @@ class Selection:
     compares: bool = False
 
 
-def board_of(seen: Comparison, chosen: Selection) -> Board:
+def board_of(comparison: Comparison, selection: Selection) -> Board:
     """The board; where a knob has several values, one scrubs through them."""
-    queries, keys = seen.frames[0].places(chosen.heads[0][0])
-    a, b = (np.stack([each.laid(side, chosen.heads[side]) for each in seen.frames]) for side in (0, 1))
+    queries, keys = comparison.frames[0].places(selection.heads[0][0])
+    a, b = (
+        np.stack([each.laid(side, selection.heads[side]) for each in comparison.frames]) for side in (0, 1)
+    )
     rows: list[list[Panel]] = [
-        _heads(seen, chosen, (a, b), (queries, keys)),
-        [_map(seen, chosen), *([] if chosen.compares else _outputs(seen, chosen)), _facts(seen, chosen)],
+        _heads(comparison, selection, (a, b), (queries, keys)),
+        [
+            _map(comparison, selection),
+            *([] if selection.compares else _outputs(comparison, selection)),
+            _facts(comparison, selection),
+        ],
     ]
     notices = [notice(one, other, queries, keys) for one, other in zip(a, b, strict=True)]
-    if not seen.names:
+    if not comparison.names:
         return Board(rows=rows, notice=notices[0])
-    rows.append(_strip(seen, b))
-    return Board(rows=rows, notice=notices, scrub=_scrub(seen, chosen))
+    rows.append(_strip(comparison, b))
+    return Board(rows=rows, notice=notices, scrub=_scrub(comparison, selection))
 
 
-def on_one_grid(seen: Comparison, stack: str) -> Comparison:
+def on_one_grid(comparison: Comparison, stack: str) -> Comparison:
     """The same where all frames have the same places in a stack; else the frame to begin with alone: with
     another order of words the model writes another answer.
     """
-    if len({tuple(map(len, each.places(stack))) for each in seen.frames}) == 1:
-        return seen
-    return Comparison((seen.frames[seen.first],), matches=seen.matches)
+    if len({tuple(map(len, each.places(stack))) for each in comparison.frames}) == 1:
+        return comparison
+    return Comparison((comparison.frames[comparison.first],), matches=comparison.matches)
 
 
-def _scrub(seen: Comparison, chosen: Selection) -> Scrub:
+def _scrub(comparison: Comparison, selection: Selection) -> Scrub:
     return Scrub(
-        field="frame", label=chosen.label, values=np.arange(len(seen.names), dtype=np.float64),
-        words=list(seen.names), speed=2,
+        field="frame", label=selection.label, values=np.arange(len(comparison.names), dtype=np.float64),
+        words=list(comparison.names), speed=2,
     )  # fmt: skip
 
 
 def _heads(
-    seen: Comparison,
-    chosen: Selection,
+    comparison: Comparison,
+    selection: Selection,
     patterns: tuple[np.ndarray, np.ndarray],
     places: tuple[Aligned, Aligned],
 ) -> list[Panel]:
     """The three matrices, on the same places."""
-    moves = bool(seen.names)
+    moves = bool(comparison.names)
     a, b = patterns
     kept = [a[0], b if moves else b[0], b - a[:1] if moves else (b - a)[0]]
     titles = [
-        f"{name}: {chosen.called[side]}, layer {head[1]}, head {head[2]}"
-        for side, (name, head) in enumerate(zip("AB", chosen.heads, strict=True))
+        f"{name}: {selection.called[side]}, layer {head[1]}, head {head[2]}"
+        for side, (name, head) in enumerate(zip("AB", selection.heads, strict=True))
     ]
-    if moves and chosen.heads[0] == chosen.heads[1]:
-        titles[1] = f"B: {chosen.called[1]}, the same head"
+    if moves and selection.heads[0] == selection.heads[1]:
+        titles[1] = f"B: {selection.called[1]}, the same head"
     finite = np.abs(kept[2][np.isfinite(kept[2])])
     reach = max(LEAST, float(finite.max(initial=0)))
     panels: list[Panel] = []
@@ -100,41 +106,43 @@ def labels(places: Aligned, panel: int) -> list[str]:
     and another where there is no such token.
     """
     a, b = distinct(places.tokens_a), distinct(places.tokens_b)
-    found = []
+    names = []
     for at, (i, j) in enumerate(places.pairs):
         own = (i, j, 0)[panel]
         name = (b if panel == 1 or i is None else a)[at]
-        found.append("–" if own is None else name if places.same[at] else f"≠{name}")
-    return found
+        names.append("–" if own is None else name if places.same[at] else f"≠{name}")
+    return names
 
 
-def _map(seen: Comparison, chosen: Selection) -> Matrix:
+def _map(comparison: Comparison, selection: Selection) -> Matrix:
     """How far each head moved, or, of one pass, how far each is from the first of the two."""
-    first, second = chosen.heads
+    first, second = selection.heads
     stack = first[0]
-    found = [each.apart(first) if chosen.compares else each.distances(stack) for each in seen.frames]
-    shape = tuple(np.max([each.shape for each in found], axis=0))
-    values = np.full((len(found), *shape), np.nan, np.float32)
-    for room, each in zip(values, found, strict=True):
+    distances = [
+        each.apart(first) if selection.compares else each.distances(stack) for each in comparison.frames
+    ]
+    shape = tuple(np.max([each.shape for each in distances], axis=0))
+    values = np.full((len(distances), *shape), np.nan, np.float32)
+    for room, each in zip(values, distances, strict=True):
         room[: each.shape[0], : each.shape[1]] = each
     marked = np.zeros(shape, bool)
-    _, layer, head = second if chosen.compares else first
+    _, layer, head = second if selection.compares else first
     if layer < shape[0] and head < shape[1]:
         marked[layer, head] = True
-    title = "distance to the first head" if chosen.compares else "how far each head moved"
-    title = "distance to its partner" if seen.matches else title
+    title = "distance to the first head" if selection.compares else "how far each head moved"
+    title = "distance to its partner" if comparison.matches else title
     return Matrix(
-        values=values if seen.names else values[0], title=f"{title}: press one",
+        values=values if comparison.names else values[0], title=f"{title}: press one",
         rows=[f"layer {at}" for at in range(shape[0])], columns=[str(at) for at in range(shape[1])],
         row_axis="layer", column_axis="head", scale="weights", choose=PLACE, marked=marked,
         gap="no such head", digits=2 if np.nanmax(values) >= 10 * LEAST else 4,
     )  # fmt: skip
 
 
-def place_of(seen: Comparison, at: int | None) -> int | None:
+def place_of(comparison: Comparison, at: int | None) -> int | None:
     """The place whose outputs are shown: the chosen one, or where they differ most; None without outputs."""
-    known = [each.outputs for each in seen.frames if each.outputs is not None]
-    if len(known) < len(seen.frames) or not known or len({each.tokens for each in known}) > 1:
+    known = [each.outputs for each in comparison.frames if each.outputs is not None]
+    if len(known) < len(comparison.frames) or not known or len({each.tokens for each in known}) > 1:
         return None
     n = len(known[0].tokens)
     if at is not None and 0 <= at < n:
@@ -143,29 +151,31 @@ def place_of(seen: Comparison, at: int | None) -> int | None:
     return int(total.argmax()) if total.any() else n - 1
 
 
-def _outputs(seen: Comparison, chosen: Selection) -> list[Panel]:
+def _outputs(comparison: Comparison, selection: Selection) -> list[Panel]:
     """The likeliest outputs of both sides at one place, as a table of probabilities."""
-    place = place_of(seen, chosen.at)
+    place = place_of(comparison, selection.at)
     if place is None:
         return []
-    tops = [{name: (a, b) for name, a, b in each.outputs.top[place]} for each in seen.frames if each.outputs]
+    tops = [
+        {name: (a, b) for name, a, b in each.outputs.top[place]} for each in comparison.frames if each.outputs
+    ]
     first = {name: a for top in tops for name, (a, _) in top.items()}  # of side A, which is the same in all
     best: dict[str, float] = {}
     for top in tops:
         for name, both in top.items():
             best[name] = max(best.get(name, 0.0), *(value or 0.0 for value in both))
     likely = [name for name in best if best[name] >= LEAST] or list(best)
-    most = MOST_OUTPUTS // 2 if seen.names else MOST_OUTPUTS  # the strip needs room, too
+    most = MOST_OUTPUTS // 2 if comparison.names else MOST_OUTPUTS  # the strip needs room, too
     names = sorted(likely, key=lambda name: -best[name])[:most]
     table = [
         [[_number(value) for value in top.get(name, (first[name], None))] for name in names] for top in tops
     ]
     values = np.array(table, dtype=np.float32)
-    assert seen.frames[0].outputs is not None
+    assert comparison.frames[0].outputs is not None
     return [
         Matrix(
-            values=values if seen.names else values[0],
-            title=f"outputs after {token_words(seen.frames[0].outputs.tokens[place])}",
+            values=values if comparison.names else values[0],
+            title=f"outputs after {token_words(comparison.frames[0].outputs.tokens[place])}",
             rows=[visible(name) for name in names], columns=["A", "B"], row_axis="output", column_axis="side",
             scale="weights", digits=3, gap="not among its likeliest",
         )
@@ -184,19 +194,21 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _facts(seen: Comparison, chosen: Selection) -> Facts:
+def _facts(comparison: Comparison, selection: Selection) -> Facts:
     """How far the head moved, by how much the outputs differ, and which head moved most."""
-    first, second = chosen.heads
+    first, second = selection.heads
     moved = np.array(
-        [_apart(each.apart(first), each.counterpart(second)) for each in seen.frames], dtype=np.float32
+        [_apart(each.apart(first), each.counterpart(second)) for each in comparison.frames], dtype=np.float32
     )
-    facts = [Fact(label="the two heads differ by", values=_framed(seen, moved), unit="of their weight")]
-    place = place_of(seen, chosen.at)
-    if place is not None and not chosen.compares:
-        kl = np.array([each.outputs.kl[place] for each in seen.frames if each.outputs], dtype=np.float32)
+    facts = [Fact(label="the two heads differ by", values=_framed(comparison, moved), unit="of their weight")]
+    place = place_of(comparison, selection.at)
+    if place is not None and not selection.compares:
+        kl = np.array(
+            [each.outputs.kl[place] for each in comparison.frames if each.outputs], dtype=np.float32
+        )
         if not np.isnan(kl).all():
             facts.append(
-                Fact(label="KL(A ‖ B) of the outputs", values=_framed(seen, kl), unit="nats", digits=3)
+                Fact(label="KL(A ‖ B) of the outputs", values=_framed(comparison, kl), unit="nats", digits=3)
             )
     return Facts(facts=facts)
 
@@ -207,18 +219,18 @@ def _apart(distances: np.ndarray, head: Head) -> float:
     return float(distances[layer, number]) if inside else np.nan
 
 
-def _framed(seen: Comparison, values: np.ndarray) -> np.ndarray:
-    return values if seen.names else np.asarray(values[0])
+def _framed(comparison: Comparison, values: np.ndarray) -> np.ndarray:
+    return values if comparison.names else np.asarray(values[0])
 
 
-def _strip(seen: Comparison, patterns: np.ndarray) -> list[Panel]:
+def _strip(comparison: Comparison, patterns: np.ndarray) -> list[Panel]:
     """The head at all values at once, as small pictures; a press shows that value large."""
     return [
         Matrix(
             values=values.astype(np.float16), title=name, scale="weights", small=True, frame=at, gap=GAP,
             row_axis="query", column_axis="key",
         )
-        for at, (name, values) in enumerate(zip(seen.names, patterns, strict=True))
+        for at, (name, values) in enumerate(zip(comparison.names, patterns, strict=True))
     ]  # fmt: skip
 
 
@@ -226,7 +238,7 @@ def notice(a: np.ndarray, b: np.ndarray, queries: Aligned, keys: Aligned) -> str
     """The sentence that names the query that moved most, and where it looked on either side."""
     both = [at for at in queries.both if np.isfinite(a[at]).any() and np.isfinite(b[at]).any()]
     if not both:
-        return "No query is on both sides, so nothing of this head can be compared."
+        return "No query is on both sides, so nothing of this head can be comparison."
     moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
     most = both[int(np.argmax(moved))]
     name = token_words((queries.tokens_a[most], queries.tokens_b[most]))

@@ -21,17 +21,19 @@ from pages.shared import cache
 from pages.shared.training import runs
 
 
-def code_of(asked: ComparisonRequest, chosen: Selection, seen: Comparison, frame: int | None = None) -> str:
+def code_of(
+    request: ComparisonRequest, selection: Selection, comparison: Comparison, frame: int | None = None
+) -> str:
     """Opens the model, makes both sides, and asks for what the board shows at a frame, or at its first."""
-    frame = seen.first if frame is None else min(frame, len(seen.frames) - 1)
-    value = seen.names[frame] if seen.names else ""
-    if asked.differs in knobs():
-        asked = replace(asked, other=value)
-    (stack, layer, head), second_head = chosen.heads
-    _, layer_b, head_b = seen.frames[frame].counterpart(second_head)
-    run = run_of(asked.model) if asked.differs == "step" else None
+    frame = comparison.first if frame is None else min(frame, len(comparison.frames) - 1)
+    value = comparison.names[frame] if comparison.names else ""
+    if request.differs in knobs():
+        request = replace(request, other=value)
+    (stack, layer, head), second_head = selection.heads
+    _, layer_b, head_b = comparison.frames[frame].counterpart(second_head)
+    run = run_of(request.model) if request.differs == "step" else None
     if run is not None:
-        step = nearest_step(asked.other, steps_of(asked.model))
+        step = nearest_step(request.other, steps_of(request.model))
         return "\n".join(
             [
                 runs.opening(run), f"a = run.snapshot({step})  # patterns by address, [head, query, key]",
@@ -43,7 +45,7 @@ def code_of(asked: ComparisonRequest, chosen: Selection, seen: Comparison, frame
     second = f", {address(stack, layer_b)!r}, {head_b}" if other else ""
     return "\n".join(
         [
-            "from models.contrast import Side, contrast, knobs", *_sides(asked), "c = contrast(a, b)",
+            "from models.contrast import Side, contrast, knobs", *_sides(request), "c = contrast(a, b)",
             f"laid = c.laid({address(stack, layer)!r}, {head}{second})",
             f"print(laid.difference, c.moved[{stack!r}])", "if c.outputs:  # of each place",
             "    print(c.outputs.kl, [c.outputs.top(at, 5) for at in range(len(c.outputs.aligned))])",
@@ -51,18 +53,18 @@ def code_of(asked: ComparisonRequest, chosen: Selection, seen: Comparison, frame
     )  # fmt: skip
 
 
-def _sides(asked: ComparisonRequest) -> list[str]:
-    given = reading_settings(asked.model, asked.settings)
-    settings = f", {given!r}" if given else ""
-    lines = [*_opened(asked.model, asked.settings), f"a = Side(lm, {asked.text!r}{settings})"]
-    if asked.differs == "text":
-        return [*lines, f"b = Side(lm, {asked.other!r}{settings})"]
-    if asked.differs == "model":
-        common = settings_of(asked.other, given)
+def _sides(request: ComparisonRequest) -> list[str]:
+    kept_settings = reading_settings(request.model, request.settings)
+    settings = f", {kept_settings!r}" if kept_settings else ""
+    lines = [*_opened(request.model, request.settings), f"a = Side(lm, {request.text!r}{settings})"]
+    if request.differs == "text":
+        return [*lines, f"b = Side(lm, {request.other!r}{settings})"]
+    if request.differs == "model":
+        common = settings_of(request.other, kept_settings)
         settings = f", {common!r}" if common else ""
-        return [*lines, *_opened(asked.other, ()), f"b = Side(lm, {asked.text!r}{settings})"]
-    if asked.differs in knobs():
-        return [*lines, f"b = knobs()[{asked.differs!r}].applied(a, {asked.other!r})"]
+        return [*lines, *_opened(request.other, ()), f"b = Side(lm, {request.text!r}{settings})"]
+    if request.differs in knobs():
+        return [*lines, f"b = knobs()[{request.differs!r}].applied(a, {request.other!r})"]
     return [*lines, "b = a  # another head of the same pass"]
 
 

@@ -84,10 +84,10 @@ class Frame:
         counts = [self.counts(side).get(stack) for side in (0, 1)]
         if not self.recut or counts[0] == counts[1] or counts[0] is None:
             return self.moved[stack]
-        found = np.full(counts[0], np.nan)
+        moved = np.full(counts[0], np.nan)
         for layer in self.layers(0, stack):
-            found[layer] = [self.apart_from((stack, layer, head)) for head in range(counts[0][1])]
-        return found
+            moved[layer] = [self.apart_from((stack, layer, head)) for head in range(counts[0][1])]
+        return moved
 
     def apart_from(self, head: Head) -> float:
         """How far a head of side 0 is from its counterpart."""
@@ -99,12 +99,12 @@ class Frame:
         stack = head[0]
         queries, keys = self.places(stack)
         one = on_places(self.patterns[0][address(stack, head[1])][[head[2]]], queries, keys, 0)
-        found = np.full(self.counts(1)[stack], np.nan, np.float32)
-        one = one.expand(found.shape[1], -1, -1)
+        distances = np.full(self.counts(1)[stack], np.nan, np.float32)
+        one = one.expand(distances.shape[1], -1, -1)
         for layer in self.layers(1, stack):
             other = on_places(self.patterns[1][address(stack, layer)], queries, keys, 1)
-            found[layer] = variation(one, other, queries).numpy()
-        return found
+            distances[layer] = variation(one, other, queries).numpy()
+        return distances
 
     def layers(self, side: int, stack: str) -> list[int]:
         """The numbers of a stack's layers that attend."""
@@ -115,13 +115,13 @@ class Frame:
         """The number after its last layer's, and the heads, of each stack of a side whose tokens are aligned;
         layers between that do not attend count.
         """
-        found: dict[str, tuple[int, int]] = {}
+        counts: dict[str, tuple[int, int]] = {}
         for where, pattern in self.patterns[side].items():
             begin, layer, kind = where.split(".")
             if begin in self.aligned and (kind != "cross" or "encoder" in self.aligned):
                 stack = f"{begin}.{kind}"
-                found[stack] = (max(int(layer) + 1, found.get(stack, (0, 0))[0]), len(pattern))
-        return found
+                counts[stack] = (max(int(layer) + 1, counts.get(stack, (0, 0))[0]), len(pattern))
+        return counts
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,13 @@ def address(stack: str, layer: int) -> str:
     return f"{side}.{layer}.{kind}"
 
 
-def frame_of(found: Contrast, first: Patterns | None = None, *, recut: bool = False) -> Frame:
+def frame_of(contrasted: Contrast, first: Patterns | None = None, *, recut: bool = False) -> Frame:
     """A contrast without its models. first: the patterns of a, where they are at hand already."""
-    patterns = tuple(_patterns(trace) for trace in found.traces)
-    moved = {stack: values.numpy() for stack, values in found.moved.items()}
+    patterns = tuple(_patterns(trace) for trace in contrasted.traces)
+    moved = {stack: values.numpy() for stack, values in contrasted.moved.items()}
     return Frame(
-        (first if first is not None else patterns[0], patterns[1]), found.aligned, moved, _outputs(found),
-        found.note, recut,
+        (first if first is not None else patterns[0], patterns[1]), contrasted.aligned, moved,
+        _outputs(contrasted), contrasted.note, recut,
     )  # fmt: skip
 
 
@@ -162,15 +162,15 @@ def _patterns(trace: Trace) -> dict[str, torch.Tensor]:
     return {name.removesuffix(".pattern"): trace[name].float() for name in trace if name.endswith(".pattern")}
 
 
-def _outputs(found: Contrast) -> Outputs | None:
-    if found.outputs is None:
+def _outputs(contrasted: Contrast) -> Outputs | None:
+    if contrasted.outputs is None:
         return None
-    aligned = found.outputs.aligned
+    aligned = contrasted.outputs.aligned
     n = min(len(aligned), MOST_PLACES)
     tokens = tuple(zip(aligned.tokens_a, aligned.tokens_b, strict=True))
-    sides = tuple(map(_Side, found.outputs.named, found.outputs.logs))
+    sides = tuple(map(_Side, contrasted.outputs.named, contrasted.outputs.logs))
     top = tuple(_top(sides, pair) for pair in aligned.pairs[:n])
-    return Outputs(tokens[:n], top, found.outputs.kl[:n].numpy(), found.outputs.note)
+    return Outputs(tokens[:n], top, contrasted.outputs.kl[:n].numpy(), contrasted.outputs.note)
 
 
 class _Side:
@@ -238,8 +238,8 @@ def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Compa
     shown = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
 
     def patterns(at: int) -> dict[str, torch.Tensor]:
-        found = run.folder.snapshot(at)
-        return {where.removesuffix(".pattern"): pattern.float() for where, pattern in found.items()}
+        snapshot = run.folder.snapshot(at)
+        return {where.removesuffix(".pattern"): pattern.float() for where, pattern in snapshot.items()}
 
     first = patterns(nearest_step(step, steps))
     frames = []
@@ -255,13 +255,13 @@ def _identity(n: int) -> tuple[tuple[int, int], ...]:
 
 
 def _distances(both: tuple[Patterns, Patterns], places: dict[str, Aligned]) -> dict[str, np.ndarray]:
-    found: dict[str, list[np.ndarray]] = {}
+    rows: dict[str, list[np.ndarray]] = {}
     for where in sorted(both[0], key=lambda each: int(each.split(".")[1])):
         side, _, kind = where.split(".")
         queries, keys = places[side], places["encoder" if kind == "cross" else side]
         a, b = (on_places(each[where], queries, keys, at) for at, each in enumerate(both))
-        found.setdefault(f"{side}.{kind}", []).append(variation(a, b, queries).numpy())
-    return {stack: np.stack(rows) for stack, rows in found.items()}
+        rows.setdefault(f"{side}.{kind}", []).append(variation(a, b, queries).numpy())
+    return {stack: np.stack(rows) for stack, rows in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -322,26 +322,26 @@ def of_model(request: ComparisonRequest, tell: Tell) -> Comparison:
     first = first_side(request)
     other = cache.model(request.other)
     second = Side(other, first.text, settings_of(request.other, first.settings))
-    found = alone(first, second)
-    return matched(found, first, second, tell) if request.matched else found
+    pair = alone(first, second)
+    return matched(pair, first, second, tell) if request.matched else pair
 
 
-def matched(seen: Comparison, first: Side, second: Side, tell: Tell) -> Comparison:
+def matched(comparison: Comparison, first: Side, second: Side, tell: Tell) -> Comparison:
     """The same with each head of the first side beside its partner by likeness, over held-out texts, or over
     the text itself where the two models have none in common.
     """
-    (frame,) = seen.frames
+    (frame,) = comparison.frames
     stacks = [stack for stack in frame.counts(0) if stack in frame.counts(1)]
     matches: dict[Head, Head] = {}
     moved: dict[str, np.ndarray] = {}
     for at, stack in enumerate(stacks):
-        found = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
+        matching = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
         moved[stack] = np.full(frame.counts(0)[stack], np.nan)
-        for one, other in _partners(found, _heads_of(frame, 0, stack), _heads_of(frame, 1, stack)).items():
+        for one, other in _partners(matching, _heads_of(frame, 0, stack), _heads_of(frame, 1, stack)).items():
             matches[stack, *one] = (stack, *other)
             moved[stack][one] = frame.apart((stack, *one))[other]
     return Comparison(
-        (replace(frame, moved=moved),), matches=matches, note=_matched_on(found) if stacks else ""
+        (replace(frame, moved=moved),), matches=matches, note=_matched_on(matching) if stacks else ""
     )
 
 
@@ -352,23 +352,23 @@ def _heads_of(frame: Frame, side: int, stack: str) -> list[tuple[int, int]]:
 
 
 def _partners(
-    found: Matching, heads: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+    matching: Matching, heads: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """For each head of the first side its partner; for one left over, as the second side has fewer heads, the
     head most like it.
     """
-    nearest = found.distances.argmin(dim=1).tolist()
+    nearest = matching.distances.argmin(dim=1).tolist()
     partners = {heads[at]: others[other] for at, other in enumerate(nearest)}
-    for (layer, head), other, _ in found.pairs:
+    for (layer, head), other, _ in matching.pairs:
         partners[layer, head] = (other.layer, other.head)
     return partners
 
 
-def _matched_on(found: Matching) -> str:
+def _matched_on(matching: Matching) -> str:
     """By what heads were matched, in a sentence or two."""
-    over = len(found.distances) > len(found.pairs)
+    over = len(matching.distances) > len(matching.pairs)
     left = " Those left over stand beside the head most like them." if over else ""
-    on = f"{found.n_texts} texts" if found.n_texts > 1 else "this text alone"
+    on = f"{matching.n_texts} texts" if matching.n_texts > 1 else "this text alone"
     return f"Heads are matched one to one by likeness, on {on}.{left}"
 
 

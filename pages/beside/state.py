@@ -109,27 +109,27 @@ def fields(kept: dict[str, Any]) -> tuple[str, ...]:
 
 
 def link() -> dict[str, str]:
-    shown = page()
-    return shown.link((*FIRST, "differs", *fields(shown.kept), *PLACE_FIELDS))
+    inputs = page()
+    return inputs.link((*FIRST, "differs", *fields(inputs.kept), *PLACE_FIELDS))
 
 
 def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The settings of the first side's model that a link brought, as Explore writes them."""
     offer = offer_of(kept["model"])
     known = {each.name: each for each in offer.settings} if offer else {}
-    found: dict[str, Any] = {}
-    given = parse_qsl(kept["with"])
-    for name, raw in given:
+    values: dict[str, Any] = {}
+    pairs = parse_qsl(kept["with"])
+    for name, raw in pairs:
         if name not in known:
             refuse(f"The link's with={name!r} is no setting of this model; it is left out.")
             continue
         try:
-            found[name] = known[name].rule.parsed(raw)
+            values[name] = known[name].rule.parsed(raw)
         except ValueError:
             refuse(f"The link's {name}={raw[:SHOWN]!r} is not {known[name].rule}; its default is taken.")
-    if len(found) < len(given):  # said once
-        page().put({"with": urlencode(found)})
-    return tuple(found.items())
+    if len(values) < len(pairs):  # said once
+        page().put({"with": urlencode(values)})
+    return tuple(values.items())
 
 
 def request(kept: dict[str, Any]) -> ComparisonRequest:
@@ -145,37 +145,37 @@ def request(kept: dict[str, Any]) -> ComparisonRequest:
     )  # fmt: skip
 
 
-def selection(kept: dict[str, Any], seen: Comparison) -> Selection:
+def selection(kept: dict[str, Any], comparison: Comparison) -> Selection:
     """What is looked at of a comparison, as near to the inputs as it has it."""
-    counts = seen.frames[0].counts(0)
+    counts = comparison.frames[0].counts(0)
     stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
-    first = nearest((stack, kept["layer"], kept["head"]), seen.frames[0], 0)
+    first = nearest((stack, kept["layer"], kept["head"]), comparison.frames[0], 0)
     compares, knob = kept["differs"] == "head", knobs().get(kept["differs"])
-    second = (stack, kept["layer2"], kept["head2"]) if compares else seen.matches.get(first, first)
+    second = (stack, kept["layer2"], kept["head2"]) if compares else comparison.matches.get(first, first)
     if knob is None:
-        second = nearest(second, seen.frames[0], 1)
+        second = nearest(second, comparison.frames[0], 1)
     at = None if kept["at"] < 0 else kept["at"]
     return Selection((first, second), side_names(kept), at, knob.title if knob else "step", compares)
 
 
-def unchanged(asked: ComparisonRequest) -> str:
+def unchanged(request: ComparisonRequest) -> str:
     """A sentence where nothing differs yet; "" where something may."""
-    if asked.differs == "text" and asked.text == asked.other:
+    if request.differs == "text" and request.text == request.other:
         return "Both sides read the same text; change a word on side B, or choose what else differs."
-    if asked.differs == "model" and asked.model == asked.other and not asked.settings:
+    if request.differs == "model" and request.model == request.other and not request.settings:
         return "Both sides are the same model; choose another on side B."
     return ""
 
 
 def choose(raw: str) -> None:
     """Takes the head that was pressed on the map: of side A, or of side B where heads are compared."""
-    shown = page()
+    inputs = page()
     layer, _, head = raw.partition(".")
     if not (layer.isdecimal() and head.isdecimal() and max(len(layer), len(head)) < 5):
         refuse(f"{raw[:40]!r} is not a layer and a head; the head before it is kept.")
         return
-    names = ("layer2", "head2") if shown.kept["differs"] == "head" else ("layer", "head")
-    shown.put(dict(zip(names, (int(layer), int(head)), strict=True)))
+    names = ("layer2", "head2") if inputs.kept["differs"] == "head" else ("layer", "head")
+    inputs.put(dict(zip(names, (int(layer), int(head)), strict=True)))
 
 
 def nearest(head: Head, frame: Frame, side: int) -> Head:
@@ -237,44 +237,50 @@ def heading() -> None:
             st.button(plain(name), on_click=page().put, args=(given,), key=f"beside.preset.{name}")
 
 
-def sides(seen: Comparison | None) -> None:
+def sides(comparison: Comparison | None) -> None:
     """What is on side A, and what differs on side B; seen: what is known of it."""
-    shown = page()
-    kept = shown.kept
+    inputs = page()
+    kept = inputs.kept
     with st.container(key="beside_sides"):
         places = st.columns([1, 2.2, 1.15, 2.2], gap="small")
-        shown.draw("model", places[0], then=switch_model, **_named(kept["model"]))
+        inputs.draw("model", places[0], then=switch_model, **_named(kept["model"]))
         offer = offer_of(kept["model"])
         reads_text = offer is None or "picture" not in offer.reads
         label = "Text of both sides" if kept["differs"] != "text" else "Text of side A"
         off = kept["differs"] == "step"
         label = "Text: a run watches its own" if off else label if reads_text else "Number of the picture"
-        shown.draw("text", places[1], label=label, disabled=off)
-        shown.draw("differs", places[2])
-        _other(places[3], seen)
+        inputs.draw("text", places[1], label=label, disabled=off)
+        inputs.draw("differs", places[2])
+        _other(places[3], comparison)
 
 
-def _other(place: Any, seen: Comparison | None) -> None:
+def _other(place: Any, comparison: Comparison | None) -> None:
     """How the second side differs."""
-    shown = page()
-    kept = shown.kept
+    inputs = page()
+    kept = inputs.kept
     names = fields(kept)
     if kept["differs"] in knobs():
         name = kept["differs"]
-        options = list(dict.fromkeys([*(seen.names if seen else ()), *filter(None, [kept[name]])]))
-        first = seen.names[seen.first] if seen and seen.names else "the first that differs"
-        shown.draw(name, place, options=options, placeholder=first, then=_first_frame)
+        options = list(
+            dict.fromkeys([*(comparison.names if comparison else ()), *filter(None, [kept[name]])])
+        )
+        first = (
+            comparison.names[comparison.first]
+            if comparison and comparison.names
+            else "the first that differs"
+        )
+        inputs.draw(name, place, options=options, placeholder=first, then=_first_frame)
         return
     if kept["differs"] == "step":
         steps = map(str, reversed(steps_of(kept["model"])))
         options = list(dict.fromkeys(["", *steps, kept["step"]]))
-        shown.draw(
+        inputs.draw(
             "step", place, options=options, format_func=lambda step: step or "the last", then=_first_frame
         )
         return
     columns = [place] if len(names) == 1 else place.columns([1.3, 1] if names[0] == "model2" else 2)
     for name, column in zip(names, columns, strict=True):
-        shown.draw(name, column, **(_named(kept[name]) if name == "model2" else {}))
+        inputs.draw(name, column, **(_named(kept[name]) if name == "model2" else {}))
 
 
 def _first_frame() -> None:
@@ -289,14 +295,14 @@ def _named(chosen: str) -> dict[str, Any]:
 
 def switch_model() -> None:
     """The other model's own text, where it reads other texts, and the text that its second side reads."""
-    shown = page()
-    offer = offer_of(shown.kept["model"])
+    inputs = page()
+    offer = offer_of(inputs.kept["model"])
     if offer is None:
         return
     story = offer.story
     stack = story.get("stack", "encoder.self")
     view = {"stack": stack, "layer": story.get("layer", 0), "head": story.get("head", 0)}
-    shown.put(
+    inputs.put(
         {"text": offer.text, "text2": second_text(offer), "with": "", "at": -1, "frame": CHOSEN, **view}
     )
 
@@ -311,54 +317,58 @@ def second_text(offer: Any) -> str:
     return str(texts[0]) if texts else str(offer.text)
 
 
-def head_controls(seen: Comparison | None) -> None:
+def head_controls(comparison: Comparison | None) -> None:
     """Which head is looked at, and after which token the outputs stand."""
-    shown = page()
+    inputs = page()
     with st.container(key="beside_side"):
-        if seen is not None:
-            _head(seen)
+        if comparison is not None:
+            _head(comparison)
         model_field.field(open_model)
-        st.button("Reset", on_click=shown.reset, args=(list(shown.params),), width="stretch")
+        st.button("Reset", on_click=inputs.reset, args=(list(inputs.params),), width="stretch")
         st.caption(SIGNS)
-        if seen is not None:
-            notes = [seen.note, *(note for frame in seen.frames for note in _notes(frame))]
-            if seen.frames[0].outputs is not None and len(seen.frames) > 1 and not has_outputs(seen):
+        if comparison is not None:
+            notes = [comparison.note, *(note for frame in comparison.frames for note in _notes(frame))]
+            if (
+                comparison.frames[0].outputs is not None
+                and len(comparison.frames) > 1
+                and not has_outputs(comparison)
+            ):
                 notes.append("Outputs are left out: at these values the model writes different answers.")
             for note in dict.fromkeys(filter(None, notes)):
                 st.caption(plain(note))
 
 
-def has_outputs(seen: Comparison) -> bool:
+def has_outputs(comparison: Comparison) -> bool:
     """Whether the board has outputs: of two passes, at places that are the same at all of a knob's values."""
-    kept, counts = page().kept, seen.frames[0].counts(0)
+    kept, counts = page().kept, comparison.frames[0].counts(0)
     stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
-    return kept["differs"] != "head" and place_of(on_one_grid(seen, stack), None) is not None
+    return kept["differs"] != "head" and place_of(on_one_grid(comparison, stack), None) is not None
 
 
 def _notes(frame: Any) -> list[str]:
     return [note for note in (frame.note, frame.outputs.note if frame.outputs else "") if note]
 
 
-def _head(seen: Comparison) -> None:
-    shown = page()
-    counts = seen.frames[0].counts(0)
+def _head(comparison: Comparison) -> None:
+    inputs = page()
+    counts = comparison.frames[0].counts(0)
     if len(counts) > 1:
-        shown.draw("stack", options=list(counts), format_func=STACKS.__getitem__)
-    layers, heads = counts.get(shown.kept["stack"], next(iter(counts.values())))
+        inputs.draw("stack", options=list(counts), format_func=STACKS.__getitem__)
+    layers, heads = counts.get(inputs.kept["stack"], next(iter(counts.values())))
     left, right = st.columns(2)
     for name, place, count in (("layer", left, layers), ("head", right, heads)):
         # A widget cannot hold a value beyond its end; the board shows the nearest head then.
-        most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
-        shown.draw(name, place, **most)
-    outputs = seen.frames[0].outputs
-    if outputs is not None and has_outputs(seen) and len(outputs.tokens) > 1:
-        widest = "where values differ most" if seen.names else "where they differ most"
+        most: dict[str, Any] = {"max_value": max(1, count - 1)} if inputs.kept[name] < count else {}
+        inputs.draw(name, place, **most)
+    outputs = comparison.frames[0].outputs
+    if outputs is not None and has_outputs(comparison) and len(outputs.tokens) > 1:
+        widest = "where values differ most" if comparison.names else "where they differ most"
         names = {-1: widest} | {
             at: f"{at}: {token_words(tokens)}" for at, tokens in enumerate(outputs.tokens)
         }
-        chosen = shown.kept["at"]
+        chosen = inputs.kept["at"]
         options = list(names) + ([] if chosen in names else [chosen])
-        shown.draw("at", options=options, format_func=lambda at: names.get(at, str(at)))
+        inputs.draw("at", options=options, format_func=lambda at: names.get(at, str(at)))
 
 
 def open_model(name: str) -> None:

@@ -39,20 +39,20 @@ def on_act(act: Act) -> None:
 
 def controls(job: Job | None) -> None:
     """The column beside the map."""
-    shown = state.page()
+    inputs = state.page()
     names = state.readers()
-    names += [shown.kept["model"]] if shown.kept["model"] not in names else []
-    shown.draw("model", options=names, format_func=_title)
+    names += [inputs.kept["model"]] if inputs.kept["model"] not in names else []
+    inputs.draw("model", options=names, format_func=_title)
     picture: HeadPicture | None = job.result if job else None
     about = picture and picture.stacks[picture.place.stack]
     if picture and len(picture.stacks) > 1:
-        shown.draw("stack")
+        inputs.draw("stack")
     n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
     for name, count in (("layer", n_layers), ("head", n_heads)):
-        most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
-        shown.draw(name, **most)
+        most: dict[str, Any] = {"max_value": max(1, count - 1)} if inputs.kept[name] < count else {}
+        inputs.draw(name, **most)
     for name in ("measure", "range", "without"):
-        shown.draw(name)
+        inputs.draw(name)
     if picture and about:
         tokens = " and ".join(
             f"{len(each):,} {_of(side, picture)}tokens" for side, each in picture.tokens.items()
@@ -74,13 +74,13 @@ def _title(name: str) -> str:
 
 def text() -> None:
     """Where the document comes from: pasted, or a file."""
-    shown = state.page()
+    inputs = state.page()
     heading = st.container(horizontal=True, vertical_alignment="center", key="documents_heading")
     with heading:
         st.html("<h1>Long texts</h1>", width="content")
         beside = st.popover("Document: paste a text, or take a file", icon=":material/description:")
     with beside:
-        shown.draw("text", placeholder="Empty: some hundred sentences of our grammar")
+        inputs.draw("text", placeholder="Empty: some hundred sentences of our grammar")
         if in_force().read_only:
             return
         uploading.expect()
@@ -93,17 +93,17 @@ def text() -> None:
 def _take(raw: bytes) -> None:
     """Puts a file's text into the field, which the next run draws."""
     try:
-        said = raw.decode("utf-8-sig")
+        content = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         refuse("The file is no UTF-8 text; save it as UTF-8 and take it again.")
         return
-    if len(said) > state.MOST_CHARACTERS:
+    if len(content) > state.MOST_CHARACTERS:
         refuse(
-            f"The file has {len(said):,} characters; at most {state.MOST_CHARACTERS:,} are read; "
+            f"The file has {len(content):,} characters; at most {state.MOST_CHARACTERS:,} are read; "
             "take a part of it."
         )
         return
-    st.session_state.document_text = said
+    st.session_state.document_text = content
     st.rerun(scope="fragment")
 
 

@@ -151,10 +151,10 @@ class HeadPicture:
         """The layer's queries and keys. Raises GoneError where other documents have taken their place."""
         with _lock:
             document = _documents.get(self.request.document)
-        found = None if document is None else document.heads.get(self.place.address)
-        if found is None:
+        heads = None if document is None else document.heads.get(self.place.address)
+        if heads is None:
             raise GoneError
-        return found
+        return heads
 
 
 _documents: LRUCache[Any, Document] = LRUCache(KEPT_BYTES, getsizeof=lambda document: document.n_bytes)
@@ -266,10 +266,10 @@ def window(picture: HeadPicture, area: dict[str, int]) -> dict[str, Any] | None:
     if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
         return None
     request = picture.request
-    found = picture.heads.window(
+    picture_of_part = picture.heads.window(
         picture.place.head, rows, keys, measure=request.measure, without=request.without
     )
-    return _cells(found)
+    return _cells(picture_of_part)
 
 
 def row_and_column(picture: HeadPicture, query: int, key: int) -> dict[str, Any]:

@@ -42,11 +42,11 @@ queue = Queue(
 def lines_of(finding: Finding, request: FindingRequest) -> str:
     """They run as they stand: the functions come after, with all the names that they use."""
     loading, model = _loading(request)
-    given = "".join(f", {name}={value!r}" for name, value in request.parameters)
+    arguments = "".join(f", {name}={value!r}" for name, value in request.parameters)
     measuring = (
         f"{loading}from models.findings import findings\n\n"
         f"finding = findings()[{finding.name!r}]\n"
-        f"outcome = finding.measured({model}{given})\n"
+        f"outcome = finding.measured({model}{arguments})\n"
         "print(outcome.said)\n"
     )
     modules = sorted({function.__module__ for function in finding.code})

@@ -23,7 +23,7 @@ PAGE = WorkPage("findings", queue, "Measure it again")
 def page() -> None:
     inputs = state.page()
     inputs.take()
-    finding = state.shown(inputs.kept)
+    finding = state.finding_of(inputs.kept)
     heading(finding)
     main, side = st.columns([3.3, 1], gap="medium")
     PAGE.draw(

@@ -83,7 +83,7 @@ def offered(finding: Finding, field: str) -> dict[str, Any]:
     return {"options": names, "format_func": on_offer.title}
 
 
-def shown(kept: dict[str, Any]) -> Finding:
+def finding_of(kept: dict[str, Any]) -> Finding:
     """The finding that is shown."""
     return findings()[kept["finding"]]
 

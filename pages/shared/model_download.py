@@ -63,26 +63,26 @@ def field(open_model: Callable[[str], None]) -> None:
     if refused:
         st.caption(plain(f"{refused[:1].upper()}{refused[1:]}."))
         return
-    found: Coming | None = st.session_state.get(FOUND)
-    if found is None:
+    coming: Coming | None = st.session_state.get(FOUND)
+    if coming is None:
         st.button(
             plain(f"Look up {wanted.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
             help="Asks how large it is and under which licence; nothing is downloaded yet",
             on_click=_look_up, args=(wanted, open_model),
         )  # fmt: skip
         return
-    _offer(found)
+    _offer(coming)
 
 
 def _look_up(wanted: str, open_model: Callable[[str], None]) -> None:
     """Looks a model up; one that is here already, by its full name, is opened."""
     try:
-        found = download.look_up(wanted)
-        if _is_here(found.name):
-            open_model(found.name)
-            want(found.name)
+        coming = download.look_up(wanted)
+        if _is_here(coming.name):
+            open_model(coming.name)
+            want(coming.name)
         else:
-            st.session_state[FOUND] = found
+            st.session_state[FOUND] = coming
     except FileError as error:
         refuse(f"{_sentence(error)}.{_here() if isinstance(error, download.UnreachableError) else ''}")
 
@@ -94,45 +94,45 @@ def _here() -> str:
 
 
 def _sentence(error: ValueError) -> str:
-    said = str(error)
-    return said[:1].upper() + said[1:]
+    sentence = str(error)
+    return sentence[:1].upper() + sentence[1:]
 
 
-def is_large(found: Coming) -> bool:
+def is_large(coming: Coming) -> bool:
     """Whether a person has to confirm that it comes."""
-    return found.n_bytes > in_force().confirm_mb * MB
+    return coming.n_bytes > in_force().confirm_mb * MB
 
 
-def _offer(found: Coming) -> None:
+def _offer(coming: Coming) -> None:
     """Says what would come, and the button that brings it; a large one has to be confirmed."""
-    numbers = found.numbers or "number format not stated"
-    licence = found.licence or "not stated"
-    size = f"{readable(found.n_bytes)} in {len(found.files)} file{'s' * (len(found.files) != 1)}"
-    st.markdown(plain(f"{found.repository}: {size}, {numbers}; licence: {licence}."))
-    large = is_large(found)
+    numbers = coming.numbers or "number format not stated"
+    licence = coming.licence or "not stated"
+    size = f"{readable(coming.n_bytes)} in {len(coming.files)} file{'s' * (len(coming.files) != 1)}"
+    st.markdown(plain(f"{coming.repository}: {size}, {numbers}; licence: {licence}."))
+    large = is_large(coming)
     if large:
-        st.checkbox(f"Yes, download {readable(found.n_bytes)}", key=SURE)
+        st.checkbox(f"Yes, download {readable(coming.n_bytes)}", key=SURE)
     sure = not large or st.session_state.get(SURE) is True
     st.button(
-        f"Download {readable(found.n_bytes)}", key="download.start", on_click=_start, args=(found,),
+        f"Download {readable(coming.n_bytes)}", key="download.start", on_click=_start, args=(coming,),
         disabled=not sure,
     )  # fmt: skip
 
 
-def _start(found: Coming) -> None:
-    refused = why_not(found.name)
-    if not refused and is_large(found) and st.session_state.get(SURE) is not True:
-        refused = f"{readable(found.n_bytes)} were not confirmed; tick the box first"
+def _start(coming: Coming) -> None:
+    refused = why_not(coming.name)
+    if not refused and is_large(coming) and st.session_state.get(SURE) is not True:
+        refused = f"{readable(coming.n_bytes)} were not confirmed; tick the box first"
     try:
         if refused:
             raise FileError(refused)
-        begin(found)
+        begin(coming)
     except ValueError as error:
         refuse(f"{_sentence(error)}.")
         return
     for name in (FOUND, SURE):
         st.session_state.pop(name, None)
-    st.session_state[BEGUN] = found.name
+    st.session_state[BEGUN] = coming.name
 
 
 def begin(coming: Coming) -> None:

@@ -35,20 +35,20 @@ def ignore_unknown_widgets() -> None:
     """From now on, what no widget of ours sends is as if it were not said; to be called before visitors come,
     once or more.
     """
-    kept: Any = WStates
-    hear, read = kept.set_widget_from_proto, kept.__getitem__
+    class_: Any = WStates
+    hear, read = class_.set_widget_from_proto, class_.__getitem__
     if hear.__module__ == __name__:
         return
 
-    def heard(states: WStates, said: WidgetState) -> None:
-        if is_element_id(said.id) or _is_internal_key(said.id):
-            hear(states, said)
+    def take(states: WStates, message: WidgetState) -> None:
+        if is_element_id(message.id) or _is_internal_key(message.id):
+            hear(states, message)
 
     def decoded(states: WStates, id_: str) -> Any:
-        said, metadata = states.states.get(id_), states.widget_metadata.get(id_)
-        if not isinstance(said, Serialized) or metadata is None:
+        message, metadata = states.states.get(id_), states.widget_metadata.get(id_)
+        if not isinstance(message, Serialized) or metadata is None:
             return read(states, id_)
-        kind = said.value.WhichOneof("value")
+        kind = message.value.WhichOneof("value")
         if kind not in (None, metadata.value_type) and not isinstance(metadata, _Guarded):
             raise KeyError(id_)
         try:
@@ -56,7 +56,7 @@ def ignore_unknown_widgets() -> None:
         except Exception:  # a message written by hand may cause any error
             raise KeyError(id_) from None
 
-    kept.set_widget_from_proto, kept.__getitem__ = heard, decoded
+    class_.set_widget_from_proto, class_.__getitem__ = take, decoded
 
 
 def _session() -> Any:
@@ -65,7 +65,7 @@ def _session() -> Any:
     return context.session_state._state if context else None
 
 
-def _told() -> list[str]:
+def _known_ids() -> list[str]:
     """The ids of the widgets that the browser has told of, and that some run has drawn."""
     session = _session()
     known = session._new_widget_state if session else None
@@ -74,9 +74,9 @@ def _told() -> list[str]:
 
 def write_again(keys: Iterable[str]) -> None:
     """To be called before widgets are drawn: sends the session's values again to those not yet told of."""
-    told = {user_key_from_element_id(id_) for id_ in _told()}
+    ids = {user_key_from_element_id(id_) for id_ in _known_ids()}
     for key in keys:
-        if key not in told and key in st.session_state:
+        if key not in ids and key in st.session_state:
             st.session_state[key] = st.session_state[key]
 
 
@@ -117,8 +117,8 @@ def guard_component(key: str, accept: Callable[[Any], Any]) -> None:
         metadata = session.get_widget_metadata(part)
 
         def decode(raw: Any, original: Any = metadata.deserializer, read: Any = read) -> Any:
-            said = None if raw is None else read(raw)
-            return original(None) if said is None else said
+            message = None if raw is None else read(raw)
+            return original(None) if message is None else message
 
         session._set_widget_metadata(_guarded(metadata, decode))
 
@@ -148,8 +148,8 @@ def is_pressed(key: str) -> bool:
     if requests is None:
         return False
     with requests._lock:
-        said = requests._rerun_data.widget_states if requests._state is ScriptRequestType.RERUN else None
-    pressed = [each.id for each in said.widgets if each.trigger_value] if said else []
+        message = requests._rerun_data.widget_states if requests._state is ScriptRequestType.RERUN else None
+    pressed = [each.id for each in message.widgets if each.trigger_value] if message else []
     return key in map(user_key_from_element_id, pressed)
 
 

@@ -42,16 +42,16 @@ def hashed(secret: str, salt: bytes | None = None) -> str:
 
 def configured() -> str:
     """The hash that the server was started with; "" where there is no teacher. Raises ValueError."""
-    said = os.environ.get(HASH, "").strip()
-    if said and not said.startswith("scrypt:"):
+    configured_hash = os.environ.get(HASH, "").strip()
+    if configured_hash and not configured_hash.startswith("scrypt:"):
         try:
-            with Path(said).expanduser().open(encoding="utf-8") as file:
-                said = file.read(MOST).strip()
+            with Path(configured_hash).expanduser().open(encoding="utf-8") as file:
+                configured_hash = file.read(MOST).strip()
         except (OSError, UnicodeDecodeError):
             raise ValueError(f"{HASH} names no file that can be read; `make teacher` writes one") from None
-    if said and not _WRITTEN.fullmatch(said):
+    if configured_hash and not _WRITTEN.fullmatch(configured_hash):
         raise ValueError(f"{HASH} holds no hash of a secret; `make teacher` writes one")
-    return said
+    return configured_hash
 
 
 def sign_in(visitor_id: str, secret: str) -> str:
@@ -117,10 +117,10 @@ def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
         )
 
 
-def _age(said: dict[str, Any]) -> float:
+def _age(note: dict[str, Any]) -> float:
     """Seconds since something was noted; infinity where that was before the machine was started."""
-    up, now = said.get("up"), uptime()
-    return now - up if said.get("boot") == boot() and isinstance(up, int | float) and up <= now else math.inf
+    up, now = note.get("up"), uptime()
+    return now - up if note.get("boot") == boot() and isinstance(up, int | float) and up <= now else math.inf
 
 
 def _folder() -> Path:
@@ -151,22 +151,22 @@ def _of_code(code: str, visitor_id: str) -> str:
 
 def _vouch(name: str) -> None:
     """Notes that somebody signed in now. Raises WriteError."""
-    said = {"boot": boot(), "up": uptime()}
-    write_json(_folder() / name, said | {"proof": _proof(configured(), name, said)})
+    note = {"boot": boot(), "up": uptime()}
+    write_json(_folder() / name, note | {"proof": _proof(configured(), name, note)})
 
 
 def _vouched(name: str, seconds: float) -> bool:
     """Whether somebody signed in so under this name, with the present secret, at most so long ago."""
     try:
-        said = read_json(_folder() / name)
-        proof = _proof(configured(), name, said)
+        note = read_json(_folder() / name)
+        proof = _proof(configured(), name, note)
     except (FileError, ValueError):
         return False
-    return hmac.compare_digest(str(said.get("proof")).encode(), proof.encode()) and _age(said) < seconds
+    return hmac.compare_digest(str(note.get("proof")).encode(), proof.encode()) and _age(note) < seconds
 
 
-def _proof(expected: str, name: str, said: dict[str, Any]) -> str:
+def _proof(expected: str, name: str, note: dict[str, Any]) -> str:
     """The proof of a sign-in. It depends on the secret, so that a new secret ends all earlier sign-ins."""
     return hmac.digest(
-        expected.encode(), f"{name}:{said.get('boot')}:{said.get('up')}".encode(), "sha256"
+        expected.encode(), f"{name}:{note.get('boot')}:{note.get('up')}".encode(), "sha256"
     ).hex()

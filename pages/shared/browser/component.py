@@ -62,15 +62,17 @@ def _add(file: Path, done: dict[Path, str], above: tuple[Path, ...]) -> None:
     for _, other in _IMPORT.findall(code):
         _add((file.parent / other).resolve(), done, (*above, file))
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(lambda found: _taken(file, found), _COMMENT.sub("", code)))
+    body = _EXPORT.sub(
+        r"\1 \2", _IMPORT.sub(lambda match: _from_other_module(file, match), _COMMENT.sub("", code))
+    )
     left = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
     if left:
         raise ValueError(f"{file.name}: {left[0]!r} is not understood; see the docstring of {__name__}")
     done[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
-def _taken(file: Path, found: re.Match[str]) -> str:
-    return f"const {{{found[1]}}} = {module_name((file.parent / found[2]).resolve())};\n"
+def _from_other_module(file: Path, match: re.Match[str]) -> str:
+    return f"const {{{match[1]}}} = {module_name((file.parent / match[2]).resolve())};\n"
 
 
 MOST_CHARACTERS = 4 * in_force().text_characters
@@ -91,8 +93,8 @@ def acts_of_message(raw: Any, known: Kinds) -> list[Act]:
     """The acts of a message as Streamlit hands them on. Raises ValueError for anything else in it."""
     if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
         raise ValueError("no text, or too long a one")
-    said = parsed(raw.encode())
-    events = said if isinstance(said, list) else [said]
+    message = parsed(raw.encode())
+    events = message if isinstance(message, list) else [message]
     if len(events) > MOST_ACTS:
         raise ValueError("too many acts")
     return [_act(event, known) for event in events]
@@ -185,15 +187,15 @@ class Component:
         it has the declared fields, each of its kind, and no others.
         """
         problems = st.session_state.setdefault("problems", [])
-        heard: deque[Act] = deque()
+        acts: deque[Act] = deque()
 
         def accept(raw: Any) -> list[dict[str, Any]] | None:
             try:
-                heard.extend(acts_of_message(raw, self._acts))
+                acts.extend(acts_of_message(raw, self._acts))
             except ValueError:
                 problems.append("The server was asked for what no page asks for; reload the page.")
                 return None
-            return [{"event": "act"} for _ in heard]
+            return [{"event": "act"} for _ in acts]
 
-        self._view(data=payload, key=key, on_act_change=lambda: on_act(heard.popleft()))
+        self._view(data=payload, key=key, on_act_change=lambda: on_act(acts.popleft()))
         streamlit_internals.guard_component(key, accept)

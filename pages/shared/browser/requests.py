@@ -61,8 +61,8 @@ def plotly_script() -> str:
     return f"{_REGISTERED.sub(_parted, whole)}\n{_OWN_NAME}"
 
 
-def _parted(found: re.Match[str]) -> str:
-    core, modules = found[1], found[2].split(",")
+def _parted(match: re.Match[str]) -> str:
+    core, modules = match[1], match[2].split(",")
     first = ",".join(modules[place] for place in _PLACES)
     others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
     return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
@@ -198,8 +198,8 @@ def refusal(scope: Scope) -> tuple[int, str] | None:
     host, origin = headers.get("host", ""), headers.get("origin")
     netloc = (origin or "").partition("//")[2]
     if named is not None and _name(host) not in named:
-        said = f"This server is not called {_name(host)[:80]!r}; open it by its own name, or set {HOSTS}."
-        return 421, said
+        sentence = f"This server is not called {_name(host)[:80]!r}; open it by its own name, or set {HOSTS}."
+        return 421, sentence
     writes = scope["type"] == "websocket" or scope["method"] not in _READING
     if writes and origin is not None and netloc != host and _name(netloc) not in _given():
         return 403, f"A page of {origin[:80]!r} may not ask this server; open this server's own page."
@@ -221,8 +221,8 @@ def _named() -> frozenset[str] | None:
 
 def _name(host: str) -> str:
     """The name in a Host header, or an address of this machine, without its port; "" where it holds none."""
-    found = _HOST.fullmatch(host)
-    return (found["name"] or found["number"]).lower().rstrip(".") if found else ""
+    match = _HOST.fullmatch(host)
+    return (match["name"] or match["number"]).lower().rstrip(".") if match else ""
 
 
 @cache

@@ -146,13 +146,13 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
     held, visitor = _coming.copy(), _asking[session]
     for (other, _), (_, n_bytes) in list(_held.items()):
         held[_asking.get(other, "")] += n_bytes
-    for said, now, most in (
+    for whose, now, most in (
         ("yours", held[visitor], MOST_OF_A_VISITOR),
         ("all visitors'", held.total(), MOST_IN_ALL),
     ):
         if now + coming > most + _ROOM:
             return 413, (
-                f"{readable(coming)} are too much beside {said} of {readable(now)}: at most "
+                f"{readable(coming)} are too much beside {whose} of {readable(now)}: at most "
                 f"{readable(most)} are held at once; remove a file, or try again in two minutes."
             )
     return None
@@ -176,5 +176,5 @@ def _forget(session: str, file: str) -> None:
 
 def _length(headers: Headers) -> int:
     """The bytes that a request says it has; if it does not say, the most that one may have."""
-    said = headers.get("content-length", "")
-    return int(said) if said.isdecimal() and len(said) < 20 else in_force().upload_mb * MB
+    declared = headers.get("content-length", "")
+    return int(declared) if declared.isdecimal() and len(declared) < 20 else in_force().upload_mb * MB

@@ -54,7 +54,7 @@ def test_the_lines_run_to_their_end_and_measure_what_was_asked(
 
     monkeypatch.setattr(Finding, "measured", measured)
     usual = "shakespeare" if finding.model.startswith("hf:") else finding.model
-    given = tuple((each.name, each.default) for each in finding.parameters)
+    given = tuple((field, each.default) for field, each in finding.parameters.items())
     scope: dict[str, Any] = {"__name__": "lines"}
     exec(lines_of(finding, FindingRequest(name, usual, 0, given)), scope)
     assert asked_of == [(name, usual or None, dict(given))]

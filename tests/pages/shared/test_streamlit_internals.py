@@ -38,7 +38,7 @@ def test_only_what_the_browser_has_not_told_of_is_written(
     state = Session(**{"a.n": 1, "a.text": "x-y", "b.n": 2})
     ids = [f"$$ID-0123-{key}" for key in told]
     monkeypatch.setattr(streamlit_internals, "st", SimpleNamespace(session_state=state))
-    monkeypatch.setattr(streamlit_internals, "_told", lambda: ids)
+    monkeypatch.setattr(streamlit_internals, "_known_ids", lambda: ids)
     streamlit_internals.write_again(["a.n", "a.text", "never set"])
     assert state.written == written
 
@@ -49,7 +49,7 @@ def numbers() -> None:
     from pages.shared import streamlit_internals as internals
 
     heard = st.session_state.setdefault("heard", [])
-    st.session_state.told = list(map(internals.user_key_from_element_id, internals._told()))
+    st.session_state.told = list(map(internals.user_key_from_element_id, internals._known_ids()))
     st.number_input("n", 0, 9, key="n")
 
     def accept(value: object, same: bool) -> object:
