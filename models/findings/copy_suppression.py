@@ -130,13 +130,13 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
     most, moved = int(effect.argmin()), f"{done:+.3f}".replace("-", "−")
     return Outcome(
         numbers=(
-            Number(label=f"share of tokens whose own logit is among the {lowest} lowest, head {names[0]}",
-                   value=best, published="0.847, head 10.7"),
-            Number(label="the same, median of all heads", value=float(shares.median())),
-            Number(label="the same, by chance", value=chance, digits=4),
-            Number(label=f"direct effect of head {names[0]} on tokens that are due", value=done, digits=3),
-            Number(label=f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
-                   value=float(effect.min()), digits=3),
+            Number(f"share of tokens whose own logit is among the {lowest} lowest, head {names[0]}",
+                   best, "0.847, head 10.7"),
+            Number("the same, median of all heads", float(shares.median())),
+            Number("the same, by chance", chance, digits=4),
+            Number(f"direct effect of head {names[0]} on tokens that are due", done, digits=3),
+            Number(f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
+                   float(effect.min()), digits=3),
         ),
         holds=most_likely >= _PUBLISHED and best >= 3 * chance and done < 0,
         said=(

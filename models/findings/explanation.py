@@ -78,14 +78,14 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
     tau, same = float(agree.nanmean()), float((apart >= MOST_APART / 2).float().mean())
     distance = float(apart[apart > 0].mean()) if (apart > 0).any() else 0.0
     numbers: list[Any] = [
-        Number(label="Kendall's τ of weights and effects", value=tau, published="below 0.5 for most data"),
-        Number(label="spread of τ over texts", value=float(agree[~agree.isnan()].std())),
-        Number(label="median change of the answer, weights permuted", value=float(medians.median())),
-        Number(label=f"texts with very different weights that move the answer by ≤ {most:g}", value=same),
+        Number("Kendall's τ of weights and effects", tau, "below 0.5 for most data"),
+        Number("spread of τ over texts", float(agree[~agree.isnan()].std())),
+        Number("median change of the answer, weights permuted", float(medians.median())),
+        Number(f"texts with very different weights that move the answer by ≤ {most:g}", same),
         Number(
-            label="how far the farthest that do are from the true weights (JS)",
-            value=distance,
-            published=f"near {MOST_APART}, the most there is, for many texts",
+            "how far the farthest that do are from the true weights (JS)",
+            distance,
+            f"near {MOST_APART}, the most there is, for many texts",
         ),
     ]
     bins = torch.linspace(-1, 1, 11)

@@ -18,7 +18,7 @@ Tell = Callable[[float], None]
 """Hears which share of the work is done, and may raise to end it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Number:
     """What was measured here, beside what the paper has for it, in words; "" where it has nothing."""
 

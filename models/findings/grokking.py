@@ -41,14 +41,13 @@ def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) 
     by_step = {line["step"]: line["loss"] for line in lines}
     return Outcome(
         numbers=(
-            Number(label=f"step when training loss < {KNOWN:g}", value=known, digits=0,
-                   published="about 1,400"),
-            Number(label=f"step when {right:.0%} of held-out are right", value=understood, digits=0,
-                   published="about 10,000 to 14,000"),
-            Number(label="times as many steps", value=ratio, digits=1, published="about 10"),
-            Number(label=f"power of the embedding in {waves} of {len(shares)} frequencies", value=held,
-                   published="5 key frequencies"),
-            Number(label="held-out pairs right at the end", value=held_out[-1]),
+            Number(f"step when training loss < {KNOWN:g}", known, "about 1,400", digits=0),
+            Number(f"step when {right:.0%} of held-out are right", understood,
+                   "about 10,000 to 14,000", digits=0),
+            Number("times as many steps", ratio, "about 10", digits=1),
+            Number(f"power of the embedding in {waves} of {len(shares)} frequencies", held,
+                   "5 key frequencies"),
+            Number("held-out pairs right at the end", held_out[-1]),
         ),
         holds=understood > 0 and ratio >= times and held > 0.5,
         said=(

@@ -97,13 +97,11 @@ def _outcome(differences: Tensor, chances: list[float], looked: Tensor, attentio
     names = ["{}.{}".format(*attention.head_at(at)) for at in top.indices.tolist()]
     return Outcome(
         numbers=(
-            Number(label="logit difference, mean", value=mean, published="3.56"),
-            Number(label="texts where the indirect object comes before the subject", value=first,
-                   published="0.993"),
-            Number(label="probability of the indirect object", value=sum(chances) / len(chances),
-                   published="0.49"),
-            Number(label="largest weight on the indirect object, mean of a head", value=float(top.values[0]),
-                   published="0.59, name movers 9.9, 9.6, 10.0"),
+            Number("logit difference, mean", mean, "3.56"),
+            Number("texts where the indirect object comes before the subject", first, "0.993"),
+            Number("probability of the indirect object", sum(chances) / len(chances), "0.49"),
+            Number("largest weight on the indirect object, mean of a head", float(top.values[0]),
+                   "0.59, name movers 9.9, 9.6, 10.0"),
         ),
         holds=mean > 0 and first >= 0.99 and float(top.values[0]) > 0.5,
         said=(

@@ -103,14 +103,12 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     rise, share = sudden(two)
     return Outcome(
         numbers=(
-            Number(label="late less early loss, two layers", value=two.gained[-1],
-                   published="about −0.4 nats"),
-            Number(label="late less early loss, one layer", value=one.gained[-1]),
-            Number(label="best head's weight on what followed, two layers", value=two.looked[-1]),
-            Number(label="best head's weight on what followed, one layer", value=one.looked[-1]),
-            Number(label="share of the weight that comes within a tenth of the training", value=rise,
-                   published="“quite suddenly”"),
-            Number(label="share of the gain in that tenth", value=share, published="as they form"),
+            Number("late less early loss, two layers", two.gained[-1], "about −0.4 nats"),
+            Number("late less early loss, one layer", one.gained[-1]),
+            Number("best head's weight on what followed, two layers", two.looked[-1]),
+            Number("best head's weight on what followed, one layer", one.looked[-1]),
+            Number("share of the weight that comes within a tenth of the training", rise, "“quite suddenly”"),
+            Number("share of the gain in that tenth", share, "as they form"),
         ),
         holds=(
             two.looked[-1] > weight >= one.looked[-1]

@@ -84,8 +84,8 @@ def _outcome(seen: dict[str, OnFirst], sink: float) -> Outcome:
             number
             for name, each in seen.items()
             for number in (
-                Number(label=f"{NAMES[name]}: weight on the first, from consonants", value=each.idle),
-                Number(label=f"{NAMES[name]}: held-out loss, nats a letter", value=each.loss, digits=3),
+                Number(f"{NAMES[name]}: weight on the first, from consonants", each.idle),
+                Number(f"{NAMES[name]}: held-out loss, nats a letter", each.loss, digits=3),
             )
         ),
         holds=softmax.idle >= sink > sigmoid.idle and sigmoid.loss <= _AS_GOOD * softmax.loss,

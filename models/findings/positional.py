@@ -69,25 +69,12 @@ def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> 
     offset, share = every[best].usual
     return Outcome(
         numbers=(
-            Number(
-                label="largest share of queries at one offset",
-                value=share,
-                published="≥ 0.90 makes it positional",
-            ),
-            Number(
-                label="positional heads", value=len(positional), digits=0, published="some, in each model"
-            ),
-            Number(label="confident heads", value=len(sure), digits=0),
-            Number(
-                label="positional heads that are confident",
-                value=len(both),
-                digits=0,
-                published="“to a large extent”",
-            ),
-            Number(
-                label="positional heads beside the word", value=len(adjacent), digits=0, published="usually"
-            ),
-            Number(label="heads", value=len(every), digits=0),
+            Number("largest share of queries at one offset", share, "≥ 0.90 makes it positional"),
+            Number("positional heads", len(positional), "some, in each model", digits=0),
+            Number("confident heads", len(sure), digits=0),
+            Number("positional heads that are confident", len(both), "“to a large extent”", digits=0),
+            Number("positional heads beside the word", len(adjacent), "usually", digits=0),
+            Number("heads", len(every), digits=0),
         ),
         holds=bool(positional) and 2 * min(len(adjacent), len(both)) >= len(positional),
         said=(

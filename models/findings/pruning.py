@@ -260,16 +260,13 @@ def _outcome(known: Shipped, cut: list[Quality], sentences: int, n_heads: int) -
     most = round(_OF_ENCODER * n_encoder)
     return Outcome(
         numbers=(
-            Number(label=f"sentences right, all {n_all} heads", value=known.whole.translation, digits=3),
-            Number(label="fewest heads that lose 0.01 or less", value=n_kept(fewest.kept), digits=0),
-            Number(label="sentences right with them", value=fewest.trained.translation, digits=3),
-            Number(label="pronouns right with them", value=fewest.trained.pronoun, digits=3),
-            Number(
-                label="share of the encoder's heads among them", value=shares["encoder.self"],
-                published="0.21 (10 of 48)",
-            ),
-            Number(label="share of the decoder's own heads", value=shares["decoder.self"]),
-            Number(label="share of the heads that look across", value=shares["decoder.cross"]),
+            Number(f"sentences right, all {n_all} heads", known.whole.translation, digits=3),
+            Number("fewest heads that lose 0.01 or less", n_kept(fewest.kept), digits=0),
+            Number("sentences right with them", fewest.trained.translation, digits=3),
+            Number("pronouns right with them", fewest.trained.pronoun, digits=3),
+            Number("share of the encoder's heads among them", shares["encoder.self"], "0.21 (10 of 48)"),
+            Number("share of the decoder's own heads", shares["decoder.self"]),
+            Number("share of the heads that look across", shares["decoder.cross"]),
         ),
         holds=(
             bool(enough)

@@ -85,9 +85,9 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
     first = max(hits.share for name, hits in every.items() if name.startswith(f"{number}."))
     return Outcome(
         numbers=(
-            Number(label="largest share on the rarest word", value=top),
-            Number(label=f"the same, heads of {layer}", value=first, published="0.66"),
-            Number(label="by chance", value=chance),
+            Number("largest share on the rarest word", top),
+            Number(f"the same, heads of {layer}", first, "0.66"),
+            Number("by chance", chance),
         ),
         holds=first >= max(share, 2 * chance),
         said=(

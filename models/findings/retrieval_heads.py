@@ -137,13 +137,13 @@ def _outcome(
     other = sum(others) / len(others)
     return Outcome(
         numbers=(
-            Number(label=f"heads that score above {RETRIEVES:g}", value=n_retrieve, digits=0),
-            Number(label="share of all heads", value=n_retrieve / len(heads), published="below 0.05"),
-            Number(label="highest score", value=float(scores.max())),
-            Number(label="texts answered, all heads", value=whole),
-            Number(label=f"texts answered without the {k} strongest", value=without),
-            Number(label=f"texts answered without {k} others, mean of {len(others)} draws", value=other),
-            Number(label="the worst of these draws", value=min(others)),
+            Number(f"heads that score above {RETRIEVES:g}", n_retrieve, digits=0),
+            Number("share of all heads", n_retrieve / len(heads), "below 0.05"),
+            Number("highest score", float(scores.max())),
+            Number("texts answered, all heads", whole),
+            Number(f"texts answered without the {k} strongest", without),
+            Number(f"texts answered without {k} others, mean of {len(others)} draws", other),
+            Number("the worst of these draws", min(others)),
         ),
         holds=0 < n_retrieve < FEW * len(heads) and without < 0.5 * whole <= other,
         said=(

@@ -118,12 +118,12 @@ def _outcome(means: Float[Tensor, "way layer"], spread: Float[Tensor, "way layer
     layers = list(range(means.shape[1]))
     return Outcome(
         numbers=(
-            Number(label="raw weights, first layer", value=by_way[RAW][0], published="0.69 ± 0.27"),
-            Number(label="raw weights, last layer", value=last[RAW], published="0.29 ± 0.39"),
-            Number(label="rollout, last layer", value=last[ROLLOUT], published="0.71 ± 0.24"),
-            Number(label="flow, last layer", value=last[FLOW], published="0.70 ± 0.22"),
-            Number(label="weights × norms, last layer", value=last[NORMS]),
-            Number(label="spread over texts: rollout", value=float(spread[1, -1]), published="0.24"),
+            Number("raw weights, first layer", by_way[RAW][0], "0.69 ± 0.27"),
+            Number("raw weights, last layer", last[RAW], "0.29 ± 0.39"),
+            Number("rollout, last layer", last[ROLLOUT], "0.71 ± 0.24"),
+            Number("flow, last layer", last[FLOW], "0.70 ± 0.22"),
+            Number("weights × norms, last layer", last[NORMS]),
+            Number("spread over texts: rollout", float(spread[1, -1]), "0.24"),
         ),
         holds=last[ROLLOUT] > last[RAW] and last[FLOW] > last[RAW],
         said=(

@@ -107,13 +107,13 @@ def _outcome(
     beyond = sum(upper) / len(upper)
     return Outcome(
         numbers=(
-            Number(label=f"largest weight on the first {first}, mean of a layer", value=layers[most]),
-            Number(label=f"the same, mean beyond the {_LOWEST} lowest layers", value=beyond),
-            Number(label="the same, if all keys were alike", value=equal),
-            Number(label=f"share of heads above {sink:g}", value=float((heads > sink).float().mean())),
-            Number(label="perplexity, all keys", value=whole),
-            Number(label=f"perplexity, window of {width}", value=narrow, published="5158.07 (Llama 2 13B)"),
-            Number(label=f"perplexity, first {first} kept", value=kept, published="5.40 (Llama 2 13B)"),
+            Number(f"largest weight on the first {first}, mean of a layer", layers[most]),
+            Number(f"the same, mean beyond the {_LOWEST} lowest layers", beyond),
+            Number("the same, if all keys were alike", equal),
+            Number(f"share of heads above {sink:g}", float((heads > sink).float().mean())),
+            Number("perplexity, all keys", whole),
+            Number(f"perplexity, window of {width}", narrow, "5158.07 (Llama 2 13B)"),
+            Number(f"perplexity, first {first} kept", kept, "5.40 (Llama 2 13B)"),
         ),
         holds=(
             beyond >= max(sink, _TIMES * equal) and narrow >= _RUINS * whole and kept <= _RESTORES * whole

@@ -139,7 +139,7 @@ def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome
         offset, baseline = of.best_offset
         head, said = "{}.{}".format(*attention.head_at(at)), RELATIONS[relation]
         label = f"{relation}, {said.replace('→', '←') if way else said}: head {head}"
-        numbers.append(Number(label=label, value=share, published=PUBLISHED[relation]))
+        numbers.append(Number(label, share, PUBLISHED[relation]))
         names += [f"{relation} {head}", f"{relation} {offset:+d}".replace("-", "−")]
         shares += [share, baseline]
     better = [name for name, of in hits.items() if of.best_head[2] >= of.best_offset[1] + _FAR]

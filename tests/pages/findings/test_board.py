@@ -11,8 +11,8 @@ from viz_core.boards import Bars, Curves, Matrix, Table
 
 OUTCOME = Outcome(
     numbers=(
-        Number(label="share", value=0.3456, published="0.71"),
-        Number(label="heads", value=1234, digits=0),
+        Number("share", 0.3456, "0.71"),
+        Number("heads", 1234, digits=0),
     ),
     holds=False,
     said="It is less.",
