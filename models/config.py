@@ -70,10 +70,7 @@ class ModelConfig:
     )
     bias: bool = setting(True, SWITCH)
     dropout: float = setting(
-        0.0,
-        number(0, 1),
-        help="Share of activations that is dropped while training",
-        offered=number(0, 0.95),
+        0.0, number(0, 1), help="Share of activations that is dropped while training", offered=number(0, 0.95)
     )
     tied_embeddings: bool = setting(True, SWITCH)
     positions: str = setting(

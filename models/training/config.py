@@ -63,9 +63,7 @@ class TrainingConfig:
         0.0, number(0, 1), help="The share of the highest rate at which the cosine schedule ends"
     )
     label_smoothing: float = setting(
-        0.0,
-        number(0, 0.9),
-        help="Share of each target that is spread over all outputs (the paper's 5.4)",
+        0.0, number(0, 0.9), help="Share of each target that is spread over all outputs (the paper's 5.4)"
     )
     precision: str = setting(
         "float32",

@@ -79,12 +79,7 @@ TRANSLATING = (
         guessed=True,
     ),
     Setting(
-        1,
-        whole(1, 8),
-        "Beam width",
-        "1 is greedy: always the most probable next word",
-        control="slider",
-        name="beam",
+        1, whole(1, 8), "Beam width", "1 is greedy: always the most probable next word", "slider", name="beam"
     ),
     Setting(
         "",
@@ -100,7 +95,7 @@ TRANSLATING = (
         one_of({0: "none", 3: "3 `<pad>`"}),
         "Padding of the source",
         "Tokens that fill up a batch: hidden from encoder and decoder, they change no other number",
-        control="segments",
+        "segments",
         name="padding",
     ),
 )
@@ -116,7 +111,7 @@ UNTRAINED = (
         one_of((8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)),
         "d_model",
         "Width of the residual stream",
-        control="steps",
+        "steps",
         name="d_model",
         builds=True,
     ),
@@ -125,7 +120,7 @@ UNTRAINED = (
         one_of({0: "auto"} | {size: str(size) for size in (4, 8, 16, 32, 64, 128)}),
         "d_head",
         "auto = d_model / heads",
-        control="steps",
+        "steps",
         name="d_head",
         builds=True,
     ),
@@ -147,13 +142,7 @@ UNTRAINED = (
         builds=True,
     ),
     Setting(
-        0,
-        whole(0, 999),
-        "Seed",
-        "Another seed, other random weights",
-        control="slider",
-        name="seed",
-        builds=True,
+        0, whole(0, 999), "Seed", "Another seed, other random weights", "slider", name="seed", builds=True
     ),
     Setting(
         "none",
@@ -333,7 +322,7 @@ LONG = Setting(
     one_of(("refuse", "cut")),
     "A text that is too long",
     "refuse: it is not read; cut: its end is left out",
-    control="segments",
+    "segments",
     name="long",
 )
 CHAT = Setting(
@@ -341,7 +330,7 @@ CHAT = Setting(
     one_of(("off", "on")),
     "Chat template",
     "on: the text is what a user says, in the words around it that the model was trained with",
-    control="segments",
+    "segments",
     name="chat",
 )
 TARGET = Setting(

@@ -72,7 +72,7 @@ class Inputs:
         one_of({0: "all keys", 1: "without the first"}),
         "Keys",
         "The first token is often a sink, beside which nothing else can be seen",
-        control="segments",
+        "segments",
     )
 
 

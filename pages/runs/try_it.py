@@ -85,9 +85,7 @@ def _given(run: Run, kind: Kind) -> State:
         f"runs.try.{run.id}",
         {
             "text": Field(kind.example, characters(MOST_CHARACTERS), "Text"),
-            "temperature": Field(
-                0.8, number(0, 2), "Temperature", HEAT, control="slider", more={"step": 0.1}
-            ),
+            "temperature": Field(0.8, number(0, 2), "Temperature", HEAT, "slider", more={"step": 0.1}),
             "picture": Field(first, whole(1, MOST_PICTURES), "Held-out picture"),
         },
     )

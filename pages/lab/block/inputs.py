@@ -40,7 +40,7 @@ class Inputs(Other):
         one_of(FF_WIDTHS),
         "Feed-forward width",
         "d_ff, the width of its hidden layer; none leaves the network out",
-        control="steps",
+        "steps",
         show=lambda times: f"{times} × d_model" if times else "none",
     )
     activation: str = setting("relu", one_of(ACTIVATIONS), "Activation", control="segments")
@@ -54,7 +54,7 @@ class Inputs(Other):
         one_of(STATISTICS),
         "Batch norm's statistics",
         f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
-        control="radio",
+        "radio",
     )
     shift: float = setting(0.0, number(0, MOST_SHIFT))
     reader: str = setting("shakespeare", one_of(READERS), "Model")

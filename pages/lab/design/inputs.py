@@ -67,20 +67,12 @@ class Inputs:
     words: int = setting(8, one_of(WORDS), "Words n", control="steps")
     kernel: int = setting(3, one_of(WIDTHS), "Kernel k", control="segments")
     window: int = setting(
-        3,
-        one_of(WIDTHS),
-        "Window r",
-        "Restricted self-attention looks at the last r words",
-        control="segments",
+        3, one_of(WIDTHS), "Window r", "Restricted self-attention looks at the last r words", "segments"
     )
     step: int = setting(2, whole(0, max(WORDS)))
     d_layer: int = setting(64, one_of(D_LAYER), "Channels d", control="steps")
     neighbours: int = setting(
-        32,
-        one_of(NEIGHBOURS),
-        "Neighbours r",
-        "Restricted self-attention looks at r positions",
-        control="steps",
+        32, one_of(NEIGHBOURS), "Neighbours r", "Restricted self-attention looks at r positions", "steps"
     )
     length: int = setting(256, one_of(LENGTHS))
     preset: str = setting(
@@ -111,15 +103,9 @@ class Inputs:
     half: bool = setting(False, SWITCH, "Half precision", "bfloat16 instead of float32", control="switch")
     pieces: int = setting(1, one_of(PIECES), "Pieces", "Gradient accumulation: 1 is off")
     checkpointing: bool = setting(
-        False,
-        SWITCH,
-        "Checkpointing",
-        "Keep only each layer's input; costs one more forward pass",
-        control="switch",
+        False, SWITCH, "Checkpointing", "Keep only each layer's input; costs one more forward pass", "switch"
     )
-    fused: bool = setting(
-        False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", control="switch"
-    )
+    fused: bool = setting(False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", "switch")
 
 
 _SAME = (

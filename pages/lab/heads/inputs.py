@@ -162,7 +162,7 @@ class Inputs(Other):
         one_of(D_HEADS),
         "d_head",
         "Numbers per token in one head; auto = d_model / n_heads",
-        control="steps",
+        "steps",
         show=lambda d: str(d or "auto"),
     )
     positions: str = setting("sinusoidal", one_of(POSITIONS), "Positions")

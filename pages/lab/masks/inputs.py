@@ -67,7 +67,7 @@ class Inputs:
     stride: int = setting(7, whole(1, max(LENGTHS)))
     hidden: float = setting(0.1, number(0, 120))
     query: int = setting(
-        1, whole(0, MOST_SCORED - 1), "Query", "The row whose hidden score moves, from 0", control="slider"
+        1, whole(0, MOST_SCORED - 1), "Query", "The row whose hidden score moves, from 0", "slider"
     )
     padding: int = setting(3, whole(0, MOST_PADDING), "Padding", "How many <pad> follow", control="slider")
     seed: int = setting(0, whole(0, 99), "Seed", control="slider")
@@ -76,7 +76,7 @@ class Inputs:
         _GRAPH,
         "Edges",
         f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2",
-        control="line",
+        "line",
     )
     changed: int = setting(0, whole(0, N_NODES - 1), "Node that changes", control="slider")
 

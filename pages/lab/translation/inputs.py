@@ -49,7 +49,7 @@ class Inputs(Other):
         number(0, 2),
         "Exponent α",
         "Finished sentences rank by log p divided by the penalty; 0 is none, which favours short ones",
-        control="slider",
+        "slider",
         more={"step": 0.1},
     )
     penalty: str = setting(

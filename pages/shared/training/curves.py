@@ -280,7 +280,7 @@ def view_state(page: str, *, log_x: bool = False) -> State:
             ),
             "curves_y_scale": Field("linear", one_of(scales), "y axis", control="segments"),
             "smoothing": Field(
-                0.0, number(0, 0.99), "Smoothing", SMOOTH, control="slider", more={"step": 0.01, "width": 140}
+                0.0, number(0, 0.99), "Smoothing", SMOOTH, "slider", more={"step": 0.01, "width": 140}
             ),
             "part_norms": Field("gradient", one_of(norms), "Parts", control="segments"),
             "head_measure": Field(USUAL, one_of(measures), "Heads", _MEASURE, more={"width": 190}),
