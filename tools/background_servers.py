@@ -1,4 +1,4 @@
-"""Servers that run while a test or a measurement lasts."""
+"""Servers that run while a test or a measurement lasts: one, or several behind one address as for a class."""
 
 import contextlib
 import json
@@ -17,14 +17,36 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60
+START_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
 class Server:
+    """What was started, and where it answers."""
+
     url: str
     process: subprocess.Popen[bytes]
     log: Path
+
+
+@dataclass(frozen=True)
+class Served(Server):
+    """Several servers behind one address; metrics: the address of their numbers."""
+
+    metrics: str
+
+    def servers(self) -> list[dict[str, Any]]:
+        with urllib.request.urlopen(f"{self.metrics}/health", timeout=10) as answer:
+            return list(json.load(answer)["servers"])
+
+    def kill(self, port: int) -> None:
+        """Kills the server at a port, as the system kills one that takes too much memory."""
+        for process in psutil.Process(self.process.pid).children():
+            if f"{port}" in process.cmdline():
+                process.send_signal(signal.SIGKILL)
+                return
+        raise LookupError(f"no server at port {port}")
 
 
 def free_port() -> int:
@@ -42,16 +64,15 @@ def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settin
     """
     # The Streamlit of a measurement must not see settings meant for another one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
-    environment |= settings
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
-    server = Server(f"http://127.0.0.1:{port}", process, log)
-    try:
-        wait_until_healthy(server)
+    with _started(command, folder, log, environment | settings) as process:
+        server = Server(f"http://127.0.0.1:{port}", process, log)
+        end = time.monotonic() + START_SECONDS
+        while not answers(f"{server.url}/_stcore/health"):
+            if time.monotonic() > end or process.poll() is not None:
+                printed = log.read_text()
+                raise RuntimeError(f"the server at {server.url} did not start; it printed:\n{printed}")
+            time.sleep(0.05)
         yield server
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 @contextlib.contextmanager
@@ -61,67 +82,39 @@ def serving_the_app(log: Path, **settings: str) -> Iterator[Server]:
     `settings` are more variables of its environment.
     """
     port = free_port()
-    here = {"ATTENTION_LAB_RUNS": str(log.parent / "runs"), "ATTENTION_LAB_DATA": str(log.parent / "data")}
     command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
-    with serving(command, port, ROOT, log, **here, **settings) as server:
+    with serving(command, port, ROOT, log, **_own_folders(log.parent), **settings) as server:
         yield server
-
-
-def wait_until_healthy(server: Server) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and server.process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise RuntimeError(f"the server at {server.url} did not start; it printed:\n{server.log.read_text()}")
-
-
-# Several servers behind one address, as `make serve` starts them, while a test or a measurement lasts.
-
-PATIENCE_SECONDS = 120.0
-
-
-@dataclass(frozen=True)
-class Served:
-    """The servers that were started, and where they answer."""
-
-    url: str
-    metrics: str
-    process: "subprocess.Popen[bytes]"
-    log: Path
-
-    def servers(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(f"{self.metrics}/health", timeout=10) as answer:
-            return list(json.load(answer)["servers"])
-
-    def kill(self, port: int) -> None:
-        """Kills the server at a port, as the system kills one that takes too much memory."""
-        for process in psutil.Process(self.process.pid).children():
-            if f"{port}" in process.cmdline():
-                process.send_signal(signal.SIGKILL)
-                return
-        raise LookupError(f"no server at port {port}")
 
 
 @contextlib.contextmanager
 def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
-    """Starts so many servers; the block begins when all answer."""
+    """Starts so many servers, as `make serve` does; the block begins when all answer."""
     port, metrics = free_port(), free_port()
     command = [sys.executable, "-m", "tools.serving", "--workers", str(workers), "--port", str(port)]
     command += ["--metrics", f"127.0.0.1:{metrics}", *options]
-    here = {"ATTENTION_LAB_RUNS": str(folder / "runs"), "ATTENTION_LAB_DATA": str(folder / "data")}
     log = folder / "serving.txt"
+    with _started(command, ROOT, log, os.environ | _own_folders(folder)) as process:
+        url = f"http://127.0.0.1:{port}"
+        until(lambda: answers(url), lambda: log.read_text())
+        yield Served(url, process, log, f"http://127.0.0.1:{metrics}")
+
+
+@contextlib.contextmanager
+def _started(
+    command: Sequence[str], folder: Path, log: Path, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | here, stdout=out, stderr=out)
-    found = Served(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}", process, log)
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:
-        until(lambda: answers(found.url), lambda: log.read_text())
-        yield found
+        yield process
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+def _own_folders(folder: Path) -> dict[str, str]:
+    return {"ATTENTION_LAB_RUNS": str(folder / "runs"), "ATTENTION_LAB_DATA": str(folder / "data")}
 
 
 def answers(url: str) -> bool:
@@ -132,9 +125,9 @@ def answers(url: str) -> bool:
         return False
 
 
-def until(holds: Callable[[], bool], told: Callable[[], object]) -> None:
-    """Waits until something holds. Raises AssertionError with what is `told` if it never does."""
+def until(holds: Callable[[], bool], report: Callable[[], object]) -> None:
+    """Waits until something holds. Raises AssertionError with the `report` if it never does."""
     end = time.monotonic() + PATIENCE_SECONDS
     while not holds():
-        assert time.monotonic() < end, told()
+        assert time.monotonic() < end, report()
         time.sleep(0.1)

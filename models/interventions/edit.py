@@ -284,9 +284,11 @@ class Change(ABC):
     meaning: ClassVar[str]
 
     @classmethod
-    @abstractmethod
     def read(cls, words: str) -> Change:
-        """The change of what follows the word in a line. Raises ValueError."""
+        """The change of what follows the word in a line, of most kinds nothing. Raises ValueError."""
+        if words:
+            raise ValueError(f"{cls.word!r} is followed by {shortened(words)!r}; leave that out")
+        return cls()
 
     @property
     def words(self) -> str:
@@ -340,12 +342,6 @@ def read_change(text: str) -> Change:
     if word not in KINDS:
         raise ValueError(f"{shortened(word)!r} is no change; {nearest(word, KINDS)}")
     return KINDS[word].read(rest.strip())
-
-
-def nothing_more(word: str, words: str) -> None:
-    """Raises ValueError where something follows a word that stands alone."""
-    if words:
-        raise ValueError(f"{word!r} is followed by {shortened(words)!r}; leave that out")
 
 
 def open_keys(value: Tensor, seen: Seen) -> Tensor:

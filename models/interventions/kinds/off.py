@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Seen, nothing_more, register
+from models.interventions.edit import Change, Seen, register
 
 
 @register
@@ -16,11 +16,6 @@ class Off(Change):
     places = ("layer",)
     example = "off"
     meaning = "the stream leaves the layer as it entered: attention and feed-forward add nothing"
-
-    @classmethod
-    def read(cls, words: str) -> "Off":
-        nothing_more(cls.word, words)
-        return cls()
 
     def apply(self, value: Tensor, seen: Seen) -> Tensor:
         assert seen.entering is not None

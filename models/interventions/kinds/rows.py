@@ -8,7 +8,6 @@ from torch import Tensor
 from models.interventions.edit import (
     Change,
     Seen,
-    nothing_more,
     only_where_open,
     open_keys,
     read_numbers,
@@ -27,11 +26,6 @@ class Uniform(Change):
     example = "uniform"
     meaning = "each query looks at all keys alike that it may look at"
 
-    @classmethod
-    def read(cls, words: str) -> "Uniform":
-        nothing_more(cls.word, words)
-        return cls()
-
     def apply(self, value: Tensor, seen: Seen) -> Tensor:
         allowed = open_keys(value, seen)
         return allowed.to(value.dtype) / allowed.sum(-1, keepdim=True).clamp(min=1)
@@ -46,11 +40,6 @@ class Identity(Change):
     places = ("pattern",)
     example = "identity"
     meaning = "each query looks at its own position alone"
-
-    @classmethod
-    def read(cls, words: str) -> "Identity":
-        nothing_more(cls.word, words)
-        return cls()
 
     def apply(self, value: Tensor, seen: Seen) -> Tensor:
         if ".cross" in seen.place:

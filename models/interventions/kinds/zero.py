@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.edit import Change, Seen, nothing_more, register
+from models.interventions.edit import Change, Seen, register
 
 
 @register
@@ -16,11 +16,6 @@ class Zero(Change):
     word = "zero"
     example = "zero"
     meaning = "zeros; of z, what is left when the head's rows of the output projection are removed"
-
-    @classmethod
-    def read(cls, words: str) -> "Zero":
-        nothing_more(cls.word, words)
-        return cls()
 
     def apply(self, value: Tensor, seen: Seen) -> Tensor:
         return torch.zeros_like(value)
