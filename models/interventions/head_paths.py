@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -145,7 +145,7 @@ def _without(part: Tensor) -> Change:
 
 
 INPUTS = ("q", "k", "v")
-FeedForward = Literal["recomputed", "frozen"]
+FEED_FORWARD = ("recomputed", "frozen")
 """What feed-forward layers between the two heads do: hear of the edit, or add what they do without it."""
 
 
@@ -157,7 +157,7 @@ def path(
     receiver: Place | str,
     *,
     through: Sequence[str] = INPUTS,
-    feed_forward: FeedForward = "recomputed",
+    feed_forward: str = "recomputed",
     **settings: Any,
 ) -> Trace:
     """The pass in which an edit of a head acts on what receiving heads read from the stream, and on nothing
@@ -176,7 +176,7 @@ def path(
     at = _attention_of(receiver)
     if not through or not set(through) <= set(INPUTS):
         raise ValueError(f"through={list(through)} is not of q, k and v; name at least one of them")
-    if feed_forward not in get_args(FeedForward):
+    if feed_forward not in FEED_FORWARD:
         raise ValueError(
             f"feed_forward={feed_forward!r} is neither 'recomputed' nor 'frozen'; give one of them"
         )

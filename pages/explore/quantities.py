@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
 
 from models.data.tasks.batch import Repeated
-from models.interventions.head_paths import FeedForward, parts_of_logits, path
+from models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
 from models.interventions.sweep import Target
 from models.zoo.model import Model
 from pages.explore.head_measures import shares
@@ -240,12 +240,11 @@ def path_patched(
     model: Any = subject.model
     edit = f"{sender}: {change}"
     settings = subject.inputs.reading
-    ways: tuple[FeedForward, ...] = get_args(FeedForward)
     heard = [
         path(
             model, subject.reading, edit, receiver, through=tuple(through), feed_forward=way, **settings
         )
-        for way in ways
+        for way in FEED_FORWARD
     ]  # fmt: skip
     only = lambda address, x: x if address == "logits" else None  # noqa: E731
     plain = model.trace(subject.reading, reduce=only)

@@ -22,11 +22,10 @@ from models.engine.trace import Trace
 from models.zoo.others import untrained
 from models.zoo.own_attention import OwnAttention
 from models.zoo.own_model import OwnModel
-from tests.models.interventions.conftest import Letters, letters
+from tests.models.interventions.conftest import Letters
 from tests.models.zoo.hub.families import TEXT, save
 
 Make = Callable[..., Letters]
-__all__ = ["letters"]
 
 REFUSED = [
     ("temperature", "nan", "temperature='nan' is no number from 0.01 to 100; try 2"),
