@@ -1,5 +1,8 @@
 """Files are written whole and read bounded; every refusal says what to do."""
 
+import re
+from dataclasses import dataclass
+
 import pytest
 
 from models import files
@@ -70,3 +73,27 @@ def test_nothing_is_read_past_its_limit(tmp_path, monkeypatch):
     for read in (read_json, read_json_if_any, files.read_lines):
         with pytest.raises(FileError, match="is larger than the 10 bytes allowed for JSON; choose a smaller"):
             read(path)
+
+
+@dataclass(frozen=True)
+class Words:
+    names: tuple[str, ...]
+    counts: dict[str, int]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('names = ["a"]\ncounts = { a = 1, b = "x" }', "counts.b\n  Input should be a valid integer"),
+        ('names = ["a"]\ncounts = {}\nnmaes = []', "nmaes\n  Unexpected keyword argument"),
+        ('names = ["a"]', "counts\n  Field required"),
+        ("names = [", "is not as Words declares it: Invalid value"),
+    ],
+)
+def test_data_of_the_program_are_as_their_class_declares(tmp_path, content, sentence):
+    path = tmp_path / "words.toml"
+    path.write_text('names = ["a", "b"]\ncounts = { a = 1 }')
+    assert files.read_toml(path, Words) == Words(("a", "b"), {"a": 1})
+    path.write_text(content)
+    with pytest.raises(FileError, match=re.escape(sentence)):
+        files.read_toml(path, Words)

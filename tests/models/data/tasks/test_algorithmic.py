@@ -10,6 +10,7 @@ import torch
 
 from models.data.tasks import IGNORED, TASKS, generator_of, make_task
 from models.data.tasks.algorithmic import Algorithmic, is_held_out
+from models.fields import options_of
 from tests.small_models import model_of, trained
 
 NAMES = ("copy", "reverse", "sort", "addition")
@@ -78,7 +79,7 @@ def test_what_is_read_fits_the_longest_sequences(name: str):
     """Options at their most, and a probe of at most 64 positions."""
     kind = TASKS[name]
     option = "digits" if name == "addition" else "length"
-    most = int(kind.__dataclass_fields__[option].metadata["high"])
+    most = int(options_of(kind)[option].rule.high)
     task = make_task(name, {option: most})
     model = model_of(task)
     batch = task.batch(generator_of(0, 0), 8)
