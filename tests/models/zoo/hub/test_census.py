@@ -19,14 +19,15 @@ DECODERS = [
     "gpt_oss", "gpt_neox", "opt", "falcon", "bloom", "mpt", "gptj", "codegen", "xglm", "xlnet", "mixtral",
     "qwen3_moe", "deepseek_v2", "deepseek_v3", "glm4_moe", "ernie4_5_moe", "granitemoeshared",
     "qwen3_next", "jamba",
-    "lfm2", "recurrent_gemma", "gemma3", "llava",
+    "lfm2", "recurrent_gemma", "gemma3", "llava", "openai-gpt", "granite", "gemma3_text", "phi",
 ]  # fmt: skip
 ENCODERS = [
     "bert", "distilbert", "electra", "modernbert", "mpnet", "deberta", "deberta-v2", "roformer", "convbert",
-    "esm",
+    "esm", "roberta", "albert",
 ]  # fmt: skip
 OTHERS = ["t5", "bart", "marian", "m2m_100", "vit", "deit", "dinov2", "beit"]
 UNSEEN = {"recurrent_gemma": {"head"}, "convbert": {"head"}, "xlnet": {"head"}, "esm": {"head"}}
+UNSEEN["albert"] = {"numbers", "head", "ff"}  # one layer that is called again and again
 """What the census has no plain hook for: an output projection by another name, or of more than heads."""
 _OTHER = "but only texts (input_ids), or pictures alone (pixel_values) in equal patches, can be given"
 REFUSED = {

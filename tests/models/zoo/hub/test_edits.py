@@ -12,9 +12,13 @@ from models.interventions.head_paths import direct_heads
 from models.interventions.sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
-from tests.models.zoo.hub.test_families import AFTERWARDS, NO_PROJECTION, WHOLE, Opened, opened, settings_of
+from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of
 
 __all__ = ["opened"]
+NO_PROJECTION = {"xlnet", "convbert"}
+"""Those whose heads go through no matrix of their own: a sum of three axes, a matrix for heads and more."""
+AFTERWARDS = {"gemma2", "gemma3", "granite"}
+"""Those that add a norm, or a multiple, of what the output projection makes."""
 SWAPPED = "the street did not cross the animal because it was too tired"  # as many tokens
 
 
