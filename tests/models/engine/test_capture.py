@@ -16,8 +16,8 @@ from models import Trace, capture
 from models.engine.capture import DotProducts
 
 
-def random(*shape: int, seed: int = 1) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+def random(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def plain(q: Tensor, k: Tensor, v: Tensor, scale: float, added: Any) -> tuple[list[Any], list[Any]]:
@@ -231,10 +231,6 @@ def seeded(make: Any, *args: Any, dtype: torch.dtype = torch.float64, **fields: 
         return make(*args, **fields).to(dtype).eval()
 
 
-def random_layers(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
 def weights(attention: nn.MultiheadAttention, x: Tensor, memory: Tensor, **masks: Any) -> Tensor:
     """[head, query, key] as the layer itself returns them."""
     with torch.no_grad():
@@ -263,12 +259,12 @@ def check_sums(trace: Trace, at: str) -> None:
 @pytest.mark.parametrize("mask", ["none", "bool", "float", "padding", "both"])
 def test_multi_head_attention(need_weights: bool, mask: str) -> None:
     module = seeded(nn.MultiheadAttention, 12, 3, batch_first=True)
-    x, memory = random_layers(1, 4, 12), random_layers(1, 5, 12, seed=2)
+    x, memory = random(1, 4, 12), random(1, 5, 12, seed=2)
     masks: dict[str, Any] = {}
     if mask in ("bool", "both"):
         masks["attn_mask"] = torch.ones(4, 5, dtype=torch.bool).triu(2)
     if mask == "float":
-        masks["attn_mask"] = random_layers(3, 4, 5, seed=3)
+        masks["attn_mask"] = random(3, 4, 5, seed=3)
     if mask in ("padding", "both"):
         masks["key_padding_mask"] = torch.tensor([[False, False, True, False, False]])
     output, trace = capture(module, x, memory, memory, need_weights=need_weights, **masks)
@@ -287,9 +283,9 @@ def test_multi_head_attention(need_weights: bool, mask: str) -> None:
 def test_multi_head_attention_of_other_makes(fields: dict[str, Any]) -> None:
     module = seeded(nn.MultiheadAttention, 12, 3, **fields)  # sequence first
     x, k, v = (
-        random_layers(4, 1, 12),
-        random_layers(5, 1, fields.get("kdim", 12)),
-        random_layers(5, 1, fields.get("vdim", 12)),
+        random(4, 1, 12),
+        random(5, 1, fields.get("kdim", 12)),
+        random(5, 1, fields.get("vdim", 12)),
     )
     output, trace = capture(module, x, k, v, average_attn_weights=False)
     close(trace["attention.pattern"], output[1][0])
@@ -298,7 +294,7 @@ def test_multi_head_attention_of_other_makes(fields: dict[str, Any]) -> None:
 
 def test_one_sequence_without_a_batch() -> None:
     module = seeded(nn.MultiheadAttention, 12, 3)
-    x = random_layers(4, 12)
+    x = random(4, 12)
     output, trace = capture(module, x, x, x, average_attn_weights=False)
     close(trace["attention.pattern"], output[1])
     close(trace["attention.out"], output[0])
@@ -308,7 +304,7 @@ def test_one_sequence_without_a_batch() -> None:
 def test_an_encoder(norm_first: bool) -> None:
     layer = nn.TransformerEncoderLayer(**SIZES, norm_first=norm_first)
     module = seeded(nn.TransformerEncoder, layer, 2, enable_nested_tensor=False)
-    x = random_layers(1, 5, 12)
+    x = random(1, 5, 12)
     output, trace = capture(module, x)
     assert torch.equal(output, module(x))
     for number, part in enumerate(module.layers):
@@ -320,7 +316,7 @@ def test_an_encoder(norm_first: bool) -> None:
 
 def test_a_transformer() -> None:
     module = seeded(nn.Transformer, num_encoder_layers=1, num_decoder_layers=2, **SIZES)
-    source, target = random_layers(1, 5, 12), random_layers(1, 4, 12, seed=2)
+    source, target = random(1, 5, 12), random(1, 4, 12, seed=2)
     output, trace = capture(module, source, target, tgt_mask=causal(4), tgt_is_causal=True)
     assert torch.equal(output, module(source, target, tgt_mask=causal(4), tgt_is_causal=True))
     close(trace["encoder.0.self.pattern"], weights(module.encoder.layers[0].self_attn, source, source))
@@ -335,7 +331,7 @@ def test_a_transformer() -> None:
 
 def test_a_decoder_alone() -> None:
     module = seeded(nn.TransformerDecoder, nn.TransformerDecoderLayer(**SIZES), 2)
-    _, trace = capture(module, random_layers(1, 4, 12), random_layers(1, 5, 12), tgt_mask=causal(4))
+    _, trace = capture(module, random(1, 4, 12), random(1, 5, 12), tgt_mask=causal(4))
     assert {at.rsplit(".", 1)[0] for at in trace} == {
         f"decoder.{layer}.{kind}" for layer in (0, 1) for kind in ("self", "cross")
     }
@@ -345,7 +341,7 @@ def test_a_decoder_alone() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_the_fast_path_runs_as_it_would_and_its_attention_is_seen(dtype: torch.dtype) -> None:
     module = seeded(nn.TransformerEncoder, nn.TransformerEncoderLayer(**SIZES), 2, dtype=dtype)
-    x = random_layers(1, 5, 12, dtype=dtype)
+    x = random(1, 5, 12, dtype=dtype)
     with torch.no_grad():
         with profile(activities=[ProfilerActivity.CPU]) as seen:
             output, trace = capture(module, x)
@@ -362,9 +358,7 @@ def test_padding_that_the_fast_path_leaves_out() -> None:
     module = seeded(nn.TransformerEncoder, nn.TransformerEncoderLayer(**SIZES), 2, dtype=torch.float32)
     padding = torch.tensor([[False, False, False, True, True]])
     with torch.no_grad():
-        output, trace = capture(
-            module, random_layers(1, 5, 12, dtype=torch.float32), src_key_padding_mask=padding
-        )
+        output, trace = capture(module, random(1, 5, 12, dtype=torch.float32), src_key_padding_mask=padding)
     assert not output[0, 3:].any() and output[0, :3].all()
     pattern = trace["encoder.1.self.pattern"]
     assert not pattern[..., 3:].any()
@@ -374,8 +368,8 @@ def test_padding_that_the_fast_path_leaves_out() -> None:
 # A capture leaves everything as one plain call would; what cannot be captured is refused in a sentence.
 
 
-def random_passes(*shape: int) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+def narrow(*shape: int) -> Tensor:
+    return random(*shape, dtype=torch.float32)
 
 
 class Remembering(nn.Module):
@@ -394,7 +388,7 @@ class Remembering(nn.Module):
 
 
 def test_state_is_as_after_one_plain_call() -> None:
-    module, twin, x = Remembering(), Remembering(), random_passes(1, 4, 3)
+    module, twin, x = Remembering(), Remembering(), narrow(1, 4, 3)
     twin.load_state_dict(module.state_dict())
     functions = (F.scaled_dot_product_attention, F.multi_head_attention_forward, F.softmax)
     torch.manual_seed(5)
@@ -436,7 +430,7 @@ def test_all_is_undone_where_the_module_fails(enabled: bool) -> None:
     try:
         module = Failing()
         with pytest.raises(RuntimeError, match="not today"):
-            capture(module, random_passes(1, 1, 4, 3))
+            capture(module, narrow(1, 1, 4, 3))
         assert module.fast == [enabled, False]
         assert torch.backends.mha.get_fastpath_enabled() == enabled
         assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
@@ -472,51 +466,51 @@ def nested(x: Tensor) -> Tensor:
 REFUSED: list[tuple[nn.Module, list[Tensor], dict[str, Any], str]] = [
     (
         Attending(),
-        [random_passes(2, 1, 4, 3)] * 3,
+        [narrow(2, 1, 4, 3)] * 3,
         {},
         r"attention attends with a batch of 2, .* x\[i : i \+ 1\]",
     ),
-    (Attending(), [random_passes(1, 1, 4, 3), *[random_passes(2, 1, 4, 3)] * 2], {}, "with a batch of 2"),
+    (Attending(), [narrow(1, 1, 4, 3), *[narrow(2, 1, 4, 3)] * 2], {}, "with a batch of 2"),
     (
         Attending(),
-        [random_passes(1, 1, 4, 3)] * 3,
+        [narrow(1, 1, 4, 3)] * 3,
         {"dropout_p": 1e-9},
         "dropout_p=1e-09, .* call module.eval",
     ),
     (
         Attending(),
-        [nested(random_passes(1, 4, 1, 3))] * 3,
+        [nested(narrow(1, 4, 1, 3))] * 3,
         {},
         "attends in nested tensors, .* pass one sequence",
     ),
     (
         nn.MultiheadAttention(4, 2, dropout=0.1, batch_first=True),
-        [random_passes(1, 3, 4)] * 3,
+        [narrow(1, 3, 4)] * 3,
         {},
         "MultiheadAttention is in training with a dropout of 0.1, .* call module.eval",
     ),
     (
         nn.TransformerEncoderLayer(4, 2),
-        [random_passes(3, 1, 4)],
+        [narrow(3, 1, 4)],
         {},
         "self_attn is in training with a dropout of 0.1",
     ),
     (
         nn.MultiheadAttention(4, 2, batch_first=True),
-        [random_passes(3, 5, 4)] * 3,
+        [narrow(3, 5, 4)] * 3,
         {},
         "attention attends with a batch of 3, but a trace holds one prompt",
     ),
     (
         ByHand(),
-        [random_passes(1, 4, 3)],
+        [narrow(1, 4, 3)],
         {},
         "ByHand called neither nn.MultiheadAttention nor scaled_dot",
     ),
-    (Counting(), [random_passes(1, 1, 4, 3)], {}, "another when it was watched, .* pass a fresh cache"),
+    (Counting(), [narrow(1, 1, 4, 3)], {}, "another when it was watched, .* pass a fresh cache"),
     (
         Native(),
-        [random_passes(1, 3, 4)],
+        [narrow(1, 3, 4)],
         {},
         "calls torch._native_multi_head_attention by itself, which shows no",
     ),
@@ -534,7 +528,7 @@ def test_what_cannot_be_captured_is_refused_in_a_sentence(
 
 def test_a_result_that_its_pattern_does_not_explain_is_refused() -> None:
     """As a fused kernel might give that knows another mask."""
-    q = random_passes(1, 2, 4, 3)
+    q = narrow(1, 2, 4, 3)
     ran = F.scaled_dot_product_attention(q, q, q)
     DotProducts(q, q, q).record(Trace(), "blocks.0", ran)
     with pytest.raises(ValueError, match=r"blocks.1 gave another result than softmax\(scores\) v"):
@@ -545,7 +539,7 @@ def test_what_is_no_module_is_refused_in_a_sentence() -> None:
     config.update("jaxtyping_disable", True)  # as users have it
     try:
         with pytest.raises(ValueError, match=r"function is no torch.nn.Module, .* the forward of one"):
-            capture(random_passes, 3)
+            capture(narrow, 3)
     finally:
         config.update("jaxtyping_disable", False)
 

@@ -249,13 +249,13 @@ def test_a_training_model_with_dropout_is_refused(make: Make):
 
 # Beam search: its tree, against exhaustive search and greedy decoding.
 
-SOURCEBeam = torch.tensor([[3, 1, 4, 2, 0]])
+BEAM_SOURCE = torch.tensor([[3, 1, 4, 2, 0]])
 EOS = 2
 
 
 def request_beam(kind: str) -> dict[str, Any]:
     if kind == "encoder-decoder":
-        return {"prefix": torch.tensor([[1]]), "source": SOURCEBeam}
+        return {"prefix": torch.tensor([[1]]), "source": BEAM_SOURCE}
     return {"prefix": torch.tensor([[3, 4]])}
 
 

@@ -159,7 +159,7 @@ def test_feed_forward_is_two_linear_maps_around_the_activation(activation: str, 
 # Segment recurrence: the numbers of the memory mask, the gradients of Dai et al. 2019, 3.2.
 
 Make = Callable[..., Transformer]
-TOKENSSegments = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5]])
+TEXTS = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5]])
 SEGMENT, MEMORY = 4, 3
 
 
@@ -175,13 +175,13 @@ def test_segments_are_one_pass_under_the_memory_mask(
     make: Make, positions: str, norm: str, segment: int, memory: int
 ):
     model = decoder(make, "memory", f"{segment}.{memory}", positions=positions, norm=norm)
-    found = in_segments(model, TOKENSSegments, segment, memory)
-    torch.testing.assert_close(found, model(TOKENSSegments), rtol=0, atol=1e-12)
+    found = in_segments(model, TEXTS, segment, memory)
+    torch.testing.assert_close(found, model(TEXTS), rtol=0, atol=1e-12)
 
 
 def test_padding_in_the_memory_is_not_seen(make: Make):
     model = decoder(make, "memory", f"{SEGMENT}.{MEMORY}", pad_id=0)
-    tokens = TOKENSSegments.clone()
+    tokens = TEXTS.clone()
     tokens[0, 3] = tokens[1, 5] = 0
     torch.testing.assert_close(in_segments(model, tokens, SEGMENT, MEMORY), model(tokens), rtol=0, atol=1e-12)
 
@@ -205,21 +205,21 @@ def test_gradients_are_those_of_the_formula_written_out(make: Make, norm: str, r
     model = decoder(make, norm=norm)
     model.recompute = recompute
     model.train()
-    loss_of(in_segments(model, TOKENSSegments, SEGMENT, MEMORY)).backward()
+    loss_of(in_segments(model, TEXTS, SEGMENT, MEMORY)).backward()
     found = {name: weight.grad.clone() for name, weight in model.named_parameters()}
     model.zero_grad()
-    loss_of(by_hand(model, TOKENSSegments)).backward()
+    loss_of(by_hand(model, TEXTS)).backward()
     for name, weight in model.named_parameters():
         torch.testing.assert_close(found[name], weight.grad, rtol=0, atol=1e-12, msg=name)
     model.zero_grad()
     masked = decoder(make, "memory", f"{SEGMENT}.{MEMORY}", norm=norm)
     masked.load_state_dict(model.state_dict())
-    loss_of(masked(TOKENSSegments)).backward()
+    loss_of(masked(TEXTS)).backward()
     assert (found["embedding.weight"] - masked.embedding.weight.grad).abs().max() > 1e-4
 
 
 def loss_of(logits: Tensor) -> Tensor:
-    return cross_entropy(logits[:, :-1].flatten(0, 1), TOKENSSegments[:, 1:].flatten())
+    return cross_entropy(logits[:, :-1].flatten(0, 1), TEXTS[:, 1:].flatten())
 
 
 def by_hand(model: Transformer, tokens: Tensor) -> Tensor:
@@ -267,10 +267,10 @@ def attended(attention, scheme, layer: int, own: Tensor, seen: Tensor) -> Tensor
 
 def test_a_memory_keeps_as_much_as_it_may(make: Make):
     model, past = decoder(make), SegmentMemory(2, MEMORY)
-    for at, part in enumerate(TOKENSSegments.split(SEGMENT, dim=1)):
+    for at, part in enumerate(TEXTS.split(SEGMENT, dim=1)):
         model.read_segment(part, past)
         assert past.n_read == SEGMENT * (at + 1)
-        assert past.tokens.tolist() == TOKENSSegments[:, : past.n_read][:, -MEMORY:].tolist()
+        assert past.tokens.tolist() == TEXTS[:, : past.n_read][:, -MEMORY:].tolist()
         assert past.before(0, torch.zeros(2, 0, model.config.d_model, dtype=torch.double)).shape[1] == MEMORY
 
 
@@ -278,15 +278,15 @@ def test_what_cannot_be_read_in_segments_is_said(make: Make):
     with pytest.raises(ValueError, match="length=-1 positions cannot be kept; give 0, for none, or more"):
         SegmentMemory(2, -1)
     with pytest.raises(ValueError, match="segment=0 tokens cannot be read; give 1 or more"):
-        in_segments(decoder(make), TOKENSSegments, 0, 3)
+        in_segments(decoder(make), TEXTS, 0, 3)
     sentence = (
         "kind='decoder-only' with mask='window' cannot read segment by segment; "
         "take a decoder-only model whose mask is 'none' or 'memory'"
     )
     with pytest.raises(ValueError, match=sentence):
-        in_segments(decoder(make, "window", "3"), TOKENSSegments, 3, 3)
+        in_segments(decoder(make, "window", "3"), TEXTS, 3, 3)
     with pytest.raises(ValueError, match="24 tokens do not fit max_len=20"):
-        in_segments(decoder(make), torch.cat([TOKENSSegments, TOKENSSegments], dim=1), 12, 3)
+        in_segments(decoder(make), torch.cat([TEXTS, TEXTS], dim=1), 12, 3)
 
 
 # What BERT has and the paper's transformer has not: token types, embedding norm, output transform.
@@ -359,7 +359,7 @@ def test_a_model_of_the_defaults_has_no_weights_of_what_it_does_without(make: Ma
 # Normalizers that may look at nothing: against plain loops, with gradients, masks, caches and long texts.
 
 OTHERS = ["softmax-plus-one", "sigmoid"]
-SOURCENormalizers, TARGETNormalizers = (
+LONG_SOURCE, LONG_TARGET = (
     torch.tensor([[3, 1, 4, 0], [5, 9, 2, 6]]),
     torch.tensor([[1, 2, 0, 5, 6], [7, 8, 9, 1, 2]]),
 )
@@ -412,11 +412,11 @@ def test_both_paths_agree_and_so_do_their_gradients(make: Make, how: str, positi
 def test_caches_give_the_logits_of_the_whole(make: Make, how: str, kind: str) -> None:
     """Padding included: a sigmoid counts the keys that are open, not those that are there."""
     model = make(kind, normalizer=how)
-    given = (model.encode(SOURCENormalizers), SOURCENormalizers) if kind == "encoder-decoder" else ()
+    given = (model.encode(LONG_SOURCE), LONG_SOURCE) if kind == "encoder-decoder" else ()
     cache = model.new_cache()
-    in_parts = [model.decode(new, *given, cache=cache) for new in TARGETNormalizers.split([1, 3, 1], dim=1)]
+    in_parts = [model.decode(new, *given, cache=cache) for new in LONG_TARGET.split([1, 3, 1], dim=1)]
     torch.testing.assert_close(
-        torch.cat(in_parts, dim=1), model.decode(TARGETNormalizers, *given), rtol=0, atol=1e-12
+        torch.cat(in_parts, dim=1), model.decode(LONG_TARGET, *given), rtol=0, atol=1e-12
     )
 
 

@@ -17,6 +17,7 @@ from models.engine.trace import GLOSSARY, addresses, record
 
 Make = Callable[..., Transformer]
 KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+Edit = Callable[[str, Tensor], Tensor]
 SOURCE, TARGET = torch.tensor([[3, 1, 4, 10, 5, 9, 0]]), torch.tensor([[2, 6, 5, 0]])
 NAMES = ("bias", "tied_embeddings", "attention_scale", "d_head", "activation")
 SUBLAYERS: list[dict[str, Any]] = [
@@ -40,8 +41,8 @@ def inputs(model: Transformer) -> list[Tensor]:
     return [SOURCE, TARGET] if model.config.kind == "encoder-decoder" else [SOURCE]
 
 
-def traced(model: Transformer, **options: Any) -> tuple[Tensor, Trace]:
-    trace = Trace(**options)
+def traced(model: Transformer, edit: Edit | None = None, **options: Any) -> tuple[Tensor, Trace]:
+    trace = Trace(edit=edit, **options)
     return model(*inputs(model), trace=trace), trace
 
 
@@ -273,8 +274,6 @@ def test_tokens_are_the_callers_labels():
 
 # A trace that edits: what follows is computed from the edited value, and nothing else changes.
 
-Edit = Callable[[str, Tensor], Tensor]
-
 
 every_model = [
     pytest.mark.parametrize("kind", KINDS),
@@ -288,12 +287,6 @@ def of_every_model(test: Callable) -> Callable:
     for mark in every_model:
         test = mark(test)
     return test
-
-
-def traced_edit(model: Transformer, edit: Edit | None = None, **options: Any) -> tuple[Tensor, Trace]:
-    trace = Trace(edit=edit, **options)
-    inputs = [SOURCE, TARGET] if model.config.kind == "encoder-decoder" else [SOURCE]
-    return model(*inputs, trace=trace), trace
 
 
 def at(address: str, change: Callable[[Tensor], Tensor]) -> Edit:
@@ -310,7 +303,7 @@ def test_editing_nothing_changes_no_bit(make: Make, kind: str, norm: str, positi
     model = make(kind, norm=norm, positions=positions)
     results = []
     for edit in (None, lambda _, tensor: tensor):
-        logits, trace = traced_edit(model, edit)
+        logits, trace = traced(model, edit)
         gradients = torch.autograd.grad(logits.square().sum(), list(model.parameters()))
         results.append([logits, *gradients, *(trace[address] for address in trace)])
     assert len(results[0]) == 1 + len(list(model.parameters())) + len(addresses(model.config))
@@ -324,9 +317,9 @@ def test_an_edit_acts_on_all_that_follows_and_on_nothing_before(
     """At every address: what was computed before is the same to the bit, the logits are others."""
     model = make(kind, norm=norm, positions=positions, n_layers=1)
     with torch.no_grad():
-        _, plain = traced_edit(model)
+        _, plain = traced(model)
         for address in addresses(model.config):
-            logits, trace = traced_edit(model, at(address, noise))
+            logits, trace = traced(model, at(address, noise))
             before = list(trace)[: list(trace).index(address)]
             assert all(torch.equal(trace[earlier], plain[earlier]) for earlier in before), address
             assert torch.equal(trace[address], noise(plain[address])), address
@@ -350,21 +343,21 @@ def test_zeroing_a_heads_z_equals_removing_its_columns_of_the_output_projection(
     }
     with torch.no_grad():
         for address, attention in attentions.items():
-            zeroed, _ = traced_edit(model, at(f"{address}.z", lambda z: z * keep))
+            zeroed, _ = traced(model, at(f"{address}.z", lambda z: z * keep))
             whole, others = attention.out_proj.weight, slice(6) if head else slice(6, None)
             attention.out_proj.weight = torch.nn.Parameter(whole[:, others])
             hook = attention.out_proj.register_forward_pre_hook(lambda _, args, o=others: args[0][..., o])
-            removed, _ = traced_edit(model)
+            removed, _ = traced(model)
             hook.remove()
             attention.out_proj.weight = whole
             torch.testing.assert_close(zeroed, removed, **ROUNDING)
-            assert (zeroed - traced_edit(model)[0]).abs().max() > 1e-6
+            assert (zeroed - traced(model)[0]).abs().max() > 1e-6
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pattern_set_by_hand_gives_its_mean_of_the_values(make: Make, kind: str):
     stack = kind.split("-")[0]
-    _, trace = traced_edit(make(kind), at(f"{stack}.1.self.pattern", lambda p: p.roll(1, dims=-1)))
+    _, trace = traced(make(kind), at(f"{stack}.1.self.pattern", lambda p: p.roll(1, dims=-1)))
     pattern, v = trace[f"{stack}.1.self.pattern"], trace[f"{stack}.1.self.v"]
     torch.testing.assert_close(pattern.roll(-1, dims=-1), trace[f"{stack}.1.self.scores"].softmax(dim=-1))
     torch.testing.assert_close(trace[f"{stack}.1.self.z"], pattern @ v, **ROUNDING)
@@ -377,7 +370,7 @@ def test_edited_scores_give_their_softmax_behind_a_mask_too(make: Make):
         scores = scores.masked_fill(scores == -torch.inf, 0.5)
         return scores.index_fill(1, torch.tensor(2), -torch.inf)
 
-    _, trace = traced_edit(make("decoder-only"), at("decoder.0.self.scores", opened))
+    _, trace = traced(make("decoder-only"), at("decoder.0.self.scores", opened))
     scores, pattern = trace["decoder.0.self.scores"], trace["decoder.0.self.pattern"]
     assert (pattern[:, [0, 1, 3, 4, 5, 6]] > 0).all()
     assert (pattern[:, 2] == 0).all()
@@ -388,7 +381,7 @@ def test_edited_scores_give_their_softmax_behind_a_mask_too(make: Make):
 
 def test_scores_follow_edited_queries_keys_and_biases(make: Make):
     for name in ("q", "k", "bias"):
-        _, trace = traced_edit(
+        _, trace = traced(
             make("encoder-only", positions="transformer-xl"), at(f"encoder.0.self.{name}", noise)
         )
         q, k, bias, scores = (trace[f"encoder.0.self.{part}"] for part in ("q", "k", "bias", "scores"))
@@ -405,7 +398,7 @@ def test_values_of_another_prompt_may_be_put_in(make: Make):
 
 
 def test_reduce_sees_the_edited_value(make: Make):
-    _, trace = traced_edit(
+    _, trace = traced(
         make("encoder-only"),
         at("encoder.0.self.pattern", torch.zeros_like),
         reduce=lambda address, tensor: tensor.sum().item() if address.endswith("pattern") else None,
@@ -423,7 +416,7 @@ def test_edit_is_asked_once_for_each_address_in_the_order_of_computation(make: M
         asked[address] = tensor.shape
         return tensor
 
-    _, trace = traced_edit(model, note)
+    _, trace = traced(model, note)
     assert list(asked) == addresses(model.config)
     assert asked == {address: trace[address].shape for address in trace}
 
@@ -434,11 +427,11 @@ def test_gradients_flow_through_edits(make: Make):
     gate = torch.ones(2, 1, 1, dtype=torch.float64, requires_grad=True)
 
     def gated(gate: Tensor) -> Tensor:
-        return traced_edit(model, at("encoder.0.self.z", lambda z: z * gate))[0]
+        return traced(model, at("encoder.0.self.z", lambda z: z * gate))[0]
 
     torch.testing.assert_close(gated(gate), model(SOURCE), **ROUNDING)
     assert torch.autograd.gradcheck(gated, [gate])
-    logits, trace = traced_edit(model, at("encoder.0.self.pattern", torch.zeros_like))
+    logits, trace = traced(model, at("encoder.0.self.pattern", torch.zeros_like))
     logits.sum().backward()
     attention = model.encoder.layers[0].self_attention
     assert attention.q_proj.weight.grad is None
@@ -457,7 +450,7 @@ def test_nothing_is_asked_without_an_edit():
 def test_a_model_that_recomputes_in_training_is_traced_once(make: Make):
     model = make("decoder-only").train()
     model.recompute = True
-    logits, trace = traced_edit(model, at("decoder.0.ff.out", noise))
+    logits, trace = traced(model, at("decoder.0.ff.out", noise))
     logits.sum().backward()
     assert list(trace) == addresses(model.config)
 
@@ -489,7 +482,7 @@ def test_a_model_that_recomputes_in_training_is_traced_once(make: Make):
 )
 def test_what_cannot_take_the_place_is_refused(make: Make, mode: Callable, change: Callable, sentence: str):
     with mode(), pytest.raises(ValueError) as error:
-        traced_edit(make("encoder-only"), at("encoder.0.self.z", change))
+        traced(make("encoder-only"), at("encoder.0.self.z", change))
     assert str(error.value) == sentence
 
 
@@ -497,7 +490,7 @@ def test_what_cannot_take_the_place_is_refused(make: Make, mode: Callable, chang
 def test_a_change_in_place_is_refused(make: Make, mode: Callable):
     """Without positions, the stream that enters the first layer is the embeddings' own memory."""
     with mode(), pytest.raises(ValueError) as error:
-        traced_edit(make("encoder-only", positions="none"), at("encoder.0.resid_pre", lambda x: x.mul_(2)))
+        traced(make("encoder-only", positions="none"), at("encoder.0.resid_pre", lambda x: x.mul_(2)))
     assert str(error.value) == (
         "edit changed encoder.0.resid_pre in place, which may change what came before it; "
         "return a new tensor, e.g. change tensor.clone()"

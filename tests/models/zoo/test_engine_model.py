@@ -343,11 +343,11 @@ def test_an_unknown_mask_is_refused():
 
 # A network made anew around the same weights.
 
-SIZESRemaking = {"n_layers": 1, "n_heads": 2, "d_model": 8, "vocab_size": 9, "max_len": 8}
+SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 8, "vocab_size": 9, "max_len": 8}
 
 
 def test_weights_are_shared_modules_are_not_and_hooks_stay_behind() -> None:
-    net = Transformer(ModelConfig(kind="decoder-only", **SIZESRemaking), seed=0).eval()
+    net = Transformer(ModelConfig(kind="decoder-only", **SMALL), seed=0).eval()
     heard: list[str] = []
     handle = net.decoder.register_forward_hook(lambda *given: heard.append("hook"))
     made, first = sharing_weights(net, (net, net.decoder.layers[0]))
