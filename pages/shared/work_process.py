@@ -31,7 +31,7 @@ from cachetools import LRUCache, TTLCache
 from models.byte_units import MB, readable
 from models.limits import in_force
 from models.runs.processes import n_starved
-from models.zoo.hub import apart
+from models.zoo.hub import isolation
 from pages.shared import cache
 from pages.shared.work import POLL_SECONDS, Asker, Queue
 
@@ -225,7 +225,7 @@ def _packed(function: Callable[..., Any], given: tuple[Any, ...], most: int) -> 
         packed = ForkingPickler.dumps(Outcome("result", function(*given)))
         return packed if len(packed) <= most else ForkingPickler.dumps(Outcome("large"))
     except BaseException as error:
-        apart.check_ordinary(error)
+        isolation.check_ordinary(error)
         return ForkingPickler.dumps(_outcome_of(error))
 
 
@@ -304,11 +304,11 @@ _refused: TTLCache[object, str] = TTLCache(256, ttl=REFUSED_SECONDS)
 
 def serve_readers() -> None:
     """From now on folders are read by these processes; they start when it is asked for."""
-    apart.hand_in(read_apart)
+    isolation.set_runner(read_apart)
 
 
 def read_apart(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Result | None:
-    """As a Runner of models.zoo.hub.apart."""
+    """As a Runner of models.zoo.hub.isolation."""
     with cache.leaving_turn():
         if not n_bytes:
             return _read(function, *given)

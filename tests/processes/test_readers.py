@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from models.zoo import hub
-from models.zoo.hub import apart
+from models.zoo.hub import isolation
 from pages.shared import cache, work_process
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.test_hostile import tokenizer_says
@@ -26,7 +26,7 @@ def serving() -> Iterator[None]:
     """The readers of a server, until the test is over."""
     work_process.serve_readers()
     yield
-    apart.hand_in(None)
+    isolation.set_runner(None)
     cache.transformers.drop()
 
 
@@ -164,7 +164,7 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     (tmp_path / "b" / "config.json").write_text(json.dumps(config | {"n_embd": 10_000}))
     said = refusal_of(lambda: cache.model(bad))
     assert "random ones would take their place" in said
-    apart.hand_in(None)
+    isolation.set_runner(None)
     assert said == refusal_of(lambda: hub.load_hub(bad))
 
 

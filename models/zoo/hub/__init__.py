@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from models.zoo.hub import apart
+from models.zoo.hub import isolation
 from models.zoo.hub.folder import Folder, open_folder
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def load_hub(name: str) -> Model:
     from models.zoo.hub.loading import check_memory
 
     folder = open_folder(name)
-    if apart.is_elsewhere():
+    if isolation.is_elsewhere():
         check_memory(folder)
-        apart.run(_try, name, folder.stamp, n_bytes=folder.n_bytes)
+        isolation.run(_try, name, folder.stamp, n_bytes=folder.n_bytes)
     return _opened(folder)
 
 

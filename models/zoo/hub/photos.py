@@ -13,7 +13,7 @@ from jaxtyping import Float, UInt8
 
 from models.byte_units import MB, readable
 from models.limits import in_force
-from models.zoo.hub.apart import first_line
+from models.zoo.hub.isolation import first_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from models.data.tasks import Rarity
 from models.data.tasks.batch import Alphabet
 from models.files import FileError
-from models.zoo.hub import apart
+from models.zoo.hub import isolation
 from models.zoo.hub.folder import Folder
 
 METASPACE = "▁"
@@ -152,7 +152,7 @@ def _apart(
     """What an open tokenizer does, done where nothing that its file says harms anybody."""
 
     def ask(self: Tokenizer, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        answer: Result = apart.run(_answer, method.__name__, *self.where, given, named)
+        answer: Result = isolation.run(_answer, method.__name__, *self.where, given, named)
         return answer
 
     ask.__doc__ = method.__doc__
@@ -184,9 +184,9 @@ def _answer(
     try:
         return getattr(tokenizer, method)(*given, **named)
     except BaseException as error:  # templates and tokenizers raise errors of every kind
-        apart.check_ordinary(error)
+        isolation.check_ordinary(error)
         raise ValueError(
-            f"the tokenizer or chat template of {title} failed: {apart.first_line(error)}; give another "
+            f"the tokenizer or chat template of {title} failed: {isolation.first_line(error)}; give another "
             "text, or save them again from another source"
         ) from None
 
@@ -197,9 +197,9 @@ def _opened(path: str, title: str, stamp: int) -> OpenTokenizer:
     try:
         own = AutoTokenizer.from_pretrained(Path(path), local_files_only=True, trust_remote_code=False)
     except BaseException as error:  # tokenizers raise errors of every kind for what a damaged file holds
-        apart.check_ordinary(error)
+        isolation.check_ordinary(error)
         raise FileError(
-            f"the tokenizer of {title} could not be read: {apart.first_line(error)}; save it again as "
+            f"the tokenizer of {title} could not be read: {isolation.first_line(error)}; save it again as "
             "tokenizer.json"
         ) from None
     return OpenTokenizer(own)

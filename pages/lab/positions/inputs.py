@@ -15,7 +15,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.fields import characters, number, one_of, setting, whole
 from models.zoo.engine_model import TrainedModel
-from models.zoo.suite import SCHEMES, load_scheme, untrained
+from models.zoo.position_suite import SCHEMES, load_scheme, untrained
 from pages.shared import cache
 from pages.shared.wording import distinct
 

@@ -15,7 +15,7 @@ from models.runs.folder import RunFolder
 from models.runs.recipes import RECIPES
 from models.training.config import TrainingConfig
 from models.zoo.folders import CARD, SHIPPED, read_card
-from models.zoo.suite import SCHEMES
+from models.zoo.position_suite import SCHEMES
 from viz_core.measures import induction_score
 
 NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/" not in name)

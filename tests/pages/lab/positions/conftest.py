@@ -6,7 +6,7 @@ import torch
 from models.config import ModelConfig
 from models.data.tasks.next_word import NextWord
 from models.zoo.engine_model import TrainedModel
-from models.zoo.suite import SCHEMES, untrained
+from models.zoo.position_suite import SCHEMES, untrained
 
 LENGTH = 16
 

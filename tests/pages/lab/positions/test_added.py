@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from models.zoo.suite import load_scheme
+from models.zoo.position_suite import load_scheme
 from pages.lab.positions import learned, shift, waves
 from pages.lab.positions.inputs import SENTENCE, Inputs
 from tests.pages.lab.positions.panels import fact, panel

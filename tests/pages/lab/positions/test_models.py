@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models import Trace
-from models.zoo.suite import SCHEMES, load_scheme, untrained
+from models.zoo.position_suite import SCHEMES, load_scheme, untrained
 from pages.lab.positions import length, order, schemes
 from pages.lab.positions.inputs import NAMES, Inputs
 from tests.pages.lab.positions.panels import fact, panel

@@ -5,7 +5,7 @@ import math
 import torch
 
 from models.engine.trace import Trace
-from models.zoo.suite import SCHEMES
+from models.zoo.position_suite import SCHEMES
 from pages.lab.positions.inputs import alike, difference, patterns_of
 
 

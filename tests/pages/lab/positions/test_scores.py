@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models import Trace
-from models.zoo.suite import load_scheme
+from models.zoo.position_suite import load_scheme
 from pages.lab.positions import biases, rotary
 from pages.lab.positions.inputs import Inputs
 from tests.pages.lab.positions.panels import fact, panel

@@ -14,9 +14,9 @@ from models.data.tasks import generator_of
 from models.data.tasks.next_word import NextWord
 from models.runs.recipes import RECIPES
 from models.runs.shipping import config_of
-from models.zoo import FileError, suite
+from models.zoo import FileError, position_suite
 from models.zoo.folders import CARD
-from models.zoo.suite import FOLDER, SCHEMES, load_scheme, untrained
+from models.zoo.position_suite import FOLDER, SCHEMES, load_scheme, untrained
 
 LENGTH, SEED = 32, 0
 DIGESTS = {
@@ -169,7 +169,7 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
         ValueError, match=r"^scheme='alib' is not in the suite; choose one of none, sinusoidal"
     ):
         load_scheme("alib")
-    monkeypatch.setattr(suite, "FOLDER", tmp_path)
+    monkeypatch.setattr(position_suite, "FOLDER", tmp_path)
     with pytest.raises(FileError, match="is no shipped model, no folder and no file"):
         load_scheme("none")
     (tmp_path / "none").mkdir()

@@ -26,7 +26,7 @@ class Runner(Protocol):
 _runners: list[Runner] = []
 
 
-def hand_in(runner: Runner | None) -> None:
+def set_runner(runner: Runner | None) -> None:
     """From now on such work is done by this one; None: on the spot."""
     _runners[:] = [] if runner is None else [runner]
 
