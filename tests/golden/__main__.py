@@ -4,6 +4,7 @@
 that of the other, on the same machine. It stands on what a version of this program cannot change at will:
 links, and messages to the browser as they are written (viz_core and pages may be built anew in between). An
 array that was sent must be sent again; texts on the page that are gone are listed, but do not fail.
+Parts that measure seconds on this machine are not among the links.
 """
 
 import argparse
@@ -73,7 +74,7 @@ def shown(link: str) -> tuple[list[np.ndarray], list[str]]:
         if node.type == "bidi_component" and proto.bytes:
             arrays += arrays_of(proto.bytes)
         elif node.type in ("markdown", "caption", "text", "latex"):
-            texts.append(proto.body)
+            texts.append(" ".join(proto.body.split()))
     return arrays, texts
 
 
