@@ -31,7 +31,7 @@ from benchmarks.tasks import MNIST
 from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import read_json_if_any
-from models.runs.backends import ROOT
+from models.runs.jobs import ROOT
 from models.training.config import RunConfig, run_config
 from models.training.estimates import estimate, probe
 from pages.shared.training import settings, tasks_on_offer

@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks.setting import print_table
 from models.data.tasks import make_task
 from models.runs import jobs
-from models.runs.backends import ROOT
 from models.runs.folder import RunFolder
+from models.runs.jobs import ROOT
 from models.runs.owners import MACHINE
 from models.training.config import run_config
 from models.zoo.folders import CHECKPOINT, PROBE

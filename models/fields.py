@@ -1,20 +1,33 @@
-"""The one way to declare a setting: a value that somebody chooses, in a link, a widget, a command or a file.
-
-A `Field` is its default, the `Rule` that its values keep, and what a person reads: label, help, reason.
-`setting` makes it a field of a dataclass, such as a page's inputs or a config, and all else follows: a link
-is read by the rule (`read_link`), a widget is drawn from it (`pages.shared.state.draw_widget`), the value of
-a file or a command is checked by it (`check_fields`, `from_values`). What does not fit is refused with the
-value, the rule and the remedy.
-"""
+"""Names and values in sentences that refuse them."""
 
 import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from models.names import nearest, shortened
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The remedy for a name that is not known."""
+    known = list(known)
+    near = get_close_matches(str(name), known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """A value as a sentence quotes it, whatever its length."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
+# The one way to declare a setting: a value that somebody chooses, in a link, a widget, a command or a
+# file.
+# A `Field` is its default, the `Rule` that its values keep, and what a person reads: label, help, reason.
+# `setting` makes it a field of a dataclass, such as a page's inputs or a config, and all else follows: a
+# link is read by the rule (`read_link`), a widget is drawn from it (`pages.shared.state.draw_widget`), the
+# value of a file or a command is checked by it (`check_fields`, `from_values`). What does not fit is
+# refused with the value, the rule and the remedy.
 
 SHOWN = 40
 """The characters of a refused value that are quoted."""

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from models.byte_units import readable
-from models.fields import quoted, rule_of
-from models.names import nearest, shortened
+from models.fields import nearest, quoted, rule_of, shortened
 
 FILE = "ATTENTION_LAB_LIMITS"
 """The environment variable that names a person's own file."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from models.contrast.side import Side
-from models.interventions.editing import Editing
-from models.names import shortened
+from models.fields import shortened
+from models.interventions.edited_pass import Editing
 from models.zoo.engine_model import EngineModel
 from models.zoo.model import Model
 

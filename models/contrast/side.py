@@ -13,7 +13,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import read_edits
-from models.interventions.editing import Editing, Prepared
+from models.interventions.edited_pass import Editing, Prepared
 from models.runs.folder import RunFolder
 from models.zoo.model import Attention, Model, Reduce
 

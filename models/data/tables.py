@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from models.data.text_files import AUTO, EMPTY, Encoding, ReadText, decode, read_file, rows_of
-from models.names import shortened
+from models.fields import shortened
 
 # How a table of texts is written: the marks between its columns, its quotes, whether a row names columns.
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from models.names import nearest, shortened
+from models.fields import nearest, shortened
 
 MOST_NUMBER = 99_999
 MOST_NUMBERS = 4_096

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place
-from models.interventions.editing import Editing, Prepared, check_place
+from models.interventions.edited_pass import Editing, Prepared, check_place
 from models.interventions.sweep import Change, Job, Sweep, Sweepable, Target, Told, values_of
 
 TOLERANCE = 1e-4

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from models.data.tasks import IGNORED, Example, Reading
-from models.interventions.editing import Heads, Subject, before_the_same_answer
-from models.names import shortened
+from models.fields import shortened
+from models.interventions.edited_pass import Heads, Subject, before_the_same_answer
 
 Change = Callable[[Tensor], Tensor]
 """What a row [position, channel] becomes."""

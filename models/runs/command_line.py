@@ -41,12 +41,12 @@ from models.runs.folder import (
     list_runs,
     notes_of,
     own_names_in,
+    read_status,
     tags_of,
 )
 from models.runs.printing import aligned
 from models.runs.ray.cluster import wanted
 from models.runs.results import changed_words, history_of, result_of
-from models.runs.status import read_status
 from models.zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def run(
 
 def _check_fits(config: RunConfig) -> None:
     """Raises ValueError where this machine has not the threads, the device or the memory for a run."""
-    from models.runs.limits import check_memory
+    from models.runs.queue import check_memory
     from models.training.memory import check_threads, choose
 
     check_threads(config.training)

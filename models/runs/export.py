@@ -23,9 +23,8 @@ from models.data.tasks.sentence_pairs import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
-from models.fields import options_of
+from models.fields import nearest, options_of
 from models.files import write_json, write_whole, writing
-from models.names import nearest
 from models.runs.folder import RunFolder
 from models.runs.recipes import TRANSLATIONS
 from models.runs.results import changed_words, history_of, read_best

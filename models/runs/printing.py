@@ -11,9 +11,8 @@ from tqdm import tqdm
 from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
 from models.fields import SWITCH, options_of
 from models.files import FileError
-from models.runs.folder import RunFolder, matches, tags_of
+from models.runs.folder import RunFolder, matches, read_status, tags_of
 from models.runs.results import history_of, read_best, short_outcome
-from models.runs.status import read_status
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig

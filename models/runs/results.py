@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.config import ModelConfig
 from models.files import FileError, check_version, write_whole, writing
-from models.runs.folder import RunFolder
-from models.runs.status import read_status
+from models.runs.folder import RunFolder, read_status
 from models.training.config import TrainingConfig
 from models.zoo.folders import BEST, TASK
 from models.zoo.folders import NEXT_BEST as NEXT

@@ -12,10 +12,9 @@ from typing import Any
 from models.data.tasks import make_task
 from models.files import read_lines, write_whole
 from models.runs.export import card_of
-from models.runs.folder import EVENTS, LOCK, LOG, METRICS, RunFolder, create_run
+from models.runs.folder import EVENTS, LOCK, LOG, METRICS, RunFolder, create_run, read_status, write_status
 from models.runs.printing import Bar
 from models.runs.recipes import RECIPES, Recipe
-from models.runs.status import read_status, write_status
 from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
 from models.zoo.files import write_model

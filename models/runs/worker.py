@@ -22,26 +22,30 @@ from filelock import FileLock, Timeout
 
 from models.byte_units import MB
 from models.limits import in_force
-from models.runs import limits, queue
-from models.runs.folder import LOCK, LOG, REQUEST, RunFolder, check_files
-from models.runs.limits import JobRefused
-from models.runs.owners import owned
-from models.runs.processes import Identity, memory_left, n_starved, this_process
-from models.runs.status import (
+from models.runs import queue
+from models.runs.folder import (
     CUT_SHORT,
+    LOCK,
+    LOG,
+    REQUEST,
+    RunFolder,
     State,
     Status,
+    check_files,
     ended_by,
     latest_attempt,
     read_request,
     read_status,
     write_status,
 )
+from models.runs.owners import owned
+from models.runs.processes import Identity, memory_left, n_starved, this_process
+from models.runs.queue import JobRefused
 from models.training import PeerLost
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
-from models.runs.backends import RayBackend
+from models.runs.jobs import RayBackend
 from models.zoo.folders import runs_root
 
 MAX_LOG_BYTES = in_force().log_mb * MB
@@ -347,8 +351,8 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     folder = RunFolder(watch.folder)
     check_files(folder.description())
     config = folder.config()
-    limits.refuse_above(config, _memory_left(config.training.device))
-    watch.note(smaller=limits.out_of_memory(config))
+    queue.refuse_above(config, _memory_left(config.training.device))
+    watch.note(smaller=queue.out_of_memory(config))
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type

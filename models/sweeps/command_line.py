@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tqdm import tqdm
 
-from models.names import nearest
+from models.fields import nearest
 from models.runs.command_line import SETTING, TASK, command
 from models.runs.owners import MACHINE
 from models.runs.printing import aligned

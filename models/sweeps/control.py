@@ -15,13 +15,12 @@ from pathlib import Path
 
 from models.files import FileError, write_json, writing
 from models.limits import in_force
-from models.runs import backends, jobs, limits, owners, queue
-from models.runs.folder import REQUEST
-from models.runs.limits import JobRefused
+from models.runs import jobs, owners, queue
+from models.runs.folder import REQUEST, Ask, Status, hanging, write_status
 from models.runs.owners import NotAllowed, Ownership, Visitor
 from models.runs.processes import serving_process
+from models.runs.queue import JobRefused
 from models.runs.ray.cluster import wanted
-from models.runs.status import Ask, Status, hanging, write_status
 from models.sweeps.spec import NAME, Spec
 from models.sweeps.sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
 from models.zoo.folders import check_runs_root, runs_root
@@ -45,7 +44,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     from models.sweeps.plan import plan
 
     whole = plan(spec, by=by)
-    limits.check_rights(whole.config.training, by, keep_going=False)
+    queue.check_rights(whole.config.training, by, keep_going=False)
     jobs.backend().check(whole.config)
     check_runs_root()
     root, most = sweeps_root(), in_force().sweeps
@@ -128,7 +127,7 @@ def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False)
     command += ["--all-rights"] if by.all_rights else []
     command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]
     try:
-        backends.launch(command, folder)
+        jobs.launch(command, folder)
     except OSError as error:
         raise JobRefused(f"no process could start: {error}") from None
 
@@ -208,7 +207,7 @@ def usual_slots() -> int:
 
 def _ask(name: str, ask: Ask, by: Visitor) -> None:
     sweep = _own(name, by, f"{ask} it")
-    backends.LocalBackend(sweep.path.parent).stop(sweep.name, ask=ask)
+    jobs.LocalBackend(sweep.path.parent).stop(sweep.name, ask=ask)
 
 
 def _own(name: str, by: Visitor, act: str) -> Sweep:

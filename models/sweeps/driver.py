@@ -22,17 +22,15 @@ from filelock import FileLock, Timeout
 from optuna.trial import FrozenTrial, TrialState
 from optuna.trial import Trial as Asked
 
+from models.fields import shortened
 from models.files import FileError, writing
-from models.names import shortened
-from models.runs import jobs, limits
-from models.runs.folder import LOCK, LOG, REQUEST, RunFolder, list_runs
-from models.runs.limits import Busy, JobRefused, NoRoom
+from models.runs import jobs, queue
+from models.runs.folder import LOCK, LOG, REQUEST, Ask, RunFolder, State, Status, ended_by, list_runs
 from models.runs.owners import MACHINE, Visitor
 from models.runs.processes import SERVING, Identity, this_process
-from models.runs.queue import SLOTS
+from models.runs.queue import SLOTS, Busy, JobRefused, NoRoom
 from models.runs.ray.cluster import UNREACHED, WENT_AWAY
 from models.runs.significance import summary
-from models.runs.status import Ask, State, Status, ended_by
 from models.runs.worker import Watch, heeding_signals
 from models.sweeps import journal
 from models.sweeps.control import check_startable, queued, usual_slots
@@ -442,8 +440,8 @@ class Conductor:
             if not self._has_slot:
                 return
             try:
-                limits.check_queue(runs_root())
-                limits.check_live(runs_root(), self._by)
+                queue.check_queue(runs_root())
+                queue.check_live(runs_root(), self._by)
                 self._start(trial, seed)
             except Busy as error:
                 self._waits = str(error)

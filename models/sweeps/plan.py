@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from models.byte_units import MB
 from models.data.tasks import Task, generator_of, make_task
 from models.engine.transformer import Transformer
+from models.fields import nearest
 from models.limits import in_force
-from models.names import nearest
-from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE, Visitor
+from models.runs.queue import JobRefused
 from models.runs.results import lower_is_better
 from models.sweeps.spec import USUAL_TRIALS, Choices, Direction, Range, Spec, Value, Variation, written
 from models.training.config import RunConfig, run_config

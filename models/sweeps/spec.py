@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
-from models.fields import check_fields, one_of, setting, value_of, whole
-from models.names import nearest, shortened
+from models.fields import check_fields, nearest, one_of, setting, shortened, value_of, whole
 
 Value = bool | int | float | str | None
 Kind = Literal["log", "uniform", "int"]

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from models.files import FileError, read_json, writing
-from models.runs.folder import MAX_NAME
+from models.runs.folder import MAX_NAME, WORDLESS, Status, read_status
 from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
-from models.runs.status import WORDLESS, Status, read_status
 from models.sweeps.spec import Spec, Value, written
 
 if TYPE_CHECKING:

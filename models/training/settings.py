@@ -7,8 +7,7 @@ from typing import Any
 
 from models.config import ModelConfig
 from models.data.tasks import TASKS, Task, make_task
-from models.fields import options_of, value_of
-from models.names import nearest
+from models.fields import nearest, options_of, value_of
 from models.training.config import RunConfig, TrainingConfig, run_config
 
 

@@ -22,7 +22,7 @@ from models.engine.positions import has_bias, turns
 from models.engine.size import trace_operations
 from models.engine.trace import Trace, addresses
 from models.interventions.edit import Edit, read_edits, write_numbers
-from models.interventions.editing import Editing, Prepared, write_under_edits
+from models.interventions.edited_pass import Editing, Prepared, write_under_edits
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""

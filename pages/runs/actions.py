@@ -14,10 +14,9 @@ from models.byte_units import MB, readable
 from models.fields import characters
 from models.limits import in_force
 from models.runs import jobs, owners
-from models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, notes_of, tags_of
+from models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, Status, notes_of, tags_of
 from models.runs.owners import Visitor
 from models.runs.results import changed_words, history_of
-from models.runs.status import Status
 from pages.runs import state
 from pages.shared import cache, visitors, wording
 from pages.shared.state import guard, refuse

@@ -10,9 +10,8 @@ import streamlit as st
 
 from models.runs import owners
 from models.runs.comparison import Group, differing, groups, main_score, mean_words
-from models.runs.folder import matches, tags_of
+from models.runs.folder import Status, matches, tags_of
 from models.runs.results import LOSS, Result, result_of
-from models.runs.status import Status
 from pages.runs import state
 from pages.shared import visitors, wording
 from pages.shared.browser.component import Act

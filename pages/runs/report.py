@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from models.runs.folder import Status
 from models.runs.report import read_report, write_report
-from models.runs.status import Status
 from models.zoo.folders import CHECKPOINT
 from pages.shared import cache, server_load, wording
 from pages.shared.board.component import board

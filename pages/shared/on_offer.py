@@ -1,7 +1,7 @@
 """The models that this visitor may open: those that the limits allow, and the runs that they may see."""
 
+from models.fields import nearest, shortened
 from models.limits import in_force
-from models.names import nearest, shortened
 from models.zoo.hub.folder import is_path, local_names, open_folder
 from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from pages.shared import visitors

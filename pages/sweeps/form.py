@@ -58,12 +58,12 @@ def planned(spec: Spec, by: Visitor) -> Planned:
 
 
 def _plan(spec: Spec, by: Visitor) -> Planned:
-    from models.runs import limits
+    from models.runs import queue
     from models.sweeps.plan import estimated, plan
 
     counted = plan(spec, by=by)
-    limits.check_rights(counted.config.training, by, keep_going=False)
-    limits.check_threads(counted.config.training)
+    queue.check_rights(counted.config.training, by, keep_going=False)
+    queue.check_threads(counted.config.training)
     n_slots = usual_slots()
     threads = counted.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
     cost = estimated(counted, n_slots=n_slots, threads=threads)

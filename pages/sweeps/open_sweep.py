@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from models.files import FileError
-from models.runs.status import Status
+from models.runs.folder import Status
 from models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
 from pages.shared import visitors, wording
 from pages.shared.board.component import board

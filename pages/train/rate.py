@@ -122,7 +122,7 @@ def _nothing(act: Act) -> None:
 
 def test(job: Job) -> RateTest | None:
     """Runs a test until it ends, is stopped, or has taken a minute."""
-    from models.runs import limits
+    from models.runs import queue
     from models.training.rates import STEPS, RateFinder
 
     request: RateRequest = job.request
@@ -131,8 +131,8 @@ def test(job: Job) -> RateTest | None:
     task = settings.task_of(info, values)
     config = settings.run_config(info, values, task)
     config = replace(config, training=replace(config.training, threads=1, compile=False))
-    limits.check_rights(config.training, request.by, keep_going=False)
-    limits.check_memory(config)
+    queue.check_rights(config.training, request.by, keep_going=False)
+    queue.check_memory(config)
     job.tell(0.0)
     start = time.monotonic()
     for test_so_far in RateFinder(config, steps=STEPS):

@@ -8,8 +8,8 @@ import streamlit as st
 
 from models.byte_units import readable
 from models.runs import jobs
+from models.runs.folder import Status
 from models.runs.results import growing, tracked
-from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.component import Act

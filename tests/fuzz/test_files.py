@@ -18,8 +18,7 @@ from models.data.tasks.sentiment import read_table
 from models.data.text_files import read_text
 from models.files import FileError
 from models.runs.checkpoints import read_checkpoint
-from models.runs.folder import list_runs
-from models.runs.status import read_request, read_status
+from models.runs.folder import list_runs, read_request, read_status
 from models.zoo.engine_model import read_run
 from models.zoo.folders import read_description
 from models.zoo.own_attention import read_own

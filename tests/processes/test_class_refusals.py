@@ -17,9 +17,8 @@ import pytest
 
 from models.data.tasks import make_task
 from models.limits import FILE
-from models.runs.folder import create_run
+from models.runs.folder import Status, create_run, read_request, write_status
 from models.runs.owners import Ownership, write_owned
-from models.runs.status import Status, read_request, write_status
 from models.sweeps.control import sweeps_root
 from models.training.config import run_config
 from pages.shared import teachers, visitors

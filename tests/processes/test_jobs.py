@@ -13,12 +13,11 @@ import pytest
 import torch
 
 from models.data.tasks import make_task
-from models.runs import backends, jobs, queue
-from models.runs.folder import create_run, list_runs
+from models.runs import jobs, queue
+from models.runs.folder import create_run, list_runs, read_status
 from models.runs.owners import MACHINE
 from models.runs.processes import SERVING, this_process
 from models.runs.recording import train_into
-from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
 from tests.limits import SetLimits
 from tests.processes.crowd import crowd
@@ -122,8 +121,8 @@ def test_a_step_that_does_not_end_is_cut_short(
     root: Path, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(cpu_jobs=2)
-    monkeypatch.setenv("PYTHONPATH", str(backends.ROOT))
-    monkeypatch.setattr(backends, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
+    monkeypatch.setenv("PYTHONPATH", str(jobs.ROOT))
+    monkeypatch.setattr(jobs, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
     run_ids = []
     for task in ("sleeping", "stuck"):
         run = create_run(make(), name=task)
@@ -153,7 +152,7 @@ def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
     root: Path, set_limits: SetLimits
 ) -> None:
     set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(backends.ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(jobs.ROOT)}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
     )
@@ -221,7 +220,7 @@ def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: queue.Sl
 def test_the_end_of_one_of_several_servers_pauses_no_run(root: Path, set_limits: SetLimits) -> None:
     """Whoever looks after them, here this test, goes on, and so do the runs."""
     set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(backends.ROOT), SERVING: str(this_process())}
+    environment = {**os.environ, "PYTHONPATH": str(jobs.ROOT), SERVING: str(this_process())}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
     )

@@ -14,8 +14,8 @@ import torch
 
 from models.data.tasks import make_task
 from models.runs import jobs
-from models.runs.backends import RayBackend
 from models.runs.folder import list_runs
+from models.runs.jobs import RayBackend
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, create, find, start
 from tests.processes.clusters import (

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from models import sweeps
-from models.runs.folder import RunFolder, create_run, list_runs
-from models.runs.limits import JobRefused
+from models.runs.folder import RunFolder, create_run, list_runs, read_status
 from models.runs.owners import PERSON
+from models.runs.queue import JobRefused
 from models.runs.recording import train_into
-from models.runs.status import read_status
 from models.sweeps import Choices, Spec, Sweep
 from models.sweeps.plan import Configs
 from tests.processes.crowd import crowd

@@ -11,7 +11,7 @@ from models.contrast.knob import Knob, is_ours, register, unheard, with_editing,
 from models.contrast.side import Side
 from models.engine import masks
 from models.engine.transformer import Transformer
-from models.names import shortened
+from models.fields import shortened
 from models.zoo.model import Model
 
 OWN = "own"

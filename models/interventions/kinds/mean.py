@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from models.fields import shortened
 from models.interventions.edit import REFERENCE, Change, Seen, check_texts, read_texts, register, write_texts
-from models.names import shortened
 
 
 @register

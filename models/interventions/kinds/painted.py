@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from models.fields import shortened
 from models.interventions.edit import Change, Seen, only_where_open, open_keys, register
-from models.names import shortened
 
 EXAMPLE = "set 4=0.8 renormalised"
 SLACK = 1e-6

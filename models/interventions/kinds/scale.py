@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from models.fields import shortened
 from models.interventions.edit import Change, Seen, register
-from models.names import shortened
 
 MOST = 1e6
 

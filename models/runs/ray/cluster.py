@@ -14,7 +14,7 @@ from pathlib import Path
 from cachetools import TTLCache, cached
 
 from models.files import FileError, read_json, write_json
-from models.runs.limits import JobRefused, NoRoom
+from models.runs.queue import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""

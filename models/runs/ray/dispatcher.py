@@ -19,14 +19,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import LOCK, RunFolder
-from models.runs.processes import Identity
-from models.runs.ray import cluster, work
-from models.runs.ray.cluster import Ticket, any_in, tickets
-from models.runs.ray.keeper import RESUME
-from models.runs.status import (
+from models.runs.folder import (
     CLUSTER,
     CUT_SHORT,
+    LOCK,
+    RunFolder,
     Status,
     ended_by,
     read_request,
@@ -35,6 +32,10 @@ from models.runs.status import (
     write_request,
     write_status,
 )
+from models.runs.processes import Identity
+from models.runs.ray import cluster, work
+from models.runs.ray.cluster import Ticket, any_in, tickets
+from models.runs.ray.keeper import RESUME
 from models.runs.worker import SERVER_GONE
 
 IDLE_SECONDS = 60.0

@@ -19,11 +19,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.runs.backends import KEEPER_LOCK
-from models.runs.folder import LOG
-from models.runs.ray import cluster
-from models.runs.ray.cluster import Ticket, any_in, tickets
-from models.runs.status import (
+from models.runs.folder import (
+    LOG,
     Status,
     ended_by,
     latest_attempt,
@@ -32,6 +29,9 @@ from models.runs.status import (
     refused,
     write_status,
 )
+from models.runs.jobs import KEEPER_LOCK
+from models.runs.ray import cluster
+from models.runs.ray.cluster import Ticket, any_in, tickets
 
 DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
 ROOT = Path(__file__).parents[3]

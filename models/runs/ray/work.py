@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import LOCK, LOG, RunFolder
+from models.runs.folder import LOCK, LOG, RunFolder, ended_by, read_request, read_status
 from models.runs.owners import owned
-from models.runs.status import ended_by, read_request, read_status
 from models.runs.worker import Watch
 from models.training import PeerLost
 

@@ -17,7 +17,7 @@ from models.data.tasks.batch import Alphabet, Repeated, check_room
 from models.engine.long_text import LongHeads, LongTrace, Told
 from models.engine.size import CELL
 from models.engine.trace import Trace
-from models.interventions.editing import Editing
+from models.interventions.edited_pass import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of

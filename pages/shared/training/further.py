@@ -11,7 +11,7 @@ import streamlit as st
 from models.fields import SWITCH, Field, fields_of, one_of, whole
 from models.runs import jobs
 from models.runs.continuation import Change
-from models.runs.status import Status
+from models.runs.folder import Status
 from models.training.config import TrainingConfig
 from pages.shared import visitors
 from pages.shared.state import State, guard_choice, refuse

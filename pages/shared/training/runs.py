@@ -16,11 +16,10 @@ from models.files import FileError, parsed
 from models.limits import in_force
 from models.runs import jobs, owners
 from models.runs.comparison import mean_words
-from models.runs.folder import RunFolder, list_runs
+from models.runs.folder import RunFolder, Status, list_runs
 from models.runs.owners import Visitor, may_see
 from models.runs.results import Best, is_share, read_best
 from models.runs.significance import Summary
-from models.runs.status import Status
 from models.training.config import BEFORE
 from models.zoo import folders
 from models.zoo.folders import CONFIG, Which, check_runs_root, run_path, shipped_names

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.runs import backends
+from models.runs import jobs
 from models.runs.folder import LOG
 
 NAMES = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
@@ -26,8 +26,8 @@ def test_a_worker_has_not_the_servers_one_thread_and_its_idle_threads_sleep(
         monkeypatch.delenv(name, raising=False)
     for name, value in {"OMP_NUM_THREADS": "1", **chosen}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(backends, "WORKER", [sys.executable, "-c", REPORT])
-    backends._start(tmp_path, None)
+    monkeypatch.setattr(jobs, "WORKER", [sys.executable, "-c", REPORT])
+    jobs._start(tmp_path, None)
     end = time.monotonic() + 60
     while not (said := (tmp_path / LOG).read_text()).endswith("\n"):
         assert time.monotonic() < end, "the process says nothing"

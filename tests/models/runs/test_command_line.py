@@ -17,8 +17,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.runs import command_line, export
 from models.runs.export import command_of, metrics_table, scaling
-from models.runs.folder import RunFolder, checked_notes, checked_tags, find_run, matches
-from models.runs.status import Status, write_status
+from models.runs.folder import RunFolder, Status, checked_notes, checked_tags, find_run, matches, write_status
 from models.runs.worker import Watch
 from models.training.config import run_config
 from models.training.loop import Training

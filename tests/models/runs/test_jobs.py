@@ -13,12 +13,12 @@ import pytest
 
 from models.data.tasks import make_task
 from models.files import FileError
-from models.runs import backends, jobs, queue
+from models.runs import jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.jobs import JobRefused, Visitor
-from models.runs.owners import MACHINE, Ownership, owned
+from models.runs.folder import Status, read_request, read_status, write_status
+from models.runs.owners import MACHINE, Ownership, Visitor, owned
 from models.runs.processes import Identity, this_process
-from models.runs.status import Status, read_request, read_status, write_status
+from models.runs.queue import JobRefused
 from models.training.config import RunConfig, run_config
 
 ANNA, BEN, TEACHER = Visitor("a1"), Visitor("b2"), Visitor("c3", all_rights=True)
@@ -36,7 +36,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
     """The processes that would be started: the run's id and the parent it watches."""
     found: Starts = []
-    monkeypatch.setattr(backends, "_start", lambda folder, parent: found.append((folder.name, parent)))
+    monkeypatch.setattr(jobs, "_start", lambda folder, parent: found.append((folder.name, parent)))
     return found
 
 
@@ -100,7 +100,7 @@ def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: Run
 def test_a_process_that_cannot_start_fails_the_run(
     root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "WORKER", [str(root / "no python")])
+    monkeypatch.setattr(jobs, "WORKER", [str(root / "no python")])
     with pytest.raises(OSError, match="No such file"):
         jobs.submit(config, by=MACHINE)
     (run_id,) = [path.parent.name for path in root.glob("*/config.json")]
@@ -277,7 +277,7 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
 
 def test_looking_at_jobs_needs_no_torch() -> None:
     code = "import sys, models.runs.jobs; print('torch' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=backends.ROOT)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=jobs.ROOT)
     assert found.stdout == "False\n"
 
 

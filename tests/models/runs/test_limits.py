@@ -11,11 +11,11 @@ import pytest
 
 from models.byte_units import readable
 from models.data.tasks import make_task
-from models.runs import limits, queue
-from models.runs.limits import JobRefused
+from models.runs import queue
+from models.runs.folder import Status, write_status
 from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
 from models.runs.processes import this_process
-from models.runs.status import Status, write_status
+from models.runs.queue import JobRefused
 from models.training.config import RunConfig, run_config
 from models.training.memory import PROCESS_BYTES, fitting_sizes, memory_bytes
 from tests.limits import SetLimits
@@ -37,11 +37,11 @@ def run(root: Path, run_id: str, state: str, owner: str = "") -> None:
 
 def test_eight_may_wait(tmp_path: Path) -> None:
     for index in range(8):
-        limits.check_queue(tmp_path)
+        queue.check_queue(tmp_path)
         run(tmp_path, f"run-{index}", "queued")
         queue.enter(tmp_path, f"run-{index}", "cpu")
     with pytest.raises(JobRefused, match="8 runs wait already, and at most 8 may; stop one, or wait"):
-        limits.check_queue(tmp_path)
+        queue.check_queue(tmp_path)
 
 
 def test_a_visitor_may_have_two_live_runs(tmp_path: Path) -> None:
@@ -50,19 +50,19 @@ def test_a_visitor_may_have_two_live_runs(tmp_path: Path) -> None:
     run(tmp_path, "c", "running", "you")
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "config.json").write_text("no JSON")
-    limits.check_live(tmp_path, Visitor("me"))
+    queue.check_live(tmp_path, Visitor("me"))
     run(tmp_path, "d", "queued", "me")
     with pytest.raises(JobRefused, match=r"('A' and 'D'|'D' and 'A') of yours train or wait already, and at"):
-        limits.check_live(tmp_path, Visitor("me"))
-    limits.check_live(tmp_path, Visitor("you"))
-    limits.check_live(tmp_path, MACHINE)
+        queue.check_live(tmp_path, Visitor("me"))
+    queue.check_live(tmp_path, Visitor("you"))
+    queue.check_live(tmp_path, MACHINE)
 
 
 def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) -> None:
     set_limits(runs_gb=1)
-    limits.check_disk(tmp_path, MACHINE, 10**6)
+    queue.check_disk(tmp_path, MACHINE, 10**6)
     with pytest.raises(JobRefused) as refused:
-        limits.check_disk(tmp_path, MACHINE, 10**8)
+        queue.check_disk(tmp_path, MACHINE, 10**8)
     assert str(refused.value) == (
         "this run needs up to 2.0 GB, and all runs together have 0 bytes of 1.0 GB; "
         "choose a smaller model, or set runs_gb higher in the file of limits"
@@ -72,7 +72,7 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) 
         with (tmp_path / run_id / "checkpoint.safetensors").open("wb") as file:
             file.truncate(size)
     with pytest.raises(JobRefused, match=r"delete some \(the largest is 'LARGE' with 980 MB\), or choose"):
-        limits.check_disk(tmp_path, MACHINE, 10**6)
+        queue.check_disk(tmp_path, MACHINE, 10**6)
 
 
 def test_what_a_run_needs_on_the_disk_grows_with_the_limit_of_its_snapshots(
@@ -82,17 +82,17 @@ def test_what_a_run_needs_on_the_disk_grows_with_the_limit_of_its_snapshots(
     with pytest.raises(
         JobRefused, match=r"this run needs up to 1\.1 GB, and your runs together have 0 bytes"
     ):
-        limits.check_disk(tmp_path, Visitor("anna"), 0)
+        queue.check_disk(tmp_path, Visitor("anna"), 0)
     set_limits(visitor_runs_mb=10, snapshots_mb=1)
-    limits.check_disk(tmp_path, Visitor("anna"), 0)
+    queue.check_disk(tmp_path, Visitor("anna"), 0)
     with pytest.raises(JobRefused, match=r"this run needs up to 11 MB, and your runs together have 0 bytes"):
-        limits.check_disk(tmp_path, Visitor("anna"), 100_000)
+        queue.check_disk(tmp_path, Visitor("anna"), 100_000)
 
 
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
     with pytest.raises(JobRefused, match=r"needs up to 44 MB, but the disk has 10 MB left; choose a"):
-        limits.check_disk(tmp_path, MACHINE, 10**6)
+        queue.check_disk(tmp_path, MACHINE, 10**6)
 
 
 @pytest.fixture
@@ -105,22 +105,22 @@ def test_what_fits_is_told_its_parameters(config: RunConfig) -> None:
     from models.engine.transformer import Transformer
 
     n_parameters = sum(parameter.numel() for parameter in Transformer(config.model).parameters())
-    assert limits.check_memory(config) == n_parameters
-    limits.refuse_above(config, memory_bytes(config))
+    assert queue.check_memory(config) == n_parameters
+    queue.refuse_above(config, memory_bytes(config))
 
 
 def test_what_does_not_fit_is_told_the_nearest_sizes(
     config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = memory_bytes(config) - 1
-    monkeypatch.setattr(limits, "memory_left", lambda: free)
+    monkeypatch.setattr(queue, "memory_left", lambda: free)
     with pytest.raises(JobRefused) as refused:
-        limits.check_memory(config)
+        queue.check_memory(config)
     needed = readable(memory_bytes(config))
     assert str(refused.value).startswith(f"this run needs about {needed} of memory, but {needed} are free; ")
     assert "batch_size=512" in str(refused.value)
     smaller = replace(config, training=replace(config.training, batch_size=512))
-    assert limits.check_memory(smaller)
+    assert queue.check_memory(smaller)
 
 
 def test_out_of_memory_names_what_should_need_half(config: RunConfig) -> None:
@@ -128,4 +128,4 @@ def test_out_of_memory_names_what_should_need_half(config: RunConfig) -> None:
     sizes = fitting_sizes(config, limit)
     assert sizes
     said = ", or ".join(f"{name}={value}" for name, value in sizes.items())
-    assert limits.out_of_memory(config) == f"try {said}"
+    assert queue.out_of_memory(config) == f"try {said}"

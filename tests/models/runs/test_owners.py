@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from models.data.tasks import make_task
-from models.runs import backends, jobs, queue
+from models.runs import jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import create_run
-from models.runs.limits import JobRefused
+from models.runs.folder import Status, create_run, read_request, write_status
 from models.runs.owners import (
     MACHINE,
     OWNER,
@@ -22,7 +21,7 @@ from models.runs.owners import (
     may_see,
     owned,
 )
-from models.runs.status import Status, read_request, write_status
+from models.runs.queue import JobRefused
 from models.training.config import RunConfig, run_config
 from tests.limits import SetLimits
 
@@ -43,7 +42,7 @@ ACTS: dict[str, Callable[[str, Visitor], object]] = {
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The runs' folder of this test alone; no process is started."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    monkeypatch.setattr(backends, "_start", lambda folder, parent: None)
+    monkeypatch.setattr(jobs, "_start", lambda folder, parent: None)
     return tmp_path
 
 

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from filelock import Timeout
 
-from models.runs import backends, jobs, limits, queue
-from models.runs.folder import RunFolder
-from models.runs.limits import JobRefused
+from models.runs import jobs, queue
+from models.runs.folder import RunFolder, Status, read_status, write_status
 from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
-from models.runs.queue import Slot
-from models.runs.status import Status, read_status, write_status
+from models.runs.queue import JobRefused, Slot
 from models.runs.worker import Watch
 from tests.limits import SetLimits
 
@@ -152,18 +150,18 @@ def test_stretches_add_up_for_a_day_and_each_visitor(tmp_path: Path) -> None:
 
 def test_a_visitor_has_what_is_left_of_a_day_and_a_teacher_any(tmp_path: Path, set_limits: SetLimits) -> None:
     set_limits(visitor_minutes=30, visitor_minutes_a_day=60)
-    assert limits.check_minutes(tmp_path, ANNA) == 30
+    assert queue.check_minutes(tmp_path, ANNA) == 30
     queue.note(tmp_path, "anna", 40 * 60)
-    assert limits.check_minutes(tmp_path, ANNA) == 20
+    assert queue.check_minutes(tmp_path, ANNA) == 20
     queue.note(tmp_path, "anna", 19.5 * 60)
     with pytest.raises(JobRefused) as refused:
-        limits.check_minutes(tmp_path, ANNA)
+        queue.check_minutes(tmp_path, ANNA)
     assert str(refused.value) == (
         "your runs trained for 60 minutes within a day, and at most 60 are yours; "
         "come again in 24 hours, or ask your teacher to train it"
     )
-    assert limits.check_minutes(tmp_path, Visitor("anna", all_rights=True)) == 0
-    assert limits.check_minutes(tmp_path, MACHINE) == 0
+    assert queue.check_minutes(tmp_path, Visitor("anna", all_rights=True)) == 0
+    assert queue.check_minutes(tmp_path, MACHINE) == 0
 
 
 @pytest.mark.parametrize(("minutes", "counted"), [(5, True), (0, False)])
@@ -230,7 +228,7 @@ def test_resuming_a_killed_run_keeps_what_it_has_used(
 ) -> None:
     run = killed(tmp_path, "a-run", 300.0)
     monkeypatch.setattr(RunFolder, "description", lambda self: {"training": {"steps": 1, "device": "cpu"}})
-    monkeypatch.setattr(backends, "_start", lambda folder, parent: None)
-    backends.LocalBackend(tmp_path).submit("a-run")
+    monkeypatch.setattr(jobs, "_start", lambda folder, parent: None)
+    jobs.LocalBackend(tmp_path).submit("a-run")
     assert read_status(run).unnoted == 0
     assert queue.minutes_spent(tmp_path, "anna") == pytest.approx(5)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from models.runs import backends, continuation, jobs, limits
+from models.runs import continuation, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.jobs import JobRefused
 from models.runs.owners import MACHINE
+from models.runs.queue import JobRefused
 from models.training.config import RunConfig
 from tests.limits import SetLimits
 from tests.models.runs.test_jobs import ANNA, BEN, Starts, config, ended, root, starts
@@ -33,7 +33,7 @@ def test_what_would_be_refused_is_known_before_and_leaves_nothing(
     set_limits(runs_gb=1, snapshots_mb=1_000)
     with pytest.raises(JobRefused, match=r"and all runs together have .* of 1.0 GB"):
         jobs.check(config, by=MACHINE)
-    monkeypatch.setattr(limits, "memory_left", lambda: 1_000)
+    monkeypatch.setattr(queue, "memory_left", lambda: 1_000)
     with pytest.raises(JobRefused, match=r"of memory, but 1.0 kB are free"):
         jobs.check(config, by=MACHINE)
     assert sorted(root.rglob("*")) == before
@@ -49,7 +49,7 @@ def test_a_refusal_in_the_last_moment_leaves_no_folder(
         raise JobRefused("8 runs wait already")
 
     with monkeypatch.context() as patch:
-        patch.setattr(backends.LocalBackend, "submit", refused)
+        patch.setattr(jobs.LocalBackend, "submit", refused)
         with pytest.raises(JobRefused, match="8 runs wait already"):
             jobs.submit(config, by=MACHINE)
         with pytest.raises(JobRefused, match="8 runs wait already"):

@@ -10,8 +10,8 @@ from models import load_model
 from models.files import FileError, WriteError
 from models.runs import jobs, owners, results
 from models.runs.folder import create_run
-from models.runs.jobs import JobRefused
 from models.runs.printing import runs_table
+from models.runs.queue import JobRefused
 from models.runs.recording import train_into
 from models.runs.results import Best, Tracker, growing, read_best, short_outcome
 from models.runs.worker import train_here

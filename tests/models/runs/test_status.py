@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from models.byte_units import GB, MB
-from models.runs import status as module
-from models.runs.processes import Identity, this_process
-from models.runs.status import (
+from models.runs import folder as module
+from models.runs.folder import (
     CUT_SHORT,
     SILENT_SECONDS,
     START_SECONDS,
@@ -23,6 +22,7 @@ from models.runs.status import (
     write_request,
     write_status,
 )
+from models.runs.processes import Identity, this_process
 
 ME = this_process()
 RUNNING = Status(

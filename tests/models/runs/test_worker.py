@@ -17,11 +17,10 @@ from models.data.tasks import make_task
 from models.files import FileError, WriteError, writing
 from models.runs import queue, recording, report, worker
 from models.runs import worker as module
-from models.runs.folder import RunFolder, create_run
-from models.runs.limits import JobRefused
+from models.runs.folder import Ask, RunFolder, Status, create_run, read_status, write_request, write_status
 from models.runs.printing import runs_table
 from models.runs.processes import Identity, this_process
-from models.runs.status import Ask, Status, read_status, write_request, write_status
+from models.runs.queue import JobRefused
 from models.runs.worker import Watch, train_here
 from models.training.config import run_config
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from models import sweeps
-from models.runs.limits import JobRefused
+from models.runs.folder import Status, write_status
 from models.runs.owners import MACHINE, PERSON, NotAllowed, Visitor
-from models.runs.status import Status, write_status
+from models.runs.queue import JobRefused
 from models.sweeps import Choices, Range, Spec
 from models.sweeps.plan import plan
 

@@ -14,12 +14,11 @@ from models import sweeps
 from models.files import WriteError
 from models.runs import jobs, queue
 from models.runs.comparison import groups
-from models.runs.folder import list_runs
-from models.runs.limits import JobRefused, NoRoom
+from models.runs.folder import Status, list_runs, write_status
 from models.runs.owners import MACHINE, Visitor
+from models.runs.queue import JobRefused, NoRoom
 from models.runs.ray.cluster import WENT_AWAY
 from models.runs.results import result_of
-from models.runs.status import Status, write_status
 from models.sweeps import Choices, Range, Spec, journal
 from models.sweeps.driver import Conductor, check_cluster, drive_here, main
 from models.zoo.folders import runs_root

@@ -4,9 +4,8 @@ import json
 import time
 from pathlib import Path
 
-from models.runs.folder import METRICS, RunFolder
+from models.runs.folder import METRICS, RunFolder, Status, read_status, write_status
 from models.runs.recording import train_into
-from models.runs.status import Status, read_status, write_status
 from models.training.config import RunConfig
 
 

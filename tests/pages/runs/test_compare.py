@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from models.runs.status import Status, write_status
+from models.runs.folder import Status, write_status
 from pages.runs import compare, listing
 from pages.shared.training import runs
 from pages.shared.training.runs import Run

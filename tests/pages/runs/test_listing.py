@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from models.runs.status import Status, write_status
+from models.runs.folder import Status, write_status
 from pages.runs import listing, state
 from pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun

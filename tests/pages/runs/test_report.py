@@ -88,7 +88,7 @@ def test_the_loss_by_position_has_a_band_for_each_part() -> None:
 
 
 def page() -> None:
-    from models.runs.status import Status
+    from models.runs.folder import Status
     from pages.runs import report
     from pages.shared.training import runs
 

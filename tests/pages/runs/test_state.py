@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from models.runs.folder import RunFolder
+from models.runs.folder import RunFolder, Status, write_status
 from models.runs.owners import PERSON, Ownership, Visitor, write_owned
-from models.runs.status import Status, write_status
 from pages.runs import state
 from pages.shared import visitors
 from pages.shared.training.runs import Run

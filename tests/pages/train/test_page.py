@@ -13,10 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from models.data.tasks import make_task
 from models.limits import in_force
-from models.runs import limits, owners
-from models.runs.folder import create_run
+from models.runs import owners, queue
+from models.runs.folder import Status, create_run, write_status
 from models.runs.owners import Ownership
-from models.runs.status import Status, write_status
 from models.training.config import run_config
 from pages.shared import visitors
 
@@ -83,7 +82,7 @@ def test_what_can_only_be_refused_cannot_be_started_and_says_why(
     run = create_run(run_config(make_task("reverse")), name="mine")
     visitor = visitors.visitor()
     owners.write_owned(run.path, Ownership(owner=visitor.id))
-    monkeypatch.setattr(limits, "in_force", lambda: replace(in_force(), live_runs=1))
+    monkeypatch.setattr(queue, "in_force", lambda: replace(in_force(), live_runs=1))
     now = time.time()
     status = Status(state="queued", queued_at=now, heartbeat=now)
     write_status(run.path, status)
@@ -92,7 +91,7 @@ def test_what_can_only_be_refused_cannot_be_started_and_says_why(
         assert "'mine' of yours train or wait already, and at most 1 may at once" in said(page)
     write_status(run.path, replace(status, state="stopped"))
     assert not start(at.run()).disabled and said(at) == ""
-    monkeypatch.setattr(limits, "memory_left", lambda: 1_000)
+    monkeypatch.setattr(queue, "memory_left", lambda: 1_000)
     assert start(at.run()).disabled
     assert "of memory, but 1.0 kB are free; no single change is enough" in said(at)
     assert [path.name for path in root.iterdir()] == [run.id]
@@ -100,7 +99,7 @@ def test_what_can_only_be_refused_cannot_be_started_and_says_why(
 
 def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = "The link's learning_rate='fast' is not a number"
-    monkeypatch.setattr(limits, "in_force", lambda: replace(in_force(), live_runs=1))
+    monkeypatch.setattr(queue, "in_force", lambda: replace(in_force(), live_runs=1))
     run = create_run(run_config(make_task("reverse")), name="mine")
     owners.write_owned(run.path, Ownership(owner=visitors.visitor().id))
     now = time.time()

@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from models.data.tasks import make_task
-from models.runs.status import Status
+from models.runs.folder import Status
 from models.training.config import run_config
 from pages.shared.training import prepare, settings, tasks_on_offer
 from pages.shared.training.runs import history_of

@@ -11,11 +11,19 @@ import pytest
 
 from models.data.tasks import make_task
 from models.runs import jobs
-from models.runs.folder import create_run
-from models.runs.limits import JobRefused
+from models.runs.folder import (
+    AFAR_SECONDS,
+    CLUSTER,
+    Status,
+    create_run,
+    hanging,
+    judged,
+    read_status,
+    write_status,
+)
 from models.runs.owners import MACHINE
+from models.runs.queue import JobRefused
 from models.runs.ray import cluster, work
-from models.runs.status import AFAR_SECONDS, CLUSTER, Status, hanging, judged, read_status, write_status
 from models.training.config import run_config
 
 ROOT = Path(__file__).parents[4]

@@ -7,9 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from models.data.tasks import make_task
 from models.runs.continuation import Change
-from models.runs.folder import create_run
-from models.runs.jobs import JobRefused
-from models.runs.status import Status, write_status
+from models.runs.folder import Status, create_run, write_status
+from models.runs.queue import JobRefused
 from models.training.config import run_config
 from pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
