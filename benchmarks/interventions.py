@@ -16,7 +16,7 @@ import torch
 
 from models import ModelConfig, Transformer
 from models.data.tasks import Reading
-from models.interventions.sweep import sweep_heads, sweep_positions
+from models.interventions.head_sweep import sweep_heads, sweep_positions
 from models.zoo.engine_model import EngineModel
 
 N_TOKENS, N_WORDS = 32, 30_522

@@ -13,7 +13,7 @@ from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place
 from models.interventions.edited_pass import Editing, Prepared, check_place
-from models.interventions.sweep import Change, Job, Sweep, Sweepable, Target, Told, values_of
+from models.interventions.head_sweep import Change, Job, Sweep, Sweepable, Target, Told, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""

@@ -10,7 +10,7 @@ import torch
 
 from models.data.tasks.batch import Repeated
 from models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
-from models.interventions.sweep import Target
+from models.interventions.head_sweep import Target
 from models.zoo.model import Model
 from pages.explore.head_measures import shares
 from pages.explore.state import Inputs, settings_of

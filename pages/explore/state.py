@@ -19,7 +19,7 @@ from models.fields import (
     whole,
     written,
 )
-from models.interventions.sweep import CHANGES
+from models.interventions.head_sweep import CHANGES
 from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
 from pages.explore import own_files
 from pages.shared import on_offer

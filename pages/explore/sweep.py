@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from models.engine.long_text import Told
 from models.engine.size import trace_operations
 from models.interventions.head_paths import direct_heads
-from models.interventions.sweep import CHANGES, Sweep, sweep_heads, sweep_positions
+from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
 from models.zoo.model import Model, call
 from pages.explore import quantities
 from pages.explore.state import COMMON, SWEEPS, TARGETS, THROUGH, Inputs, View
@@ -287,4 +287,4 @@ class TakenSweep:
             made = f"sweep = sweep_positions(lm, reading, {target!r}, {wish.other!r}{more})"
         else:
             made = f"sweep = sweep_heads(lm, reading, {target!r}, change={wish.put!r})"
-        return [f"from models.interventions.sweep import sweep_{wish.sweep}", reading, made]
+        return [f"from models.interventions.head_sweep import sweep_{wish.sweep}", reading, made]

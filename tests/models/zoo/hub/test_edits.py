@@ -9,7 +9,7 @@ import torch
 
 from models import compare, load_model
 from models.interventions.head_paths import direct_heads
-from models.interventions.sweep import sweep_heads, sweep_positions
+from models.interventions.head_sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
 from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 from models import compare, load_model
 from models.contrast import Side, contrast, match_sides
 from models.findings import copy_suppression, sinks
-from models.interventions.sweep import sweep_heads, sweep_positions
+from models.interventions.head_sweep import sweep_heads, sweep_positions
 from pages.lab.block import lens
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT

@@ -12,9 +12,9 @@ from torch.nn.functional import cross_entropy
 
 from models import load_model
 from models.data.tasks import IGNORED, Reading, generator_of
-from models.interventions import sweep
+from models.interventions import head_sweep
 from models.interventions.head_paths import direct_heads
-from models.interventions.sweep import Target, sweep_heads, sweep_positions
+from models.interventions.head_sweep import Target, sweep_heads, sweep_positions
 from tests.models.interventions.conftest import Letters
 
 Make = Callable[..., Letters]
@@ -46,7 +46,7 @@ def test_every_head_alone_does_in_a_batch_what_it_does_in_a_pass_of_its_own(
 ) -> None:
     if kind == "encoder-only" and target == "loss":
         return
-    monkeypatch.setattr(sweep, "MOST_TOKENS", 18)  # three rows a batch
+    monkeypatch.setattr(head_sweep, "MOST_TOKENS", 18)  # three rows a batch
     lm = letters(kind)
     reading = lm.read(TEXT)
     plain, written = lm.trace(reading), reading.inputs[-1][0]
