@@ -1,11 +1,13 @@
 """What holds for every task: a seed says what it draws, and what it cannot read is refused in words."""
 
+import json
 import re
 
 import pytest
 import torch
 
 from models.data.tasks import TASKS, generator_of, make_task
+from models.data.tasks.mnist import MnistClassifier
 
 NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"
@@ -63,3 +65,68 @@ def test_a_seed_says_which_examples_are_drawn(name: str):
     assert torch.equal(task.batch(generator_of(7, 1), 4).targets, again.targets)
     assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
     assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
+
+
+BOOK = "One fish swims. Two fish swim!\nRed fish? Blue fish.\n" * 60
+REVIEWS = "text,label\n" + "".join(f"{('dull', 'fine')[n % 2]} film {n},{n % 2}\n" for n in range(200))
+PAIRS = "source\ttarget\n" + "".join(f"{n} cats\t{n} chats\n" for n in range(300))
+LEARNT = [
+    ("language-model", {"length": 16}, BOOK),
+    ("language-model", {"length": 16, "tokens": "bpe", "vocabulary": 280}, BOOK),
+    ("long-context", {"length": 32, "window": 16}, BOOK),
+    ("masked", {"length": 16}, BOOK),
+    ("sentiment", {"pieces": 150}, REVIEWS),
+    ("parallel-text", {"vocabulary": 300}, PAIRS),
+    *(
+        (name, {}, "")
+        for name in ("verb-number", "next-word", "translation", "sentiment", "reverse", "needle")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "text"), LEARNT)
+def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path):
+    file = tmp_path / ("mine.tsv" if text == PAIRS else "mine.csv")
+    if text:
+        file.write_text(text)
+        options = {**options, "file": str(file)}
+    task, again = make_task(name, options), make_task(name, options)
+    learnt = json.loads(json.dumps(task.learnt()))
+    file.unlink(missing_ok=True)
+    again.restore(learnt)
+    assert (again.dictates(), again.outputs()) == (task.dictates(), task.outputs())
+    one, other = task.probe(), again.probe()
+    assert (one.text, one.tokens) == (other.text, other.tokens)
+    assert all(torch.equal(*sides) for sides in zip(one.inputs, other.inputs, strict=True))
+
+
+def test_the_classes_of_pictures_outlive_them():
+    task, fresh = make_task("digits-classifier"), MnistClassifier(images="gone", labels="gone")
+    fresh.restore(task.learnt())
+    assert fresh.outputs() == task.outputs() == tuple("0123456789")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("language-model", {"opening": None}, "opening=None is no text to watch"),
+        ("language-model", {"tokenizer": {}}, "the tokenizer has no valid 'kind'"),
+        ("masked", {"shown": 3}, "shown=3 or the tokenizer is not as learnt returned it"),
+        ("masked", {"tokenizer": {}}, "the tokenizer has no valid 'kind'"),
+        (
+            "sentiment",
+            {"classes": ["good", 1]},
+            "classes=['good', 1] are no names; give what learnt returned",
+        ),
+        ("sentiment", {"classes": []}, "there are 0 classes, not 1 to 256; give what learnt returned"),
+        ("sentiment", {"shown": None}, "shown=None or the tokenizer is not as learnt returned it"),
+        ("sentiment", {"tokenizer": {}}, "the tokenizer has no valid"),
+        ("parallel-text", {"shown": ["one"]}, "shown=['one'] is no pair of texts; give what learnt returned"),
+        ("next-word", {"words": None}, "words=None are no words; give what learnt returned"),
+        ("translation", {"words": {}}, "the grammar's words are missing; give what learnt returned"),
+    ],
+)
+def test_foreign_values_are_not_restored(name, change, sentence):
+    task = make_task(name)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        task.restore({**task.learnt(), **change})

@@ -1,6 +1,5 @@
 """Language models of any text: bits by definition, parts apart, texts as they are typed, equal costs."""
 
-import json
 import math
 from collections import Counter
 
@@ -108,23 +107,6 @@ def test_writing_goes_on_beyond_the_length(book):
     assert task.written(model(ids)[0, 4:].argmax(dim=-1).tolist()) == sure
     (sample,) = task.samples(model, 0)
     assert sample.given and sample.made
-
-
-@pytest.mark.parametrize("tokens", ["characters", "bpe"])
-def test_reading_needs_the_text_no_more(tmp_path, tokens):
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(LINES * 60), encoding="utf-8")
-    options = {"file": str(path), "tokens": tokens, "length": 16, "vocabulary": 280}
-    task, again = make_task("language-model", options), make_task("language-model", options)
-    learnt = json.loads(json.dumps(task.learnt()))
-    path.unlink()
-    again.restore(learnt)
-    assert again.dictates() == task.dictates() and again.outputs() == task.outputs()
-    assert again.probe().tokens == task.probe().tokens
-    with pytest.raises(ValueError, match="opening=None is no text to watch"):
-        make_task("language-model").restore({})
-    with pytest.raises(ValueError, match="the tokenizer has no valid 'kind'"):
-        make_task("language-model").restore({"opening": "a"})
 
 
 def test_troubles_with_texts_are_told(tmp_path, monkeypatch):

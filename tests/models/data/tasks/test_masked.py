@@ -1,6 +1,5 @@
 """Hidden words: as many as the paper hides, asked where they are, read as typed, and learnt."""
 
-import json
 import random
 import re
 from collections import Counter
@@ -59,8 +58,6 @@ def test_batches_are_sentences_in_frames():
         assert not {CLS, PAD, SEP} & set(ids[1:end])
         assert any(target != IGNORED for target in targets[1:end])
         assert all(target == IGNORED for target in (targets[0], *targets[end:]))
-    same = make_task("masked", {"vocabulary": 2000}).batch(generator_of(0, 0), 40)
-    assert torch.equal(batch.inputs[0], same.inputs[0]) and torch.equal(batch.targets, same.targets)
 
 
 def test_held_out_sentences_are_never_trained():
@@ -126,23 +123,6 @@ def test_typed_masks_are_read():
     for position in (0, len(ids) - 1, 99):
         with pytest.raises(ValueError, match=f"position={position} is no word; choose one from 1 to"):
             TASK.hidden(reading, position)
-
-
-def test_reading_needs_the_data_no_more(tmp_path):
-    file = tmp_path / "book.txt"
-    file.write_text("One fish swims. Two fish swim!\nRed fish? Blue fish.\n" * 40)
-    task = make_task("masked", {"file": str(file), "length": 16})
-    learnt = json.loads(json.dumps(task.learnt()))
-    again = make_task("masked", {"file": str(file), "length": 16})
-    file.unlink()
-    again.restore(learnt)
-    assert again.dictates() == task.dictates() and again.outputs() == task.outputs()
-    assert again.probe().tokens == task.probe().tokens
-    assert "[MASK]" in again.probe().tokens["encoder"]
-    with pytest.raises(ValueError, match="is not as learnt returned it"):
-        again.restore(learnt | {"shown": 3})
-    with pytest.raises(ValueError, match="the tokenizer has no valid 'kind'"):
-        again.restore({"shown": "x"})
 
 
 def test_a_text_of_one_sentence_is_refused(tmp_path):

@@ -1,7 +1,5 @@
 """Windows of one endless text: what training reads, what held-out losses are of, what is refused."""
 
-import json
-
 import pytest
 import torch
 
@@ -62,14 +60,6 @@ def test_what_is_written_joins_the_text():
     assert TASK.written(ids) == " the dog."
     assert TASK.written(ids[2:]) == "."
     assert TASK.written([TASK.tokenizer.id("<eos>")]) == ""
-
-
-def test_what_was_learnt_brings_the_words_back():
-    again = make_task("next-word", {"length": 8, "reach": 32})
-    again.restore(json.loads(json.dumps(TASK.learnt())))
-    assert again.outputs() == TASK.outputs()
-    with pytest.raises(ValueError, match=r"words=None are no words; give what learnt returned"):
-        again.restore({})
 
 
 def test_positions_reach_as_far_as_training_at_least():

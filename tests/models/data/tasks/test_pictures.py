@@ -165,14 +165,6 @@ def test_logits_become_pictures_only_where_they_are_pictures():
     assert task.outputs() == ()
 
 
-def test_the_classes_outlive_the_data():
-    task = DigitsClassifier()
-    assert task.outputs() == tuple("0123456789")
-    fresh = MnistClassifier(images="gone", labels="gone")
-    fresh.restore(task.learnt())
-    assert fresh.outputs() == task.outputs()
-
-
 def test_mnist_comes_from_files(idx_files: dict[str, str]):
     task = MnistClassifier(**idx_files, parts="7x7", pool="mean")
     dictated = task.dictates()

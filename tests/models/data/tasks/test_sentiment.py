@@ -4,7 +4,6 @@ import csv
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -215,30 +214,14 @@ def test_a_table_brings_its_own_words_and_classes(imdb_sentiment: str):
     assert task.probe().inputs[0].shape[1] <= 40
 
 
-def test_what_was_learnt_reads_without_the_table(imdb_sentiment: str, tmp_path: Path):
+def test_what_was_learnt_reads_any_text_and_draws_none_without_the_table(imdb_sentiment: str, tmp_path: Path):
     task = Sentiment(file=imdb_sentiment, pieces=150)
     later = Sentiment(file=str(tmp_path / "gone.csv"), pieces=150)
     later.restore(task.learnt())
-    assert later.outputs() == task.outputs()
     text = "Dreadful, this joke 7!"
     assert torch.equal(later.read(text).inputs[0], task.read(text).inputs[0])
-    assert later.probe().text == task.probe().text
     with pytest.raises(ValueError, match=r"'gone.csv' cannot be read"):
         later.batch(generator_of(0, 0), 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"classes": ["good", 1]}, "classes=['good', 1] are no names; give what learnt returned"),
-        ({"classes": []}, "there are 0 classes, not 1 to 256; give what learnt returned"),
-        ({"shown": None}, "shown=None or the tokenizer is not as learnt returned it"),
-        ({"tokenizer": {}}, "the tokenizer has no valid"),
-    ],
-)
-def test_foreign_values_are_not_restored(change: dict[str, Any], sentence: str):
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        Sentiment().restore({**Sentiment().learnt(), **change})
 
 
 def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb_sentiment: str):

@@ -256,11 +256,6 @@ def test_a_file_of_pairs_is_a_task(table):
     assert set(task.losses(model, batch)) == {"loss"}
     assert set(task.score(model, batch)) == {"whole sentences", "tokens right"}
     assert len(task.samples(model, 0)) == 4
-    again = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
-    learnt = json.loads(json.dumps(task.learnt()))
-    table.unlink()
-    again.restore(learnt)
-    assert again.probe().tokens == task.probe().tokens and again.dictates() == task.dictates()
 
 
 def test_without_a_file_the_pairs_are_the_grammars():
@@ -286,15 +281,8 @@ def test_a_run_from_when_both_were_one_task_is_read(table):
     ("content", "sentence"),
     [
         ("a,b\n" * 30, "has 1 different pairs; give 20 or more"),
-        ("a,b\nc,d,e\n", "line 2 of 'pairs.csv' has 3 columns, but its first line has 2; put quotes"),
         ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns, but its first line has 2"),
-        (
-            "a line\nwithout columns\n",
-            "has the columns 'a line'; call two of them source and target, or",
-        ),
-        ("", "is empty"),
-        ("a\0b", "zero bytes"),
-        ('a,"' + "b" * 200_000 + '"', "is no line of a table"),
+        ("a line\nwithout columns\n", "has the columns 'a line'; call two of them source and target, or"),
     ],
 )
 def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):

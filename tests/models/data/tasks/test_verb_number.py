@@ -119,11 +119,8 @@ def test_its_texts_are_held_out_and_can_be_read(task: VerbNumber) -> None:
             assert is_held_out(nouns[0], nouns[-1])
 
 
-def test_what_it_learnt_is_restored(task: VerbNumber) -> None:
-    other = make_task("verb-number")
-    other.restore(task.learnt())
-    assert other.outputs() == ("singular", "plural")
-    assert other.probe().tokens == task.probe().tokens
+def test_its_words_are_counted(task: VerbNumber) -> None:
+    assert task.outputs() == ("singular", "plural")
     assert task.rarity().counts["the"] > task.rarity().counts["their"] > 0
 
 
