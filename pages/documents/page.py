@@ -8,19 +8,19 @@ import streamlit as st
 
 from models.interventions.edit import named_numbers
 from models.limits import in_force
-from models.zoo.offers import offer_of
 from pages.documents import reading, state
 from pages.documents.map.component import pattern_map
 from pages.documents.reading import GoneError, HeadPicture, queue, tiles
+from pages.shared import on_offer
+from pages.shared.board import on_page
 from pages.shared.board.pack import pack
 from pages.shared.browser import uploading
 from pages.shared.browser.component import Act
-from pages.shared.page_parts import generation, show_problems
+from pages.shared.page_parts import generation, heading, show_problems
 from pages.shared.state import refuse
 from pages.shared.wording import plain
 from pages.shared.work import Job, WorkPage, this_page
 
-MOST_FILE = state.MOST_CHARACTERS
 PAGE = WorkPage("documents", queue, "Read it again")
 
 
@@ -32,7 +32,7 @@ def on_act(act: Act) -> None:
     elif act["type"] == "look":
         session.map_look = (act["query"], act["key"])
     elif act["type"] == "takeaway":
-        session.takeaway = act
+        session[on_page.TAKE_AWAY] = act
     else:
         session.map_sent = None
 
@@ -40,17 +40,14 @@ def on_act(act: Act) -> None:
 def controls(job: Job | None) -> None:
     """The column beside the map."""
     inputs = state.page()
-    names = state.readers()
-    names += [inputs.kept["model"]] if inputs.kept["model"] not in names else []
-    inputs.draw("model", options=names, format_func=_title)
+    inputs.draw("model", **on_offer.menu(state.readers(), inputs.kept["model"]))
     picture: HeadPicture | None = job.result if job else None
     about = picture and picture.stacks[picture.place.stack]
     if picture and len(picture.stacks) > 1:
         inputs.draw("stack")
     n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
-    for name, count in (("layer", n_layers), ("head", n_heads)):
-        most: dict[str, Any] = {"max_value": max(1, count - 1)} if inputs.kept[name] < count else {}
-        inputs.draw(name, **most)
+    inputs.draw("layer", count=n_layers)
+    inputs.draw("head", count=n_heads)
     for name in ("measure", "range", "without"):
         inputs.draw(name)
     if picture and about:
@@ -67,19 +64,11 @@ def _of(side: str, picture: HeadPicture) -> str:
     return f"{side} " if len(picture.tokens) > 1 else ""
 
 
-def _title(name: str) -> str:
-    offer = offer_of(name)
-    return offer.title if offer else name
-
-
 def text() -> None:
     """Where the document comes from: pasted, or a file."""
     inputs = state.page()
-    heading = st.container(horizontal=True, vertical_alignment="center", key="documents_heading")
-    with heading:
-        st.html("<h1>Long texts</h1>", width="content")
-        beside = st.popover("Document: paste a text, or take a file", icon=":material/description:")
-    with beside:
+    row = heading("Long texts", state.PAGE)
+    with row.popover("Document: paste a text, or take a file", icon=":material/description:"):
         inputs.draw("text", placeholder="Empty: some hundred sentences of our grammar")
         if in_force().read_only:
             return
@@ -139,10 +128,10 @@ def figure(job: Job) -> None:
         show_problems([str(error)], of="window")
         return
     pattern_map.show(bytes_, key="pattern_map", on_act=on_act)
-    if "takeaway" in session:
+    if on_page.wants_take_away():
         from pages.documents import takeaway
 
-        takeaway.dialog(session.pop("takeaway"), job.result)
+        takeaway.dialog(session.pop(on_page.TAKE_AWAY), job.result)
 
 
 def message(picture: HeadPicture) -> bytes:
@@ -154,7 +143,7 @@ def message(picture: HeadPicture) -> bytes:
     own: dict[str, Any] = {
         "token": f"{hash(request) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
         "link": state.link(state.page().kept), "area": area,
-        "about": f"{_title(request.model)}, {stack}layer {place.layer}, head {place.head}",
+        "about": f"{on_offer.title(request.model)}, {stack}layer {place.layer}, head {place.head}",
         "measure": state.MEASURES[request.measure], "without": request.without,
     }  # fmt: skip
     if look:

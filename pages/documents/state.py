@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any
 
 from models.data.grammar import sample_pairs
-from models.fields import Rule, characters, checked, fields_of, one_of, setting, whole
+from models.fields import characters, fields_of, one_of, setting, whole
 from models.limits import in_force
-from models.zoo.offers import HUB, RUN, offer_of, offers
+from models.zoo.offers import offer_of
 from pages.documents.reading import DocumentRequest
 from pages.shared import on_offer
 from pages.shared.state import State
@@ -29,14 +29,9 @@ def sample() -> str:
     return "\n".join(sentences)
 
 
-def _read_name(raw: str) -> str:
-    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB)))
-
-
 def readers() -> list[str]:
     """The models to choose from: those that read text."""
-    names = [*on_offer.models(), *on_offer.of_transformers()]
-    return [name for name in names if _reads_text(name)]
+    return [name for name in on_offer.listed() if _reads_text(name)]
 
 
 def _reads_text(name: str) -> bool:
@@ -44,18 +39,13 @@ def _reads_text(name: str) -> bool:
     return offer is not None and offer.reads != "picture"
 
 
-def _is_reader(value: Any) -> bool:
-    return isinstance(value, str) and on_offer.may_open(value) and _reads_text(value)
-
-
 @dataclass(frozen=True)
 class Inputs:
     model: str = setting(
         DEFAULT,
-        Rule(
+        on_offer.model_rule(
             "the name of a model that reads text, run:<its id> or hf:<a model of transformers here>",
-            _read_name,
-            _is_reader,
+            _reads_text,
         ),
         "Model",
         "Those that read text. Learnt positions end where training ended.",
@@ -83,19 +73,19 @@ def page() -> State:
     return State(PAGE, fields_of(Inputs))
 
 
-def request(kept: dict[str, Any]) -> DocumentRequest:
-    """The wish that the inputs describe."""
-    offer = offer_of(kept["model"])
+def request(values: dict[str, Any]) -> DocumentRequest:
+    """The head and the document that the inputs describe."""
+    offer = offer_of(values["model"])
     settings = tuple((s.name, s.default) for s in offer.settings if s.builds) if offer else ()
+    names = ("model", "stack", "layer", "head", "measure", "without")
     return DocumentRequest(
-        kept["model"], kept["text"] or sample(), kept["stack"], kept["layer"], kept["head"],
-        kept["measure"], kept["without"], settings,
-    )  # fmt: skip
+        text=values["text"] or sample(), settings=settings, **{name: values[name] for name in names}
+    )
 
 
-def link(kept: dict[str, Any]) -> dict[str, str]:
+def link(values: dict[str, Any]) -> dict[str, str]:
     """The query parameters; a long text is not among them."""
-    found = page().link(kept)
-    if len(found.get("text", "")) > IN_LINKS:
-        del found["text"]
-    return found
+    parameters = page().link(values)
+    if len(parameters.get("text", "")) > IN_LINKS:
+        del parameters["text"]
+    return parameters

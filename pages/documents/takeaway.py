@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from models.zoo.offers import offer_of
 from pages.documents import reading
 from pages.documents.reading import HeadPicture, tiles
-from pages.shared import cache, takeaway_dialog
+from pages.shared import cache, on_offer, takeaway_dialog
 from pages.shared.takeaway_dialog import Download
 from viz_core import pattern_window, to_html
 
@@ -23,10 +22,7 @@ def dialog(area: dict[str, int], picture: HeadPicture) -> None:
             picture.place.head, rows, keys, measure=request.measure, without=request.without
         )
     )
-    offer = offer_of(request.model)
-    title = (
-        f"{offer.title if offer else request.model}, layer {picture.place.layer}, head {picture.place.head}"
-    )
+    title = f"{on_offer.title(request.model)}, layer {picture.place.layer}, head {picture.place.head}"
     figure = pattern_window(
         window.cells.numpy(), (window.q0, window.k0), (window.tall, window.wide),
         measure=request.measure, dark=st.context.theme.type == "dark", title=title,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from models.fields import Field, Rule, one_of, text, whole
+from models.fields import Field, one_of, whole
 from models.findings import Finding, findings
 from models.zoo.offers import HUB, offer_of
 from pages.findings.measurement import FindingRequest
@@ -36,7 +36,7 @@ def _params() -> dict[str, Field]:
     for finding in findings().values():
         if finding.model:
             params[_field(finding, "model")] = _model(finding)
-        params |= {_field(finding, name): _drawn(each) for name, each in finding.parameters.items()}
+        params |= {_field(finding, name): _as_share(each) for name, each in finding.parameters.items()}
     return params
 
 
@@ -44,21 +44,14 @@ def _field(finding: Finding, name: str) -> str:
     return f"{finding.name}_{name}"
 
 
-def _drawn(parameter: Field) -> Field:
+def _as_share(parameter: Field) -> Field:
+    """The parameter as it is drawn: a number that is not whole in steps of a hundredth."""
     return replace(parameter, more=SHARE) if isinstance(parameter.default, float) else parameter
 
 
 def _model(finding: Finding) -> Field:
-    def may_be(name: Any) -> bool:
-        return isinstance(name, str) and on_offer.may_open(name) and fits(finding, name)
-
-    def read(raw: str) -> str:
-        if not may_be(raw):
-            raise ValueError(raw)
-        return raw
-
-    any_name = text(f"the name of {finding.needs} that is on offer here", read)
-    rule = Rule(any_name.words, read, lambda value: value == finding.model or may_be(value))
+    words = f"the name of {finding.needs} that is on offer here"
+    rule = on_offer.model_rule(words, partial(fits, finding), always=[finding.model])
     return Field(finding.model, rule, "Model", f"It needs {finding.needs}.", control="list")
 
 
@@ -70,17 +63,15 @@ def fits(finding: Finding, name: str) -> bool:
 
 def models_for(finding: Finding) -> list[str]:
     """The models to choose from, the finding's own first."""
-    names = [*on_offer.models(), *on_offer.of_transformers()]
-    return [finding.model, *(name for name in names if name != finding.model and fits(finding, name))]
+    fitting = (name for name in on_offer.listed() if fits(finding, name))
+    return list(dict.fromkeys([finding.model, *fitting]))
 
 
 def offered(finding: Finding, field: str) -> dict[str, Any]:
     """What the widget of an input is given besides what is declared: of the model, those that there are."""
     if field != _field(finding, "model"):
         return {}
-    names, chosen = models_for(finding), page().kept[field]
-    names += [] if chosen in names else [chosen]
-    return {"options": names, "format_func": on_offer.title}
+    return on_offer.menu(models_for(finding), page().kept[field])
 
 
 def finding_of(kept: dict[str, Any]) -> Finding:
@@ -107,5 +98,5 @@ def request(finding: Finding, kept: dict[str, Any]) -> FindingRequest:
         why = on_offer.why_not(model) if HUB.fullmatch(model) else lacking
         raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
-    given = tuple(values(finding, kept).items())
-    return FindingRequest(finding.name, model, offer.stamp if offer else 0, given)
+    parameters = tuple(values(finding, kept).items())
+    return FindingRequest(finding.name, model, offer.stamp if offer else 0, parameters)

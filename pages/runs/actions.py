@@ -6,6 +6,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -19,8 +20,9 @@ from models.runs.owners import Visitor
 from models.runs.results import changed_words, history_of
 from pages.runs import state
 from pages.shared import cache, visitors, wording
-from pages.shared.state import guard, refuse
-from pages.shared.training import further, runs, settings, tasks_on_offer
+from pages.shared.state import attempt, guard
+from pages.shared.training import further, runs, settings
+from pages.shared.training.buttons import confirm_deletion
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 
@@ -73,7 +75,7 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
     command += ["--out", str(out), "--name", name, "--format", form]
     command += ["--best"] if run.which == "best" else []
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=EXPORT_SECONDS, cwd=ROOT, check=False
         )
     except subprocess.TimeoutExpired:
@@ -81,13 +83,13 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
             f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use "
             f"python -m models.training export {run.id} --out FOLDER --format {form}"
         ) from None
-    if done.returncode < 0:
+    if process.returncode < 0:
         raise ValueError(
-            f"the process that wrote the files was ended from outside (signal {-done.returncode}), as a "
+            f"the process that wrote the files was ended from outside (signal {-process.returncode}), as a "
             "system without memory does; try again, or choose another format"
         )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
+    if process.returncode:
+        lines = process.stderr.strip().splitlines()
         raise ValueError(without_places(lines[-1].removeprefix("error: ")) if lines else "the export failed")
 
 
@@ -141,13 +143,10 @@ def _other(run: Run, form: str) -> None:
 
 def _write(run: Run, step: int, form: str) -> None:
     st.session_state.pop(WRITTEN, None)
-    try:
-        with st.spinner("Writing and checking the files…"):
-            content = archive(run, visitors.visitor(), form)
-    except (ValueError, OSError) as error:
-        refuse(str(error))
-        return
-    st.session_state[WRITTEN] = ((run.model_link, step, form), content)
+    with st.spinner("Writing and checking the files…"):
+        content = attempt(lambda: archive(run, visitors.visitor(), form))
+    if content is not None:
+        st.session_state[WRITTEN] = ((run.model_link, step, form), content)
 
 
 def _offer(run: Run, form: str, content: bytes | Callable[[], bytes]) -> None:
@@ -170,19 +169,20 @@ def edit_notes(run: Run) -> None:
 
     def save() -> None:
         texts = [str(st.session_state.get(key, "")) for key in keys]
-        try:
-            jobs.annotate(run.id, tags=[texts[0]], notes=texts[1], by=visitors.visitor())
-        except (ValueError, OSError) as error:
-            refuse(str(error))
+        attempt(lambda: jobs.annotate(run.id, tags=[texts[0]], notes=texts[1], by=visitors.visitor()))
 
     with st.popover("Tags and notes…"):
         st.text_input("Tags, with commas between them", tags, max_chars=MOST_TAGS, key=keys[0])
-        rule = characters(MOST_TAGS)
-        guard(keys[0], rule.fits, lambda value: f"Tags: {rule.refusal(value)}", lambda: tags)
+        _guard_text(keys[0], "Tags", MOST_TAGS, tags)
         st.text_area("Notes", notes, max_chars=MAX_NOTES, key=keys[1])
-        longer = characters(MAX_NOTES)
-        guard(keys[1], longer.fits, lambda value: f"Notes: {longer.refusal(value)}", lambda: notes)
+        _guard_text(keys[1], "Notes", MAX_NOTES, notes)
         st.button("Save", on_click=save, key="runs.annotate")
+
+
+def _guard_text(key: str, label: str, most: int, now: str) -> None:
+    """Guards a field for a text of so many characters, which is `now` where a message brings another."""
+    rule = characters(most)
+    guard(key, rule.fits, lambda value: f"{label}: {rule.refusal(value)}", lambda: now)
 
 
 def show_notes(run: Run) -> None:
@@ -212,22 +212,21 @@ def draw(run: Run, status: Status) -> Run:
 
     Returns the run with the weights that are chosen, its last ones or its best.
     """
-    has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
     with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
         st.markdown(f"**{wording.plain(run.title)}**", width="content")
         run = _with_weights(run)
-        if has_model:
+        if run.has_weights:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
-        link = _settings_link(run)
+        link = settings.link_of_run(runs.described(run))
         if link:
             st.page_link(TRAIN, label="Same again with…", query_params=link)
         if status.live:
             st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
         if not runs.may_change(run):
             return run
-        if has_model and not status.live and status.step < further.MOST_STEPS:
+        if run.has_weights and not status.live and status.step < further.MOST_STEPS:
             further.draw(run, status, lambda new: _watch(new, link))
-        if has_model:
+        if run.has_weights:
             draw_download(run)
         if visitors.is_class():
             _share(run)
@@ -242,9 +241,9 @@ def _with_weights(run: Run) -> Run:
     best = run.best
     if best is None or run.shipped:
         return run
-    said = runs.worded(best.score, best.value)
-    words = {"last": "Last step", "best": f"Best, step {best.step:,}: {best.score} {said}"}
-    state.STATE.draw("weights", format_func=words.__getitem__)
+    value = runs.worded(best.score, best.value)
+    labels = {"last": "Last step", "best": f"Best, step {best.step:,}: {best.score} {value}"}
+    state.STATE.draw("weights", format_func=labels.__getitem__)
     return run.of_best if state.STATE.kept["weights"] == "best" else run
 
 
@@ -253,51 +252,29 @@ def _watch(run_id: str, link: dict[str, str]) -> None:
     st.switch_page(TRAIN, query_params={**link, "steps": str(steps), "run": run_id})
 
 
-def _settings_link(run: Run) -> dict[str, str]:
-    """The link that opens Train with the run's settings; {} for a task that is not known here."""
-    described = runs.described(run)
-    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
-    return settings.link_of_run(info, described) if info else {}
-
-
 def _share(run: Run) -> None:
     """A press lets everybody in the class look at the run; the next takes that back."""
     shared = owners.owned(run.folder.path).shared
-
-    def share() -> None:
-        _attempt(lambda: jobs.share(run.id, shared=not shared, by=visitors.visitor()))
-
+    share = partial(jobs.share, run.id, shared=not shared, by=visitors.visitor())
     label, tip = ("Unshare", "Everybody here sees it") if shared else ("Share", "Lets everybody here see it")
-    st.button(label, on_click=share, help=tip, key="runs.share")
+    st.button(label, on_click=attempt, args=(share,), help=tip, key="runs.share")
 
 
 def _rename(run: Run) -> None:
     def rename() -> None:
         name = str(st.session_state.get("runs.name", ""))  # a message by hand need not have it
-        _attempt(lambda: jobs.rename(run.id, name, by=visitors.visitor()))
+        attempt(lambda: jobs.rename(run.id, name, by=visitors.visitor()))
 
     with st.popover("Rename…"):
-        rule, now = characters(MAX_NAME), run.folder.name
-        st.text_input("Name", now, max_chars=MAX_NAME, key="runs.name")
-        guard("runs.name", rule.fits, lambda value: f"Name: {rule.refusal(value)}", lambda: now)
+        st.text_input("Name", run.folder.name, max_chars=MAX_NAME, key="runs.name")
+        _guard_text("runs.name", "Name", MAX_NAME, run.folder.name)
         st.button("Rename", on_click=rename, key="runs.rename")
 
 
 def _delete(run: Run, status: Status) -> None:
     def delete() -> None:
-        _attempt(lambda: jobs.delete(run.id, by=visitors.visitor()))
+        attempt(lambda: jobs.delete(run.id, by=visitors.visitor()))
         state.choose([])
 
-    with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):
-        name = wording.plain(run.folder.name)
-        st.markdown(f"Delete **{name}** for good? Its model and its curves are lost.")
-        st.button("Delete for good", type="primary", on_click=delete, key="runs.delete")
-
-
-def _attempt(action: Callable[[], str | None]) -> str | None:
-    """Calls `action`; where it is refused, the page says why."""
-    try:
-        return action()
-    except (ValueError, OSError) as error:
-        refuse(str(error))
-        return None
+    loss = "Its model and its curves are lost."
+    confirm_deletion(run.folder.name, loss, delete, live=status.live, key="runs.delete")

@@ -21,7 +21,7 @@ from pages.runs.listing import Shown, grouped
 from pages.shared.table.component import Row, message
 from pages.shared.training import curves, uploads
 from pages.shared.training.curves import STEPS, View
-from pages.shared.training.runs import Run, history_of
+from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 from viz_core.boards import Board, Curves, Line, Panel
 
@@ -37,9 +37,7 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
     """
     shown = grouped(compared)
     drawn = shown[:MOST]
-    records = [
-        [history_of(run.folder.path / "metrics.jsonl").entries() for run in each.runs] for each in drawn
-    ]
+    records = [[run.records() for run in each.runs] for each in drawn]
     x, view = _axis([entries for each in records for entries in each if entries], view)
     names, plain = [each.name for each in drawn], replace(view, smoothing=0.0)
     panels: list[Panel] = [

@@ -19,7 +19,7 @@ from pages.shared.page_parts import show_problems
 from pages.shared.state import problems
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import curves, runs, uploads
-from pages.shared.training.runs import Run, latest
+from pages.shared.training.runs import Run
 
 
 def created_minute(described: Mapping[str, Any]) -> str:
@@ -91,7 +91,7 @@ def result_of_run(run: Run) -> Result | None:
     try:
         return result_of(
             run.folder,
-            entries=latest(run.folder.path / "metrics.jsonl"),
+            entries=run.last_records(),
             finished=runs.status_of(run).state == "finished",
             name=run.title,
             id=run.id,
@@ -234,7 +234,7 @@ def value_of(column: str, members: Sequence[Run], group: Group | None) -> Value:
     if column == "step":
         return max(status.step for status in statuses)
     if column == "trained":
-        every = [latest(each.folder.path / "metrics.jsonl") for each in members]
+        every = [each.last_records() for each in members]
         return sum(trained_seconds(*pair) for pair in zip(every, statuses, strict=True))
     if column == "made":
         return max(str(runs.described(each).get("created", "")) for each in members) or None
@@ -250,7 +250,7 @@ def value_of(column: str, members: Sequence[Run], group: Group | None) -> Value:
 
 def _loss(members: Sequence[Run], group: Group | None) -> float | None:
     if group is None:
-        return curves.last(latest(members[0].folder.path / "metrics.jsonl"), curves.validated("loss"))
+        return curves.last(members[0].last_records(), curves.validated("loss"))
     summary = group.summary(LOSS)
     return summary.mean if summary else None
 
@@ -258,7 +258,7 @@ def _loss(members: Sequence[Run], group: Group | None) -> float | None:
 def _score(members: Sequence[Run], group: Group | None) -> tuple[str, float | None]:
     """The name and the value of the main score, as the row shows it."""
     if group is None or len(members) == 1:
-        return last_score(latest(members[0].folder.path / "metrics.jsonl"))
+        return last_score(members[0].last_records())
     name = main_score([group])
     summary = group.summary(name) if name not in ("", LOSS) else None
     return (name, summary.mean) if summary else ("", None)
@@ -384,7 +384,7 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
     steps = sorted({status.step for status in statuses})
     loss, main = group.summary(LOSS), main_score([group])
     score = group.summary(main) if main not in ("", LOSS) else None
-    entries = [latest(run.folder.path / "metrics.jsonl") for run in shown.runs]
+    entries = [run.last_records() for run in shown.runs]
     seconds = sum(trained_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
     counted = loss or score
     cells = [
@@ -410,7 +410,7 @@ def _row(run: Run, chosen: Sequence[str], *, tagged: bool = False) -> Row:
 def _cells(run: Run, tagged: bool, seed: int | None = None) -> list[str]:
     """What is known of a run. seed: of one in a group, which tells it from the others."""
     described, status = runs.described(run), runs.status_of(run)
-    entries = latest(run.folder.path / "metrics.jsonl")
+    entries = run.last_records()
     loss = curves.last(entries, curves.validated("loss"))
     cells = [
         run.title if seed is None or "seed" in run.title.lower() else f"{run.title}, seed {seed}",

@@ -10,14 +10,12 @@ import streamlit as st
 
 from models.runs.folder import Status
 from models.runs.report import read_report, write_report
-from models.zoo.folders import CHECKPOINT
 from pages.shared import cache, server_load, wording
-from pages.shared.board.component import board
+from pages.shared.board import on_page
 from pages.shared.browser.component import Act
-from pages.shared.state import refuse
+from pages.shared.state import attempt
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import heads, runs
-from pages.shared.training.message import message as board_message
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel
@@ -37,7 +35,7 @@ def draw(run: Run, status: Status) -> None:
         try:
             scores = read_report(run.folder)
             if scores:
-                _shown(run, scores)
+                _draw_report(run, scores)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             reason = without_places(str(error)) if isinstance(error, ValueError) else "it is damaged"
             st.text(f"The report of this run cannot be shown: {reason}; score the run again")
@@ -46,8 +44,7 @@ def draw(run: Run, status: Status) -> None:
 
 
 def _score_now(run: Run, status: Status, scores: Report) -> None:
-    has_model = (run.folder.path / CHECKPOINT).is_file()
-    if not has_model or status.live or not runs.may_change(run):
+    if not run.has_weights or status.live or not runs.may_change(run):
         if not scores:
             live = "Scores with their intervals are here when the run has finished."
             st.caption(live if status.live else "This run has no report of its scores.")
@@ -58,37 +55,31 @@ def _score_now(run: Run, status: Status, scores: Report) -> None:
     tip = "Scores the last checkpoint on held-out and test examples, as many as a validation reads"
     if st.button(label, help=tip, key="runs.score"):
         server_load.check_memory()
-        try:
-            with st.spinner("Scoring …"):
-                cache.on_worker(lambda: write_report(run.folder))
-        except (ValueError, OSError) as error:
-            refuse(without_places(str(error)))
+        with st.spinner("Scoring …"):
+            attempt(lambda: cache.on_worker(lambda: write_report(run.folder)), without_places)
         st.rerun()
 
 
-def _shown(run: Run, scores: Report) -> None:
+def _draw_report(run: Run, scores: Report) -> None:
     parts = {name: scores["parts"][name] for name in PARTS if name in scores["parts"]}
     if not parts:
         raise ValueError("it is damaged")
     st.caption(wording.plain(about(scores, parts)))
-    table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores", on_act=_nothing)
+    table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores")
     panels = panels_of(parts)
     pictures = heads.pictures_panel(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
     rows = [*([panels] if panels else []), *pictures]
     if rows:
-        shown = Board(rows=rows, notice=notice_of(parts))
-        try:
-            sent = board_message(shown, part=f"scores.{run.id}", link={"runs": run.id}, keep=False)
-            board.show(sent, key=f"{KEY}.board", on_act=_nothing)
-        except ValueError as error:  # too large for a message
-            st.text(str(error))
+        content = Board(rows=rows, notice=notice_of(parts))
+        part = f"scores.{run.id}"
+        on_page.show(content, key=f"{KEY}.board", part=part, link={"runs": run.id}, keep=False)
     held_out = parts.get("held out", {})
     if "classes" in held_out:
-        content = class_rows(held_out["classes"]["rows"])
-        table.show(message("Each class, held out", *content), key=f"{KEY}.classes", on_act=_nothing)
+        classes = class_rows(held_out["classes"]["rows"])
+        table.show(message("Each class, held out", *classes), key=f"{KEY}.classes")
     if held_out.get("errors", {}).get("rows"):
-        content = error_rows(held_out["errors"]["rows"])
-        table.show(message("Error of each class, held out", *content), key=f"{KEY}.errors", on_act=_nothing)
+        errors = error_rows(held_out["errors"]["rows"])
+        table.show(message("Error of each class, held out", *errors), key=f"{KEY}.errors")
     _opened(run, held_out)
 
 
@@ -157,7 +148,7 @@ def _within(entry: Report) -> str:
 def class_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
     """Precision, recall and F1 of each class; "–" where there is nothing to divide by."""
 
-    def said(value: float | None) -> str:
+    def words(value: float | None) -> str:
         return "–" if value is None else f"{value:.3f}"
 
     return ("class", "#precision", "#recall", "#F1", "#n"), [
@@ -165,7 +156,7 @@ def class_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
             str(at),
             [
                 str(row["class"])[:MOST_CELL],
-                *(said(row[name]) for name in ("precision", "recall", "f1")),
+                *(words(row[name]) for name in ("precision", "recall", "f1")),
                 f"{row['n']:,}",
             ],
         )
@@ -272,7 +263,3 @@ def notice_of(parts: Mapping[str, Report]) -> str:
     if held_out.get("positions"):
         return "A loss that falls along the text says that the model uses what it has read; the band is 95%."
     return "Held-out originals above what the model makes of them."
-
-
-def _nothing(act: Act) -> None:
-    """These rows cannot be chosen."""

@@ -8,7 +8,7 @@ import numpy as np
 from pages.shared.training import curves, heads, runs, tasks_on_offer
 from pages.shared.training.curves import View
 from pages.shared.training.heads import USUAL, best, head_curves
-from pages.shared.training.runs import Run, history_of
+from pages.shared.training.runs import Run
 from viz_core.boards import Board, Curves, Matrix, Panel, Scrub
 
 INDUCTION = "induction"
@@ -19,8 +19,8 @@ def scrubbed(run: Run, view: View = LOG) -> Board:
     """The run's board with its slider, its curves drawn as `view` says."""
     described = runs.described(run)
     name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
-    info = tasks_on_offer.tasks().get(name)
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    info = tasks_on_offer.task_of(described)
+    entries = run.records()
     count = steps if isinstance(steps, int) else 1
     see = info.look_for(described["task"]["options"]) if info else ""
     return board_of(run, entries, steps=count, task=name, see=see, view=view)

@@ -14,7 +14,6 @@ from models.fields import Field, characters, number, whole
 from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.shared import cache, server_load, wording
-from pages.shared.browser.component import Act
 from pages.shared.state import State, guard_choice
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs, tasks_on_offer
@@ -223,11 +222,7 @@ def _table(caption: str, columns: tuple[str, str], candidates_there: list[tuple[
         Row(str(at), [name, f"{'█' * round(20 * value)} {value:.3f}"])
         for at, (name, value) in enumerate(candidates_there)
     ]
-    table.show(message(caption, columns, rows), key="runs.likely", on_act=_nothing)
-
-
-def _nothing(act: Act) -> None:
-    """These rows cannot be chosen."""
+    table.show(message(caption, columns, rows), key="runs.likely")
 
 
 WAYS: dict[str, Way] = {

@@ -1,6 +1,10 @@
 """The models that this visitor may open: those that the limits allow, and the runs that they may see."""
 
-from models.fields import nearest, shortened
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from models.fields import Rule, checked, nearest, shortened, text
 from models.limits import in_force
 from models.zoo.hub.folder import is_path, local_names, open_folder
 from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
@@ -58,10 +62,30 @@ def takes_own() -> bool:
     return not allowed or OF_VISITORS in allowed
 
 
+def listed() -> list[str]:
+    """The names of all models to choose from, with those of transformers, and without runs."""
+    return [*models(), *of_transformers()]
+
+
+def menu(names: Sequence[str], chosen: str) -> dict[str, Any]:
+    """What a menu of models is drawn with; one that is chosen may be none of them."""
+    return {"options": list(dict.fromkeys([*names, chosen])), "format_func": title}
+
+
+def model_rule(words: str, fits: Callable[[str], bool], always: Collection[str] = ()) -> Rule:
+    """The name of a model that this visitor may open and that fits; those of `always` may be kept."""
+
+    def may_be(name: Any) -> bool:
+        return isinstance(name, str) and may_open(name) and fits(name)
+
+    rule = text(words, lambda raw: str(checked(raw, may_be)))
+    return replace(rule, fits=lambda name: name in always or rule.fits(name))
+
+
 def own() -> list[str]:
     """The names of the attention that this visitor handed in, the last used first."""
-    found = (own_name(upload.name) for upload in uploads.mine("attention")) if takes_own() else ()
-    return [name for name in found if may_open(name)]
+    names = (own_name(upload.name) for upload in uploads.mine("attention")) if takes_own() else ()
+    return [name for name in names if may_open(name)]
 
 
 def own_name(file: str) -> str:
@@ -76,8 +100,8 @@ def file_of(name: str) -> str:
 
 def title(name: str) -> str:
     """What a model is called; its name where it is gone."""
-    found = offer_of(name)
-    return name if found is None else found.title
+    offer = offer_of(name)
+    return name if offer is None else offer.title
 
 
 def refusal(name: str) -> str:

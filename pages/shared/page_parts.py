@@ -25,10 +25,17 @@ def show_problems(sentences: Iterable[str | None], *, of: str = "") -> None:
 
     of: what a second box of the page is about, whose sentences outlast the next input.
     """
-    found = list(filter(None, sentences))
-    if found:
+    lines = list(filter(None, sentences))
+    if lines:
         with st.container(border=True, key=f"problems_{of}" if of else "problems"):
-            st.text(without_places("\n".join(found)))
+            st.text(without_places("\n".join(lines)))
+
+
+def heading(title: str, page: str) -> DeltaGenerator:
+    """The row with the page's name, for what stands beside it."""
+    row = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_heading")
+    row.html(f"<h1>{title}</h1>", width="content")
+    return row
 
 
 # The order in which a page's parts are sent.

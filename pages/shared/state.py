@@ -12,7 +12,7 @@ does not understand.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -23,6 +23,7 @@ from pages.shared import streamlit_internals
 from pages.shared.browser import uploading
 
 KEPT = "the value before it is kept"
+Result = TypeVar("Result")
 
 
 class State:
@@ -101,11 +102,14 @@ class State:
         place: DeltaGenerator | Any = st,
         *,
         then: Callable[[], None] | None = None,
+        count: int | None = None,
         **changes: Any,
     ) -> None:
         """Draws an input's widget. then: what a changed value entails; it finds the value in `kept`.
 
-        changes: what differs this time from what is declared, such as its label.
+        count: of how many things, such as layers, it is the number, where the value is one of these; a widget
+        cannot hold a value beyond its end. changes: what differs this time from what is declared, such as its
+        label.
         """
         spec, key, kept = self.params[field], self.key(field), self.kept
         if not spec.label:
@@ -116,6 +120,8 @@ class State:
             if then:
                 then()
 
+        if count is not None and kept[field] < count:
+            changes["max_value"] = max(1, count - 1)
         draw_widget(spec, place, key=key, on_change=on_change, **changes)
         guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: kept[field])
 
@@ -234,9 +240,18 @@ def refuse(*sentences: str) -> None:
     st.session_state.setdefault("problems", []).extend(sentences)
 
 
+def attempt(action: Callable[[], Result], words: Callable[[str], str] = str) -> Result | None:
+    """What an action gives; where it is refused, the page says why, in these words, and it is None."""
+    try:
+        return action()
+    except (ValueError, OSError) as error:
+        refuse(words(str(error)))
+        return None
+
+
 def problems() -> list[str]:
     """What was refused since they were last asked for, each sentence once."""
     noted = st.session_state.setdefault("problems", [])
-    found = list(dict.fromkeys(noted))
+    sentences = list(dict.fromkeys(noted))
     noted.clear()
-    return found
+    return sentences

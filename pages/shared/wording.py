@@ -34,6 +34,19 @@ def duration(seconds: float) -> str:
     return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
+def capitalised(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(problem: str) -> str:
+    """A problem as a sentence: a capital, but where it begins with what was typed, and its full stop."""
+    if not problem:
+        return ""
+    begins_with_input = "=" in problem.split()[0]
+    return f"{(problem if begins_with_input else capitalised(problem)).removesuffix('.')}."
+
+
 def plain(text: str) -> str:
     """Text that Streamlit's labels and Markdown show as it stands: none of it is Markdown, or a link.
 

@@ -32,7 +32,7 @@ from pages.shared import server_load, visitors
 from pages.shared.cache import ByteCache, held_by
 from pages.shared.page_parts import draw_parts, show_problems
 from pages.shared.state import problems, refuse
-from pages.shared.wording import plain
+from pages.shared.wording import capitalised, plain, sentence
 
 if TYPE_CHECKING:
     from models.data.tasks import Reading
@@ -362,7 +362,7 @@ def progress(job: Job, *, key: str = "work.stop", may_stop: bool = True) -> None
     """How far a job is, with a way to stop it; the page is drawn anew once it is done."""
     if job.done.is_set():
         st.rerun()
-    st.progress(min(1.0, job.share), text=f"{plain(job.doing[:1].upper() + job.doing[1:])} …")
+    st.progress(min(1.0, job.share), text=f"{plain(capitalised(job.doing))} …")
     if may_stop:
         st.button("Stop", key=key, on_click=job.stop)
 
@@ -370,14 +370,6 @@ def progress(job: Job, *, key: str = "work.stop", may_stop: bool = True) -> None
 def this_page() -> str:
     """This open page: two of one visitor do not stop each other."""
     return str(st.session_state.session)
-
-
-def sentence(problem: str) -> str:
-    """A problem as a sentence: a capital, but where it begins with what was typed, and its full stop."""
-    if not problem:
-        return ""
-    first = problem[0] if "=" in problem.split()[0] else problem[0].upper()
-    return f"{first}{problem[1:].removesuffix('.')}."
 
 
 class WorkPage:

@@ -14,12 +14,10 @@ from models.limits import in_force
 from models.runs.owners import Visitor
 from models.sweeps import Spec, Sweep, create, start, usual_slots
 from pages.shared import server_load, visitors, wording
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
+from pages.shared.board import on_page
 from pages.shared.page_parts import show_problems
-from pages.shared.state import State, problems, refuse
+from pages.shared.state import State, attempt, problems
 from pages.shared.training import runs, settings, uploads
-from pages.shared.training.message import message
 from pages.shared.training.prepare import forget_pictures
 from pages.shared.training.settings import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
@@ -179,20 +177,19 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
         with st.spinner("Counting the runs…"):
             ready = planned(spec, visitors.visitor())
     except (ValueError, OSError) as error:
-        sentences.append(_told(error))
+        sentences.append(_sentence(str(error)))
     show_problems(dict.fromkeys(sentences))
     impossible = ready is None or bool(runs.refusals())  # which the page says
     start.button(
         "Start", type="primary", disabled=impossible, on_click=_start, args=(spec,), key="sweeps.start"
     )
-    link = link_of(info, fixed, form)
-    shown = message(_board(ready), part="before", link=link, keep=False)
-    board.show(shown, key=KEY, on_act=_nothing)
+    # There is nothing to take away before the start but the link, which the browser copies.
+    on_page.show(_board(ready), key=KEY, part="before", link=link_of(info, fixed, form), keep=False)
 
 
-def _told(error: Exception) -> str:
-    sentence = without_places(uploads.without_names(str(error).replace(f"{uploads.folder()}/", "")))
-    return sentence[:1].upper() + sentence[1:] if "=" not in sentence.split()[0] else sentence
+def _sentence(problem: str) -> str:
+    words = without_places(uploads.without_names(problem.replace(f"{uploads.folder()}/", "")))
+    return words if "=" in words.split()[0] else wording.capitalised(words)
 
 
 def _board(ready: Planned | None) -> Board:
@@ -220,24 +217,18 @@ def notice(ready: Planned | None) -> str:
 
 def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict[str, str]:
     """The link that opens this form: what differs from the task's usual one."""
-    shown = state.form_of(info)
     rows = form["rows"]
     fields = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "how", "values")]
     return {
         **settings.to_link(info, fixed),
         "sweep": state.NEW,
-        **shown.link(["rows", *fields, *state.SHARED]),
+        **state.form_of(info).link(["rows", *fields, *state.SHARED]),
     }
-
-
-def _nothing(act: Act) -> None:
-    """There is nothing to take away before the start but the link, which the browser copies."""
 
 
 def _start(spec: Spec | None) -> None:
     if spec is None:
         return
-    try:
-        state.open_sweep(begin(spec, visitors.visitor()).name)
-    except (ValueError, OSError) as error:
-        refuse(_told(error))
+    sweep = attempt(lambda: begin(spec, visitors.visitor()), _sentence)
+    if sweep is not None:
+        state.open_sweep(sweep.name)

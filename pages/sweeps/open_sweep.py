@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -10,14 +10,14 @@ from models.files import FileError
 from models.runs.folder import Status
 from models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
 from pages.shared import visitors, wording
-from pages.shared.board.component import board
+from pages.shared.board import on_page
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import show_problems
-from pages.shared.state import problems, refuse
+from pages.shared.state import attempt, problems, refuse
 from pages.shared.training import runs, settings, tasks_on_offer
-from pages.shared.training.message import message
+from pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
 from pages.shared.visitors import without_places
-from pages.shared.work import sentence
+from pages.shared.wording import sentence
 from pages.sweeps import brushes, state
 from pages.sweeps import trials as trials_module
 from pages.sweeps.board import board_of
@@ -26,15 +26,6 @@ from viz_core.boards import Board, Parallel
 SECONDS = 2.0
 KEY = "sweeps.board"
 TRAIN = "train/page.py"
-STATES = {
-    "queued": "Starts",
-    "running": "Works",
-    "paused": "Paused",
-    "stopping": "Ending",
-    "finished": "Finished",
-    "stopped": "Stopped",
-    "failed": "Failed",
-}
 
 
 def draw(sweep: Sweep) -> None:
@@ -58,64 +49,58 @@ def _live(name: str, was_live: bool) -> None:
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
     _progress(status, spec, trials)
-    shown = trials_module.controls(spec, trials)
-    drawn = board_of(
-        spec, trials, importance, by=shown.by, shown=shown.brushed, ranges=brushes.on_axes(spec, shown.ranges)
-    )
-    _board(sweep, spec, drawn)
-    trials_module.table_of(spec, trials, shown)
+    view = trials_module.controls(spec, trials)
+    ranges = brushes.on_axes(spec, view.ranges)
+    _board(sweep, spec, board_of(spec, trials, importance, by=view.by, shown=view.brushed, ranges=ranges))
+    trials_module.table_of(spec, trials, view)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
-    if status.live != was_live or "takeaway" in st.session_state:
+    if status.live != was_live or on_page.wants_take_away():
         st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
 
 
-def _board(sweep: Sweep, spec: Spec, drawn: Board) -> None:
-    if not drawn.rows[0]:
-        st.markdown(drawn.notice if isinstance(drawn.notice, str) else "")
+def _board(sweep: Sweep, spec: Spec, content: Board) -> None:
+    if not content.rows[0]:
+        st.markdown(content.notice if isinstance(content.notice, str) else "")
         return
     link = {"sweep": sweep.name, **state.page().link(("trial", "by", "brush", "within", "order"))}
-    (top,) = drawn.rows[0]
+    (top,) = content.rows[0]
 
     def on_act(act: Act) -> None:
-        if act["type"] == "takeaway":
-            st.session_state.takeaway = act
-        elif act["type"] == "brush" and isinstance(top, Parallel):
+        if act["type"] == "brush" and isinstance(top, Parallel):
             _brush(spec, top, act)
 
-    try:
-        board.show(message(drawn, part=sweep.name, link=link), key=KEY, on_act=on_act)
-    except ValueError as error:  # too large for a message
-        st.text(str(error))
+    on_page.show(content, key=KEY, on_act=on_act, part=sweep.name, link=link)
 
 
-def _brush(spec: Spec, drawn: Parallel, act: Act) -> None:
+def _brush(spec: Spec, panel: Parallel, act: Act) -> None:
     """A range was chosen along an axis; the trials within it stand out from now on."""
-    shown = state.page()
+    inputs = state.page()
     try:
-        ranges = brushes.read(shown.kept["within"])
-        changed = brushes.changed(spec, ranges, drawn, act["axis"], act["low"], act["high"])
+        ranges = brushes.read(inputs.kept["within"])
+        changed = brushes.changed(spec, ranges, panel, act["axis"], act["low"], act["high"])
     except ValueError:
         refuse("The server was asked for what no page asks for; reload the page.")
         return
-    shown.put({"within": brushes.written(changed)})
+    inputs.put({"within": brushes.written(changed)})
 
 
 def take_away(sweep: Sweep) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
-    from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
-    frame = st.session_state.pop("takeaway")["frame"]
-    try:
+    def board_now() -> Board:
         spec = sweep.spec
         trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
         by = state.page().kept["by"]
         by = by if by in spec.space else next(iter(spec.space))
-        drawn = board_of(spec, trials, sweep.importance(), by=by, shown=trials_module.brushed(spec, trials))
-    except FileError as error:
-        refuse(str(error))
-        return
-    takeaway.dialog(sweep.name, f"sweep-{sweep.name}", drawn, frame, code_of(sweep))
+        standing_out = trials_module.brushed(spec, trials)
+        return board_of(spec, trials, sweep.importance(), by=by, shown=standing_out)
+
+    content = attempt(board_now)
+    if content is None:
+        del st.session_state[on_page.TAKE_AWAY]
+    else:
+        on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep))
 
 
 def code_of(sweep: Sweep) -> str:
@@ -144,8 +129,12 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
         if spec is not None and spec.task in tasks_on_offer.tasks():
             st.button("Same again with…", on_click=_again, args=(spec,), key="sweeps.again")
         if sweep.may_change(visitors.visitor()):
-            _asking(sweep, status)
-            _delete(sweep, status)
+            asking = partial(_ask, sweep.name)
+            control_buttons(status, asking, resume="Go on", key="sweeps")
+            loss = "Its trials and figures are lost; its runs stay on Runs."
+            confirm_deletion(
+                sweep.name, loss, partial(asking, "delete"), live=status.live, key="sweeps.delete"
+            )
 
 
 def train_link(trial: Trial | None) -> dict[str, str]:
@@ -153,9 +142,7 @@ def train_link(trial: Trial | None) -> dict[str, str]:
     run = next((run for run_id in trial.runs if (run := runs.find(run_id))), None) if trial else None
     if run is None:
         return {}
-    described = runs.described(run)
-    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
-    return settings.link_of_run(info, described) if info else {}
+    return settings.link_of_run(runs.described(run))
 
 
 def _again(spec: Spec) -> None:
@@ -164,34 +151,12 @@ def _again(spec: Spec) -> None:
     st.session_state.sweeps_acted = True
 
 
-def _asking(sweep: Sweep, status: Status) -> None:
-    """What the sweep can be asked to do."""
-    name = sweep.name
-    if status.live:
-        ending = bool(status.asked)
-        st.button("Pause", on_click=_ask, args=(pause, name), disabled=ending, key="sweeps.pause")
-        st.button("Stop", on_click=_ask, args=(stop, name), disabled=ending, key="sweeps.stop")
-    elif status.state != "finished":
-        st.button("Go on", type="primary", on_click=_ask, args=(resume, name), key="sweeps.resume")
-
-
-def _delete(sweep: Sweep, status: Status) -> None:
-    def drop() -> None:
-        _ask(delete, sweep.name)
-        if state.find_sweep(sweep.name) is None:
-            state.open_sweep(state.NEW)
-
-    with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):
-        name = wording.plain(sweep.name)
-        st.markdown(f"Delete **{name}** for good? Its trials and figures are lost; its runs stay on Runs.")
-        st.button("Delete for good", type="primary", on_click=drop, key="sweeps.delete")
-
-
-def _ask(act: Any, name: str) -> None:
-    try:
-        act(name, by=visitors.visitor())
-    except (ValueError, OSError) as error:
-        refuse(sentence(without_places(str(error))))
+def _ask(name: str, what: str) -> None:
+    """Asks a sweep for something, or deletes it."""
+    action = {"pause": pause, "stop": stop, "resume": resume, "delete": delete}[what]
+    attempt(lambda: action(name, by=visitors.visitor()), lambda words: sentence(without_places(words)))
+    if what == "delete" and state.find_sweep(name) is None:
+        state.open_sweep(state.NEW)
     st.session_state.sweeps_acted = True
 
 

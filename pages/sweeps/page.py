@@ -9,9 +9,10 @@ import streamlit as st
 from models.files import FileError
 from models.sweeps import ShippedSweep, Sweep
 from pages.shared import wording
+from pages.shared.board import on_page
 from pages.shared.board.component import board
 from pages.shared.browser.component import Act
-from pages.shared.page_parts import show_problems
+from pages.shared.page_parts import heading, show_problems
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs
 from pages.sweeps import form, open_sweep, state
@@ -75,8 +76,7 @@ def page() -> None:
     table.load()
     sweep = state.opened()
     listed = state.all_sweeps()
-    with st.container(horizontal=True, vertical_alignment="center", key="sweeps_heading"):
-        st.html("<h1>Sweeps</h1>", width="content")
+    with heading("Sweeps", state.PAGE):
         st.markdown("Which settings are best? Many runs answer, over several seeds.", width="content")
         if sweep is not None:
             st.button("New sweep", on_click=state.open_sweep, args=(state.NEW,), key="sweeps.new")
@@ -87,7 +87,7 @@ def page() -> None:
         form.draw()
         return
     open_sweep.draw(sweep)
-    if "takeaway" in st.session_state:
+    if on_page.wants_take_away():
         open_sweep.take_away(sweep)
 
 

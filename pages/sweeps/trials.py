@@ -14,7 +14,7 @@ from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs
 from pages.shared.training.settings import label_of
 from pages.shared.visitors import without_places
-from pages.shared.work import sentence
+from pages.shared.wording import sentence
 from pages.sweeps import brushes, state
 from pages.sweeps.board import value_of, values_of, words
 from viz_core.labels import short
@@ -132,7 +132,7 @@ def _opened(trial: Trial) -> None:
                 seed = runs.described(run)["training"].get("seed", "?")
                 value = trial.values.get(seed) if isinstance(seed, int) else None
                 label = f"Seed {seed}" + ("" if value is None else f": {short(value)}")
-                if (run.folder.path / "checkpoint.safetensors").is_file():
+                if run.has_weights:
                     explore = f"{label}, in Explore"
                     st.page_link(EXPLORE, label=explore, query_params={"model": run.model_link})
                 else:

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from pages.shared.board import on_page
 from pages.shared.board.component import board
+from pages.shared.page_parts import heading
 from pages.shared.state import refuse
 from pages.shared.training import runs
 from pages.train import data, form, start, state, watch
@@ -25,28 +27,26 @@ def page() -> None:
 
 def _watch(run: runs.Run) -> None:
     watch.draw(run)
-    if "takeaway" in st.session_state:
-        st.session_state.pop("takeaway")
+    if on_page.wants_take_away():
         watch.take_away(run)
 
 
 def _settings() -> None:
     info = state.task()
-    given = state.settings_of(info)
-    heading = st.container(horizontal=True, vertical_alignment="center", key="train_heading")
-    with heading:
-        st.html("<h1>Train</h1>", width="content")
+    inputs = state.settings_of(info)
+    row = heading("Train", state.PAGE)
+    with row:
         state.page().draw("task")
         st.markdown("for", width="content")
         for label, preset in PRESETS.items():
-            st.button(label, on_click=given.put, args=(given.defaults() | preset(info),))
+            st.button(label, on_click=inputs.put, args=(inputs.defaults() | preset(info),))
         state.page().draw("name")
-    st.text(info.said_of(given.kept).replace("`", ""))
+    st.text(info.about_run(inputs.kept).replace("`", ""))
     places = st.container(), st.container()
     with places[1]:
         form.draw(info)
     with places[0]:
-        ready = start.draw(info, given.kept, heading)
+        ready = start.draw(info, inputs.kept, row)
     data.draw(ready.look if ready else None)
 
 

@@ -15,14 +15,13 @@ import streamlit as st
 
 from models.runs.owners import Visitor
 from pages.shared import visitors
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
+from pages.shared.board import on_page
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, tasks_on_offer, uploads
-from pages.shared.training.message import message
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.shared.visitors import without_places
-from pages.shared.work import Job, Queue, progress, sentence, this_page
+from pages.shared.wording import sentence
+from pages.shared.work import Job, Queue, progress, this_page
 from viz_core.boards import Board
 from viz_core.training import finder_panel
 
@@ -48,12 +47,12 @@ class RateRequest:
     by: Visitor
 
 
-def button(info: TaskInfo, given: State) -> None:
+def button(info: TaskInfo, inputs: State) -> None:
     """The button that begins a test."""
-    st.button("Find a rate…", key="train.find", help=HELP, on_click=_ask, args=(info, given))
+    st.button("Find a rate…", key="train.find", help=HELP, on_click=_ask, args=(info, inputs))
 
 
-def draw(info: TaskInfo, given: State) -> None:
+def draw(info: TaskInfo, inputs: State) -> None:
     """The test that was asked for last, with its suggestion to take."""
     request: RateRequest | None = st.session_state.get(REQUEST)
     if request is None or request.task != info.name:
@@ -69,20 +68,20 @@ def draw(info: TaskInfo, given: State) -> None:
     if job.problem:
         st.text(sentence(without_places(uploads.without_names(job.problem))))
     if job.result is not None and job.result.rates:
-        _show(job.result, info, given, request)
+        _show(job.result, info, inputs, request)
     with st.container(horizontal=True):
         suggestion = None if job.result is None else job.result.suggestion
         if suggestion is not None:
             take = {"learning_rate": float(f"{suggestion:.2g}")}
             use = f"Use {take['learning_rate']:g}"
-            st.button(use, key="train.find_use", type="primary", on_click=given.put, args=(take,))
+            st.button(use, key="train.find_use", type="primary", on_click=inputs.put, args=(take,))
         st.button("Close", key="train.find_close", on_click=_close)
 
 
-def _ask(info: TaskInfo, given: State) -> None:
+def _ask(info: TaskInfo, inputs: State) -> None:
     """Notes what is to be tested; the same settings are tested anew."""
     try:
-        values = settings.with_paths(info, given.kept)
+        values = settings.with_paths(info, inputs.kept)
     except ValueError as error:
         refuse(str(error))
         return
@@ -91,8 +90,8 @@ def _ask(info: TaskInfo, given: State) -> None:
 
 
 def _request(info: TaskInfo, values: dict[str, Any]) -> RateRequest:
-    kept = {name: value for name, value in values.items() if name != "learning_rate"}
-    return RateRequest(info.name, json.dumps(kept, sort_keys=True, default=str), visitors.visitor())
+    others = {name: value for name, value in values.items() if name != "learning_rate"}
+    return RateRequest(info.name, json.dumps(others, sort_keys=True, default=str), visitors.visitor())
 
 
 def _close() -> None:
@@ -100,24 +99,20 @@ def _close() -> None:
     queue.forget(this_page())
 
 
-def _show(result: RateTest, info: TaskInfo, given: State, request: RateRequest) -> None:
+def _show(result: RateTest, info: TaskInfo, inputs: State, request: RateRequest) -> None:
     """The curve, what it says, and the suggestion to take."""
     arrays = (np.array(each, dtype=np.float64) for each in (result.rates, result.losses, result.smoothed))
     panel = finder_panel(*arrays, suggestion=result.suggestion)
-    said = f"{result.sentence[:1].upper()}{result.sentence[1:]}."
+    notice = sentence(result.sentence)
     try:
-        same = _request(info, settings.with_paths(info, given.kept)) == request
+        same = _request(info, settings.with_paths(info, inputs.kept)) == request
     except ValueError:
         same = False
     if not same:
-        said += " **The settings have changed since**: find again."
-    drawn = Board(rows=[[panel]], notice=said)
-    link = settings.to_link(info, given.kept)
-    board.show(message(drawn, part="rate", link=link, keep=False), key=KEY, on_act=_nothing)
-
-
-def _nothing(act: Act) -> None:
-    """There is nothing to take away but the link, which the browser copies."""
+        notice += " **The settings have changed since**: find again."
+    # There is nothing to take away but the link, which the browser copies.
+    board, link = Board(rows=[[panel]], notice=notice), settings.to_link(info, inputs.kept)
+    on_page.show(board, key=KEY, part="rate", link=link, keep=False)
 
 
 def test(job: Job) -> RateTest | None:

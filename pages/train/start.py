@@ -9,12 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 from models.byte_units import readable
 from models.runs import jobs
 from pages.shared import visitors, wording
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
+from pages.shared.board import on_page
 from pages.shared.page_parts import show_problems
-from pages.shared.state import problems, refuse
+from pages.shared.state import attempt, problems, refuse
 from pages.shared.training import runs, settings, uploads
-from pages.shared.training.message import message
 from pages.shared.training.prepare import BUSIER, Prepared, Tried, prepared, probes
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.shared.work import this_page
@@ -33,16 +31,16 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
 
     Returns what could start; None where nothing can.
     """
-    held = own_file.refusals(info, state.settings_of(info))
-    sentences = problems() + held
+    file_refusals = own_file.refusals(info, state.settings_of(info))
+    sentences = problems() + file_refusals
     ready: Prepared | None = None
     missing = why = ""
     try:
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
     except ValueError as error:
-        missing, why = getattr(error, "source", ""), _told(error)
-    if held:
+        missing, why = getattr(error, "source", ""), _without_names(error)
+    if file_refusals:
         ready = None
     why = why or _refusal(ready)
     show_problems(dict.fromkeys([*sentences, why] if why else sentences))
@@ -92,18 +90,15 @@ def _before(
     elif ready is not None and _refusal(ready) != why:
         refuse(*sentences)
         st.rerun()
-    shown, link = _board(ready, values, _tried(ready, why)), settings.to_link(info, values)
-    board.show(message(shown, part="before", link=link, keep=False), key=KEY, on_act=_on_act)
+    # There is nothing to take away before the start but the link, which the browser copies.
+    content, link = _board(ready, values, _tried(ready, why)), settings.to_link(info, values)
+    on_page.show(content, key=KEY, part="before", link=link, keep=False)
 
 
-def _told(error: ValueError) -> str:
+def _without_names(error: ValueError) -> str:
     """The error's sentence, which does not quote the name under which this server keeps an uploaded file."""
     sentence = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
-    return sentence[:1].upper() + sentence[1:] if sentence.startswith(uploads.THE_FILE) else sentence
-
-
-def _on_act(act: Act) -> None:
-    """There is nothing to take away before the start but the link, which the browser copies."""
+    return wording.capitalised(sentence) if sentence.startswith(uploads.THE_FILE) else sentence
 
 
 def _board(ready: Prepared | None, values: dict[str, Any], tried: Tried | None) -> Board:
@@ -139,13 +134,11 @@ def _assumed(ready: Prepared, tried: Tried | None) -> str:
 def _start(ready: Prepared | None) -> None:
     if ready is None:
         return
-    try:
-        name = str(state.page().kept["name"]).strip()
-        run_id = jobs.submit(ready.config, name=name, by=visitors.visitor(), keep_going=_keep_going())
+    name, by = str(state.page().kept["name"]).strip(), visitors.visitor()
+    run_id = attempt(lambda: jobs.submit(ready.config, name=name, by=by, keep_going=_keep_going()))
+    if run_id is not None:
         state.page().put({"name": ""})  # the next run is another
         state.watch(run_id)
-    except (ValueError, OSError) as error:
-        refuse(str(error))
 
 
 def _keep_going() -> bool:

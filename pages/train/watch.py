@@ -1,6 +1,7 @@
 """What is watched while a run trains: numbers, curves, all heads on the probe, pictures."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,13 @@ from models.runs import jobs
 from models.runs.folder import Status
 from models.runs.results import growing, tracked
 from pages.shared import visitors, wording
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import show_problems
-from pages.shared.state import State, problems, refuse
-from pages.shared.training import curves, further, heads, runs, settings, tasks_on_offer
+from pages.shared.board import on_page
+from pages.shared.page_parts import heading, show_problems
+from pages.shared.state import State, attempt, problems
+from pages.shared.training import buttons, curves, further, heads, runs, settings, tasks_on_offer
 from pages.shared.training.curves import STEPS, View
 from pages.shared.training.heads import USUAL, head_curves
-from pages.shared.training.message import message
-from pages.shared.training.runs import Run, history_of
+from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 from pages.train import state
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel
@@ -86,7 +85,7 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     facts = []
     for label, reader in read.items():
         value = curves.last(entries, reader)
-        words = "–" if value is None else _said(value, forms.get(label, ".4f"))
+        words = "–" if value is None else _number(value, forms.get(label, ".4f"))
         facts.append(Fact(label=label, values=words))
     for name in curves.scores_of(entries)[:1] or ["score"]:
         value = curves.last(entries, curves.validated(name))
@@ -101,7 +100,7 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     return Facts(facts=facts)
 
 
-def _said(value: float, form: str) -> str:
+def _number(value: float, form: str) -> str:
     """A number in a form, none of which writes a small one as nothing, nor nothing as a power of ten."""
     if value == 0:
         return "0"
@@ -113,15 +112,7 @@ def _said(value: float, form: str) -> str:
 SECONDS = 1.0
 KEY = "train.live"
 RUNS, EXPLORE = "runs/page.py", "explore/page.py"
-STATES = {
-    "queued": "Waiting for its turn",
-    "running": "Training",
-    "paused": "Paused",
-    "stopping": "Ending",
-    "finished": "Finished",
-    "stopped": "Stopped",
-    "failed": "Failed",
-}
+STATES = buttons.STATES | {"queued": "Waiting for its turn", "running": "Training"}
 
 
 def draw(run: Run) -> None:
@@ -137,68 +128,45 @@ def _live(run_id: str, was_live: bool) -> None:
     status = runs.status_of(run)
     _heading(run, status)
     show_problems(problems())
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    entries = run.records()
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described, status, entries)
     view = view_state()
     curves.draw_view(view, parts=status.live or curves.has_norms(entries))
-    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(view))
-    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
-    link = {
-        **(settings.link_of_run(info, described) if info else {}),
-        "run": run.id,
-        **view.link(view.params),
-    }
-    board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
+    content = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(view))
+    link = {**settings.link_of_run(described), "run": run.id, **view.link(view.params)}
+    on_page.show(content, key=KEY, part=run.id, link=link)
     _samples(run)
-    if status.live != was_live or "takeaway" in st.session_state:
+    if status.live != was_live or on_page.wants_take_away():
         st.rerun()  # the page as a whole: the clock stops with the run, and a dialog outlives its ticks
-
-
-def _on_act(act: Act) -> None:
-    st.session_state.takeaway = act
 
 
 def take_away(run: Run) -> None:
     """The dialog with the board as it stands."""
-    from pages.shared.board import takeaway  # Plotly's figures are needed only now
-
-    described = runs.described(run)
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    steps = _whole(described["training"].get("steps"))
-    shown = board_of(run, entries, steps=steps, notice=run.folder.name, view=curves.view_of(view_state()))
+    steps = _whole(runs.described(run)["training"].get("steps"))
+    view = curves.view_of(view_state())
+    content = board_of(run, run.records(), steps=steps, notice=run.folder.name, view=view)
     code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
-    takeaway.dialog(run.folder.name, run.id, shown, 0, code)
+    on_page.take_away(run.folder.name, run.id, content, lambda frame: code)
 
 
 def _heading(run: Run, status: Status) -> None:
     """The run's name and what can be done with it now."""
-    with st.container(horizontal=True, vertical_alignment="center", key="train_heading"):
-        st.html("<h1>Train</h1>", width="content")
+    with heading("Train", state.PAGE):
         st.text(run.folder.name, width="content")
         if runs.may_change(run):
-            _asking(run, status)
-            if not status.live and (run.folder.path / "checkpoint.safetensors").is_file():
+            buttons.control_buttons(status, partial(_ask, run.id), resume="Resume", key="train")
+            if not status.live and run.has_weights:
                 further.draw(run, status, _watch_it)
         st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
-        if (run.folder.path / "checkpoint.safetensors").is_file():
+        if run.has_weights:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         if run.best:
             of_best = {"model": run.of_best.model_link}
             st.page_link(EXPLORE, label=f"Open its best, step {run.best.step:,}", query_params=of_best)
         st.button("New run", on_click=_leave, key="train.new")
-
-
-def _asking(run: Run, status: Status) -> None:
-    """What the run can be asked to do."""
-    if status.live:
-        is_asked = bool(status.asked)
-        st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=is_asked, key="train.pause")
-        st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=is_asked, key="train.stop")
-    elif status.state != "finished":
-        st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
 
 
 def _watch_it(run_id: str) -> None:
@@ -213,15 +181,12 @@ def _leave() -> None:
     st.session_state.train_left = True
 
 
-def _ask(what: str, run_id: str) -> None:
-    by = visitors.visitor()
-    try:
-        if what == "resume":
-            jobs.resume(run_id, by=by, keep_going=state.page().kept["keep_going"])
-        else:
-            (jobs.pause if what == "pause" else jobs.stop)(run_id, by=by)
-    except (ValueError, OSError) as error:
-        refuse(str(error))
+def _ask(run_id: str, what: str) -> None:
+    by, keep_going = visitors.visitor(), state.page().kept["keep_going"]
+    if what == "resume":
+        attempt(lambda: jobs.resume(run_id, by=by, keep_going=keep_going))
+    else:
+        attempt(lambda: (jobs.pause if what == "pause" else jobs.stop)(run_id, by=by))
 
 
 def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
@@ -231,8 +196,8 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {wording.duration(status.seconds)}"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where
-    left = (steps - status.step) * status.seconds / status.step
-    return f"{where}, about {wording.duration(left)} left"
+    seconds = (steps - status.step) * status.seconds / status.step
+    return f"{where}, about {wording.duration(seconds)} left"
 
 
 def view_state() -> State:
@@ -242,21 +207,20 @@ def view_state() -> State:
 
 def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, Any]]) -> str:
     """What to look for; before it, that the run stopped early, or that its loss grows."""
-    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
+    info = tasks_on_offer.task_of(described)
     see = info.look_for(described["task"]["options"]) if info else ""
     usual = info.training.get("learning_rate") if info else None
-    said = growing(described, entries, usual) if status.live else status.outcome
-    if said and status.state in ("running", "finished"):
-        return f"**{said[:1].upper()}{said[1:]}.** {see}"
+    outcome = growing(described, entries, usual) if status.live else status.outcome
+    if outcome and status.state in ("running", "finished"):
+        return f"**{wording.capitalised(outcome)}.** {see}"
     if status.state in ("running", "finished") and see:
         return see
-    sentence = status.sentence[:1].upper() + status.sentence[1:]
-    return f"**{STATES[status.state]}.** {without_places(sentence)}"
+    return f"**{STATES[status.state]}.** {without_places(wording.capitalised(status.sentence))}"
 
 
 def _samples(run: Run) -> None:
     """What the model makes of held-out examples: text as text."""
-    entries = history_of(run.folder.path / "samples.jsonl").entries()
+    entries = run.samples()
     text = heads.sample_text(entries[-1].get("samples")) if entries else ""
     if text:
         st.caption(f"What it makes at step {entries[-1]['step']:,}")

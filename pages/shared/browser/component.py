@@ -180,11 +180,11 @@ class Component:
         with st.container(key=f"code_{self._name}"):
             self._code(data=session, key=self._name)
 
-    def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None]) -> None:
+    def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None] = lambda act: None) -> None:
         """Mounts the component, or hands it a new payload.
 
         on_act: is called with each act of a person that the server has to answer. Its type is known, and
-        it has the declared fields, each of its kind, and no others.
+        it has the declared fields, each of its kind, and no others. Left out, there is nothing to answer.
         """
         problems = st.session_state.setdefault("problems", [])
         acts: deque[Act] = deque()

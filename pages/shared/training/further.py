@@ -14,7 +14,7 @@ from models.runs.continuation import Change
 from models.runs.folder import Status
 from models.training.config import TrainingConfig
 from pages.shared import visitors
-from pages.shared.state import State, guard_choice, refuse
+from pages.shared.state import State, attempt, guard_choice
 from pages.shared.training import runs, settings, tasks_on_offer, uploads
 from pages.shared.training.runs import Run
 from pages.shared.training.tasks_on_offer import TaskInfo
@@ -32,15 +32,15 @@ PAIR = 2
 def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
     """A button that opens the form. go: what to do once the new run has started, given its id."""
     with st.popover("Train further…"):
-        given = _inputs(run, status)
-        given.take()
-        given.draw("steps")
-        given.draw("how")
+        inputs = _inputs(run, status)
+        inputs.take()
+        inputs.draw("steps")
+        inputs.draw("how")
         st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
         with st.expander("Change settings"):
-            _settings(run, given)
+            _settings(run, inputs)
         if st.button("Go on", type="primary", key=f"further.{run.id}.go"):
-            further = _started(run, given)
+            further = _started(run, inputs)
             if further:
                 go(further)
 
@@ -49,12 +49,12 @@ def _inputs(run: Run, status: Status) -> State:
     """The inputs of the form: at first, nothing changes but the number of steps."""
     rule = whole(status.step + 1, MOST_STEPS)
     usual = min(MOST_STEPS, 2 * max(1, status.step))
-    inputs = {
+    fields = {
         "steps": Field(usual, rule, "Steps in all", control="count", more={"step": 100}),
         "how": Field("goes on", one_of(HOW), "The learning rate's schedule", control="segments"),
         "forget": Field(False, SWITCH, "Forget the optimiser's moments"),
     }
-    return State(f"further.{run.id}", {**inputs, **_changeable(run)})
+    return State(f"further.{run.id}", {**fields, **_changeable(run)})
 
 
 def _changeable(run: Run) -> dict[str, Field]:
@@ -66,12 +66,12 @@ def _changeable(run: Run) -> dict[str, Field]:
     declared = settings.declared(info)
     now = {**described["task"]["options"], **described["model"], **described["training"]}
     names = [name for name in (*TRAINING, *MODEL, *_options(info)) if name in declared]
-    found = {name: replace(declared[name], default=now.get(name, declared[name].default)) for name in names}
-    return {name: spec for name, spec in found.items() if spec.rule.fits(spec.default)}
+    fields = {name: replace(declared[name], default=now.get(name, declared[name].default)) for name in names}
+    return {name: field for name, field in fields.items() if field.rule.fits(field.default)}
 
 
 def _info(run: Run) -> TaskInfo | None:
-    return tasks_on_offer.tasks().get(str(runs.described(run)["task"].get("name")))
+    return tasks_on_offer.task_of(runs.described(run))
 
 
 def _options(info: TaskInfo) -> list[str]:
@@ -82,51 +82,51 @@ def _options(info: TaskInfo) -> list[str]:
 def _columns(run: Run) -> dict[str, dict[str, Any]]:
     """What the menus of columns are drawn with, by the option: the columns of the file that will be read."""
     now = runs.described(run)["task"]["options"]
-    info, found = _info(run), {}
+    info, menus = _info(run), {}
     for option in info.options if info else ():
         if option.column:
             chosen = st.session_state.get(f"further.{run.id}.{option.of}")
             names = uploads.columns_on_offer(chosen or now.get(option.of, ""), now)
-            found[option.name] = uploads.column_menu(names, now.get(option.name, ""))
-    return found
+            menus[option.name] = uploads.column_menu(names, now.get(option.name, ""))
+    return menus
 
 
-def _settings(run: Run, given: State) -> None:
+def _settings(run: Run, inputs: State) -> None:
     info = _info(run)
     options = _options(info) if info else []
-    _pairs(given, [name for name in (*TRAINING, *MODEL) if name in given.params])
-    given.draw("forget")
+    _pairs(inputs, [name for name in (*TRAINING, *MODEL) if name in inputs.params])
+    inputs.draw("forget")
     st.caption("Sizes of the model belong to its weights and stay; a new run can have others.")
-    data = [name for name in options if name in given.params]
+    data = [name for name in options if name in inputs.params]
     files = [option for option in info.options if option.file] if info else []
     if data or files:
         st.markdown("**Data**, where vocabulary and lengths stay")
-        _pairs(given, data, _columns(run))
+        _pairs(inputs, data, _columns(run))
         for option in files:
             _file(run, option.name)
 
 
 def _file(run: Run, field: str) -> None:
     """Offers the visitor's kept files instead of the one that the run reads."""
-    key, found = f"further.{run.id}.{field}", {upload.name: upload for upload in uploads.mine()}
-    if not found:
+    key, files = f"further.{run.id}.{field}", [upload.name for upload in uploads.mine()]
+    if not files:
         st.caption(f"{field}: hand in another on Train, then choose it here.")
         return
-    names = ["", *found]
+    names = ["", *files]
     st.selectbox(field, names, key=key, format_func=lambda name: uploads.called(name) if name else "the same")
     guard_choice(key, field, names, "")
 
 
-def _pairs(given: State, names: list[str], more: Mapping[str, dict[str, Any]] | None = None) -> None:
+def _pairs(inputs: State, names: list[str], more: Mapping[str, dict[str, Any]] | None = None) -> None:
     for at in range(0, len(names), PAIR):
         for place, name in zip(st.columns(PAIR), names[at : at + PAIR], strict=False):
-            given.draw(name, place, **(more or {}).get(name, {}))
+            inputs.draw(name, place, **(more or {}).get(name, {}))
 
 
-def _change(run: Run, given: State) -> Change:
+def _change(run: Run, inputs: State) -> Change:
     """What the form says, as far as it differs from the run's settings. Raises ValueError for a file gone."""
-    kept, info = given.kept, _info(run)
-    changed = {name: kept[name] for name in _changeable(run) if kept[name] != given.params[name].default}
+    values, info = inputs.kept, _info(run)
+    changed = {name: values[name] for name in _changeable(run) if values[name] != inputs.params[name].default}
     options: dict[str, Any] = {
         name: value for name, value in changed.items() if info and name in _options(info)
     }
@@ -135,19 +135,15 @@ def _change(run: Run, given: State) -> Change:
         if name:
             options[option.name] = str(uploads.path_of(name))
     return Change(
-        steps=kept["steps"],
+        steps=values["steps"],
         training={name: value for name, value in changed.items() if name in TRAINING},
         model={name: value for name, value in changed.items() if name in MODEL},
         options=options,
-        schedule="anew" if kept["how"] == "anew" else "goes on",
-        moments="forgotten" if kept["forget"] else "kept",
+        schedule="anew" if values["how"] == "anew" else "goes on",
+        moments="forgotten" if values["forget"] else "kept",
     )
 
 
-def _started(run: Run, given: State) -> str | None:
+def _started(run: Run, inputs: State) -> str | None:
     """Starts the new run; where it is refused, the page says why."""
-    try:
-        return jobs.extend(run.id, _change(run, given), by=visitors.visitor())
-    except (ValueError, OSError) as error:
-        refuse(str(error))
-        return None
+    return attempt(lambda: jobs.extend(run.id, _change(run, inputs), by=visitors.visitor()))

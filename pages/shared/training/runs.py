@@ -16,13 +16,13 @@ from models.files import FileError, parsed
 from models.limits import in_force
 from models.runs import jobs, owners
 from models.runs.comparison import mean_words
-from models.runs.folder import RunFolder, Status, list_runs
+from models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
 from models.runs.owners import Visitor, may_see
 from models.runs.results import Best, is_share, read_best
 from models.runs.significance import Summary
 from models.training.config import BEFORE
 from models.zoo import folders
-from models.zoo.folders import CONFIG, Which, check_runs_root, run_path, shipped_names
+from models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, run_path, shipped_names
 from pages.shared import visitors
 
 MOST_BYTES = 16 * MB
@@ -86,7 +86,7 @@ _histories: LRUCache[Path, History] = LRUCache(64)
 _lock = threading.Lock()
 
 
-def history_of(path: Path) -> History:
+def _history_of(path: Path) -> History:
     """The history of a file, shared by all who watch it."""
     with _lock:
         if path not in _histories:
@@ -145,6 +145,23 @@ class Run:
         """The value of `model` in a link to Explore."""
         ending = "@best" if self.which == "best" else ""
         return self.title if self.shipped else f"run:{self.id}{ending}"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it can be opened as a model."""
+        return self.shipped or (self.folder.path / CHECKPOINT).is_file()
+
+    def records(self) -> list[Entry]:
+        """What it has recorded of its training."""
+        return _history_of(self.folder.path / METRICS).entries()
+
+    def last_records(self) -> list[Entry]:
+        """The last few hundred of its records, for lists of many runs."""
+        return latest(self.folder.path / METRICS)
+
+    def samples(self) -> list[Entry]:
+        """What it made of held-out examples as it was trained."""
+        return _history_of(self.folder.path / SAMPLES).entries()
 
     @property
     def best(self) -> Best | None:
@@ -267,7 +284,7 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.3f}"
 
 
-def worded_mean(name: str, found: Summary) -> str:
+def worded_mean(name: str, summary: Summary) -> str:
     """A mean over seeds with its name, ± the standard deviation where there is one: accuracy 91.2 ± 1.0 %."""
     times, unit = (100, " %") if is_share(name) else (1, "")
-    return f"{name} {mean_words(found, times)}{unit}"
+    return f"{name} {mean_words(summary, times)}{unit}"

@@ -107,8 +107,13 @@ def to_link(info: TaskInfo, values: Mapping[str, Any]) -> dict[str, str]:
     return {"task": info.name, **changed}
 
 
-def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
-    """The link that opens Train with the settings of a run, from its config.json."""
+def link_of_run(described: Mapping[str, Any]) -> dict[str, str]:
+    """The link that opens Train with the settings of a run, from its config.json; {} for a task that is not
+    known here.
+    """
+    info = tasks_on_offer.task_of(described)
+    if info is None:
+        return {}
     files = {option.name for option in info.options if option.file}
     options = dict(described["task"]["options"])
     options |= {name: uploads.name_of(options.get(name)) for name in files}
@@ -116,9 +121,8 @@ def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
     width = sizes.get("d_model")
     if isinstance(width, int) and sizes.get("d_ff") == 4 * width:
         sizes["d_ff"] = 0
-    usual, found = defaults(info), {**sizes, **options, **described["training"]}
-    known = {name: _like(usual[name], found.get(name, usual[name])) for name in usual}
-    return to_link(info, known)
+    usual, values = defaults(info), {**sizes, **options, **described["training"]}
+    return to_link(info, {name: _like(usual[name], values.get(name, usual[name])) for name in usual})
 
 
 def with_paths(info: TaskInfo, values: Mapping[str, Any]) -> Values:

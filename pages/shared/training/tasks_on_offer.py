@@ -44,7 +44,7 @@ class TaskInfo:
         own = any(options.get(option.name) for option in self.options if option.file)
         return self.see_own if own and self.see_own else self.see
 
-    def said_of(self, options: Mapping[str, Any]) -> str:
+    def about_run(self, options: Mapping[str, Any]) -> str:
         """What the model learns and what to look for; of a file of one's own, only what holds of any file."""
         see = self.look_for(options)
         return f"{self.about} {see}" if see == self.see else see
@@ -66,6 +66,11 @@ def tasks() -> dict[str, TaskInfo]:
         return {info.name: info for info in infos}, _BYTES
 
     return cast(dict[str, TaskInfo], cache.cached(cache.results, "tasks", describe))
+
+
+def task_of(described: Mapping[str, Any]) -> TaskInfo | None:
+    """The task of a run, from its config.json; None for one that is not known here."""
+    return tasks().get(str(described["task"].get("name")))
 
 
 def _described(name: str, kind: type[Task]) -> TaskInfo:

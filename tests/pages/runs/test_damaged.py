@@ -14,9 +14,9 @@ from safetensors.numpy import save_file
 from models.runs.folder import RunFolder, list_runs
 from models.zoo import load_model
 from pages.runs import compare, listing, scrubber
-from pages.shared.training import heads, runs, settings, tasks_on_offer
-from pages.shared.training.message import message
-from pages.shared.training.runs import Run, history_of
+from pages.shared.board.on_page import message
+from pages.shared.training import heads, runs, settings
+from pages.shared.training.runs import Run
 from pages.train.watch import board_of
 
 SHIPPED = Path("models/zoo/induction/run")
@@ -43,18 +43,15 @@ def variants(value: Any) -> Iterator[Any]:
 
 def everything_shown(run: Run) -> None:
     """All that pages make of a run without its model."""
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    entries = run.records()
     message(scrubber.scrubbed(run), part="x", link={}, at=0.0)
     message(compare.board_of([run, GOOD]), part="x", link={})
     message(board_of(run, entries, steps=100, notice="", live=True), part="x", link={})
     compare.differences([run, GOOD])
     listing.message("All runs", listing.COLUMNS, [listing._row(run, [])])
-    for entry in history_of(run.folder.path / "samples.jsonl").entries():
+    for entry in run.samples():
         heads.sample_text(entry.get("samples"))
-    described = runs.described(run)
-    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
-    if info:
-        settings.link_of_run(info, described)
+    settings.link_of_run(runs.described(run))
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ import pytest
 
 from pages.runs import scrubber
 from pages.shared.board import pack
+from pages.shared.board.on_page import message
 from pages.shared.training.curves import View
-from pages.shared.training.message import message
-from pages.shared.training.runs import history_of
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
 from viz_core import induction_score
 from viz_core.boards import Board, Curves, Matrix
@@ -93,7 +92,7 @@ def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: py
     run = make_run()
     monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
     monkeypatch.setattr("pages.shared.training.heads.patterns_at", lambda run, step: frame)
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    entries = run.records()
     board = scrubber.board_of(run, entries, steps=100, task="sort", see="")
     assert board.scrub is not None
     steps = board.scrub.values

@@ -7,7 +7,6 @@ from models.data.tasks import make_task
 from models.runs.folder import Status
 from models.training.config import run_config
 from pages.shared.training import prepare, settings, tasks_on_offer
-from pages.shared.training.runs import history_of
 from pages.train import watch
 from pages.train.form import PRESETS
 from tests.pages.shared.training.conftest import MakeRun
@@ -51,7 +50,7 @@ def test_settings_that_make_no_run_are_told_in_a_sentence() -> None:
 
 def test_the_board_of_a_run_keeps_its_shape_as_the_run_goes_on(make_run: MakeRun) -> None:
     run = make_run()
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    entries = run.records()
     early, late = (watch.board_of(run, entries[:n], steps=100, notice="") for n in (12, 100))
     shapes = [
         [
@@ -116,10 +115,10 @@ def test_progress_says_how_long_it_will_take() -> None:
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
-    from pages.shared.training.message import message
+    from pages.shared.board.on_page import message
 
     run = make_run()
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    entries = run.records()
     sent = message(watch.board_of(run, entries, steps=100, notice=""), part=run.id, link={})
     assert len(sent) < 30_000, json.dumps(len(sent))
 

@@ -84,7 +84,7 @@ def test_the_link_of_a_run_is_the_same_run_again(induction: tasks_on_offer.TaskI
     config = run_config(
         make_task("induction", {"length": 9}), sizes={"n_layers": 3, "d_ff": 100}, training={"steps": 7}
     )
-    link = settings.link_of_run(induction, config.to_dict())
+    link = settings.link_of_run(config.to_dict())
     assert link == {"task": "induction", "length": "9", "n_layers": "3", "d_ff": "100", "steps": "7"}
     values, problems = shown(induction, link)
     assert problems == [] and settings.run_config(induction, values) == config

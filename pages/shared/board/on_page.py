@@ -1,0 +1,72 @@
+"""A board on a page of Streamlit's: its message to the browser, what a person does there, its take-away."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.board import pack
+from pages.shared.board.component import board as component
+from pages.shared.browser.component import Act
+from pages.shared.page_parts import show_problems
+from viz_core.boards import Board
+
+TAKE_AWAY = "takeaway"
+"""Where the session notes that a take-away is wanted, until its dialog opens."""
+
+
+def message(
+    board: Board,
+    *,
+    part: str,
+    link: Mapping[str, str],
+    at: float | None = None,
+    usual: float | None = None,
+    keep: bool = True,
+    fits: bool = False,
+) -> bytes:
+    """The bytes of a board. part: a new one starts a new board in the browser. link: the page's address.
+
+    at: where the scrub starts. usual: the frame that a link leaves out, by default the last. keep: whether
+    there is anything to take away. fits: whether it fills what the window leaves, and can be presented. The
+    same board gives the same bytes, which are not sent again.
+    """
+    last = float(board.scrub.values[-1]) if board.scrub else 0.0
+    scrub = {"at": at, "usual": last if usual is None else usual} if board.scrub else None
+    packed = pack.pack(board=board, part=part, scrub=scrub, moves=at, link=dict(link), keep=keep, fits=fits)
+    return packed.message(generation=zlib.crc32(packed.header + packed.arrays))
+
+
+def show(board: Board, *, key: str, on_act: Callable[[Act], None] | None = None, **how: Any) -> None:
+    """Shows a board, or says that it is too large. on_act: hears what a person does there, but for the wish
+    to take it away, which `take_away` answers. how: as `message` takes it.
+    """
+
+    def note(act: Act) -> None:
+        if act["type"] == "takeaway":
+            st.session_state[TAKE_AWAY] = act
+        elif on_act is not None:  # a clicker may also ask for a page after this one
+            on_act(act)
+
+    try:
+        content = message(board, **how)
+    except ValueError as error:
+        show_problems([str(error)], of=key)
+        return
+    component.show(content, key=key, on_act=note)
+
+
+def wants_take_away() -> bool:
+    """Whether the visitor has asked for the take-away, and its dialog has not opened yet."""
+    return TAKE_AWAY in st.session_state
+
+
+def take_away(title: str, file_name: str, board: Board, code: Callable[[int], str]) -> None:
+    """Opens the dialog where it was asked for. code: the lines of Python that give a frame."""
+    if not wants_take_away():
+        return
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
+
+    frame = st.session_state.pop(TAKE_AWAY).get("frame", 0)
+    takeaway.dialog(title, file_name, board, frame, code(frame))
