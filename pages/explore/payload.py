@@ -20,7 +20,7 @@ from models.data.tasks import Advice
 from pages.explore import head_measures
 from pages.explore.effect import EditedPass
 from pages.explore.head_measures import Measured
-from pages.explore.state import SPECIALS, Inputs
+from pages.explore.state import OFFERED, Inputs
 from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
@@ -31,7 +31,7 @@ from viz_core.measures import rollout
 # Hidden queries and keys get the weight 0; what was there is told beside, so that nothing is lost in
 # silence.
 
-SHOWN, HIDDEN, RENORMALISED = SPECIALS
+SHOWN, HIDDEN, RENORMALISED = OFFERED["special"]["options"]
 FOR_WORDS = ("[MASK]", "<mask>", "[UNK]", "<unk>")
 """Special tokens that stand for a word of the text: they are not hidden."""
 

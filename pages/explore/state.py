@@ -1,9 +1,11 @@
 """Chosen positions of a text as a link writes them: 0-3.7 is 0, 1, 2, 3 and 7."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from models.fields import (
@@ -19,7 +21,6 @@ from models.fields import (
     whole,
     written,
 )
-from models.interventions.head_sweep import CHANGES
 from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
 from pages.explore import own_files
 from pages.shared import on_offer
@@ -69,30 +70,22 @@ MAX_EDITS = 4_000
 """Characters of all edits together."""
 MAX_PLACE = 60
 """Characters of one head's place."""
-VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "sums", "output", "effect", "sweep")
+OFFERED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("view.toml").read_text("utf-8"))
+"""By the name of a field of the view: its label, and its options, each with its text and what it means."""
+VIEWS = tuple(OFFERED["view"]["options"])
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")
 """Quantities that are computed when the stage asks for them."""
-QUANTITIES = ("pattern", "scores", "dots", *FURTHER)
-RANGES = ("full", "row", "log")
-SIGHTS = ("head", "mean", "rolled")
-SPECIALS = ("shown", "hidden", "renormalised")
-"""Special tokens, such as [CLS]; hidden, what is left of each row may be made to sum to 1."""
 MOVED = "moved"
 """How far the edits moved a head's pattern: a measure that there is only beside a pass without them."""
 SORTS = ("layer", *(measure.name for measure in MEASURES), MOVED)
-TIMES = ("after", "before", "difference")
-ORDERS = ("value", "layer")
-KEEPS = ("all", "least", "most", "top")
 MOST_KEPT = 1_000_000
-OVERS = ("all", "layer", "heads", "passing")
-"""Over which heads a mean is taken: all, those of the layer, the chosen ones, those that pass the filter."""
-SWEEPS = ("heads", "positions", "parts", "path")
-TARGETS = ("logits", "logit", "probability", "kl", "loss", "score")
-"""Numbers that a sweep looks at."""
-THROUGH = ("qkv", "q", "k", "v")
-"""What of the receiving head reads the sending one."""
-PINS = ("none", "query", "key")
+
+
+def offered(name: str, default: str = "") -> Any:
+    """A field of the view that view.toml declares; by default its first option is the default."""
+    options = tuple(OFFERED[name]["options"])
+    return setting(default or options[0], one_of(options), OFFERED[name]["label"])
 
 
 def _are_heads(value: Any) -> bool:
@@ -184,34 +177,34 @@ class View:
     text; of a path the sender, such as "encoder.0.self heads 2", the receiver, and `through` what it goes.
     """
 
-    view: str = setting("lines", one_of(VIEWS))
+    view: str = offered("view", "lines")
     stack: str = setting("encoder.self", one_of(STACKS))
     layer: int = setting(0, INDEX)
     head: int = setting(0, INDEX)
     heads: tuple[int, ...] = setting((), HEADS)
-    show: str = setting("pattern", one_of(QUANTITIES))
-    range: str = setting("full", one_of(RANGES))
+    show: str = offered("show")
+    range: str = offered("range")
     sort: str = setting("layer", SORT)
-    order: str = setting("value", one_of(ORDERS))
-    keep: str = setting("all", one_of(KEEPS))
+    order: str = offered("order")
+    keep: str = offered("keep")
     limit: float = setting(0.5, number(0, MOST_KEPT))
-    sight: str = setting("head", one_of(SIGHTS))
-    special: str = setting("shown", one_of(SPECIALS))
-    when: str = setting("after", one_of(TIMES))
+    sight: str = offered("sight")
+    special: str = offered("special")
+    when: str = offered("when")
     step: int | None = setting(None, INDEX)
     query: int | None = setting(None, INDEX)
     key: int | None = setting(None, INDEX)
-    pinned: str = setting("none", one_of(PINS))
+    pinned: str = setting("none", one_of(("none", "query", "key")))
     queries: str = setting("", POSITIONS)
     keys: str = setting("", POSITIONS)
-    over: str = setting("all", one_of(OVERS))
-    sweep: str = setting("heads", one_of(SWEEPS))
-    goal: str = setting("logits", one_of(TARGETS))
-    put: str = setting("zero", one_of(CHANGES))
+    over: str = offered("over")
+    sweep: str = offered("sweep")
+    goal: str = offered("goal")
+    put: str = offered("put")
     other: str = setting("", characters(MAX_CHARACTERS))
     sender: str = setting("", characters(MAX_PLACE))
     receiver: str = setting("", characters(MAX_PLACE))
-    through: str = setting("qkv", one_of(THROUGH))
+    through: str = offered("through")
     q0: int = setting(0, INDEX)
     k0: int = setting(0, INDEX)
 

@@ -19,7 +19,7 @@ from models.interventions.head_paths import direct_heads
 from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
 from models.zoo.model import Model, call
 from pages.explore import quantities
-from pages.explore.state import COMMON, SWEEPS, TARGETS, THROUGH, Inputs, View
+from pages.explore.state import COMMON, OFFERED, Inputs, View
 from pages.explore.subject import Subject, config_of, operations_of, shown, subject_of, tokens_of
 from pages.shared import cache, takeaway_dialog
 from pages.shared.work import BILLION
@@ -36,14 +36,14 @@ EXAMPLES = 16
 class Wish:
     """What a person points at: the names of `View`, at a step, which is a position of the logits."""
 
-    sweep: str = SWEEPS[0]
-    goal: str = TARGETS[0]
+    sweep: str = View.sweep
+    goal: str = View.goal
     step: int = 0
-    put: str = CHANGES[0]
+    put: str = View.put
     other: str = ""
     sender: str = ""
     receiver: str = ""
-    through: str = THROUGH[0]
+    through: str = View.through
 
 
 def price(inputs: Inputs, *what: Any) -> int:
@@ -102,7 +102,7 @@ def _parts(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
 
 def _path(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
     change = wish.put if wish.put in CHANGES else CHANGES[0]
-    through = wish.through if wish.through in THROUGH else THROUGH[0]
+    through = wish.through if wish.through in OFFERED["through"]["options"] else View.through
     return quantities.path_patched(subject, wish.sender, change, wish.receiver, through, wish.step)
 
 

@@ -3,20 +3,9 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
-import {
-  awaited,
-  canHide,
-  firstLimit,
-  isOffered,
-  measureOf,
-  partnersOf,
-  placeIn,
-  SPECIALS,
-  timesOf,
-} from "./data.js";
+import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
-import { FURTHER, isSigned } from "./further.js";
-import { OVERS } from "./sums.js";
+import { isFurther, isSigned } from "./further.js";
 import { headsAfter, stepOf } from "./view.js";
 
 /** @typedef {{value: string, text: string, title?: string}} Option */
@@ -43,24 +32,26 @@ export function listOf(label, onChoose) {
   return { root, name, list, update };
 }
 
-const KEEPS = [
-  { value: "all", text: "all heads" },
-  { value: "least", text: "at least" },
-  { value: "most", text: "at most" },
-  { value: "top", text: "the first" },
-];
-const ORDERS = [
-  { value: "value", text: "value" },
-  { value: "layer", text: "layer" },
-];
+/**
+ * A list of what a field of the view may be.
+ * @param {import("./types").Stage} stage @param {Offered} name @param {(value: any) => void} [onChoose]
+ */
+export const listFor = (stage, name, onChoose = (value) => stage.set({ [name]: value })) =>
+  listOf(CHOICES[name].label, onChoose);
+
+/**
+ * Buttons for what a field of the view may be.
+ * @param {import("./types").Stage} stage @param {Offered} name
+ */
+const choiceFor = (stage, name) => new Choice(CHOICES[name].label, (value) => stage.set({ [name]: value }));
 
 export class MeasureBar {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.sort = listOf("sort by", (sort) => stage.set({ sort }));
-    this.order = new Choice("order", (order) => stage.set({ order }));
-    this.keep = listOf("filter", (keep) => this.chooseKeep(keep));
+    this.order = choiceFor(stage, "order");
+    this.keep = listFor(stage, "keep", (keep) => this.chooseKeep(keep));
     this.limit = el("input", {
       type: "number",
       min: 0,
@@ -110,8 +101,8 @@ export class MeasureBar {
       ],
       (measure ?? awaited(measures, stack, view))?.name ?? "layer",
     );
-    this.order.update(ORDERS, [view.order]);
-    this.keep.update(KEEPS, view.keep);
+    this.order.update(CHOICES.order.options, [view.order]);
+    this.keep.update(CHOICES.keep.options, view.keep);
     this.limit.value = String(view.limit);
     this.limit.step = view.keep === "top" ? "1" : "0.01";
     const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
@@ -125,11 +116,6 @@ export class MeasureBar {
 }
 
 const WRITE = "write";
-const TIMES = [
-  { value: "after", text: "after", title: "The pass with the edits" },
-  { value: "before", text: "before", title: "The pass without them" },
-  { value: "difference", text: "difference", title: "After less before" },
-];
 const EXAMPLE = 'encoder.0.self heads 2: from "another text"';
 const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
 
@@ -141,7 +127,7 @@ export class EditBar {
   constructor(stage) {
     this.stage = stage;
     this.ready = listOf("edit", (chosen) => this.choose(chosen));
-    this.when = new Choice("see", (when) => stage.set({ when }));
+    this.when = choiceFor(stage, "when");
     this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
     this.none = el("button", { type: "button", text: "undo all", onclick: () => this.put([]) });
     this.typed = el("input", {
@@ -204,7 +190,7 @@ export class EditBar {
     this.label.classList.toggle("absent", !edits.length);
     const times = timesOf(view.view, this.header);
     this.when.update(
-      TIMES.filter(({ value }) => times.includes(/** @type {any} */ (value))),
+      CHOICES.when.options.filter(({ value }) => times.includes(/** @type {any} */ (value))),
       [view.when],
     );
     this.when.root.classList.toggle("absent", times.length < 2);
@@ -243,44 +229,10 @@ export class EditBar {
   }
 }
 
-const VIEWS = [
-  { value: "grid", text: "Grid" },
-  { value: "map", text: "Map" },
-  { value: "head", text: "Head" },
-  { value: "lines", text: "Lines" },
-  { value: "numbers", text: "Numbers" },
-  { value: "sums", text: "Sums" },
-  { value: "picture", text: "Picture" },
-  { value: "output", text: "Output" },
-  {
-    value: "sweep",
-    text: "Sweep",
-    title: "What if: each head off alone, and which way an answer comes about",
-  },
-  { value: "effect", text: "Effect", title: "What if: what the edits did" },
-];
-const SHOWS = [
-  { value: "pattern", text: "weights", title: "After the softmax" },
-  { value: "scores", text: "scores", title: "Scaled and masked, before the softmax" },
-  { value: "dots", text: "dot products", title: "q · k before anything" },
-];
-const FURTHER_SHOWS = Object.entries(FURTHER).map(([value, told]) => ({ value, ...told }));
-const RANGES = [
-  { value: "full", text: "0..1" },
+const SIGNED_RANGES = [
+  { value: "full", text: "whole" },
   { value: "row", text: "per row" },
-  { value: "log", text: "log" },
 ];
-const SIGHTS = [
-  { value: "head", text: "this head" },
-  { value: "mean", text: "all heads", title: "The mean of the layer's heads" },
-  {
-    value: "rolled",
-    text: "all layers",
-    title: "Rolled out: the mean heads of all layers, one after the other",
-  },
-];
-const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
-
 const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
 
 /** @param {number} count */
@@ -312,15 +264,15 @@ export class Bars {
     this.view = new Choice("view", (view) => stage.set({ view, ...this.stepFor(view) }), "views");
     this.layer = new Choice("layer", (layer) => stage.set({ layer }));
     this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
-    this.show = listOf("show", (/** @type {any} */ show) =>
+    this.show = listFor(stage, "show", (show) =>
       stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
     );
-    this.range = new Choice("scale", (range) => stage.set({ range }));
+    this.range = choiceFor(stage, "range");
     this.measure = new MeasureBar(stage);
-    this.special = listOf("special tokens", (/** @type {any} */ special) => stage.set({ special }));
+    this.special = listFor(stage, "special");
     this.special.name.textContent = "special";
-    this.over = new Choice("heads", (over) => stage.set({ over }));
-    this.sight = new Choice("look through", (sight) => stage.set({ sight }));
+    this.over = choiceFor(stage, "over");
+    this.sight = choiceFor(stage, "sight");
     this.edits = new EditBar(stage);
     this.slider = el("input", {
       type: "range",
@@ -368,7 +320,7 @@ export class Bars {
     if (!data.header.change) absent.push("effect");
     if (!data.header.editable || !nSteps) absent.push("sweep");
     this.view.update(
-      VIEWS.filter((v) => !absent.includes(v.value)),
+      CHOICES.view.options.filter((v) => !absent.includes(v.value)),
       [view.view],
     );
     this.stack.update(
@@ -382,19 +334,22 @@ export class Bars {
       title: titleOf(stack, view.layer, chip.value),
     }));
     this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
-    const further = view.when === "after" ? FURTHER_SHOWS : []; // computed of the edited pass
-    const shows = [...(stack.whole ? SHOWS : SHOWS.slice(0, 1)), ...further];
+    const shows = CHOICES.show.options.filter(({ value }) =>
+      isFurther(value) ? view.when === "after" : stack.whole || !isSigned(value),
+    ); // what is computed when it is chosen is of the edited pass
     this.show.update(shows, view.show);
     const shares = !data.signed && !isSigned(view.show) && view.show !== "length";
-    this.range.update(shares || (view.view === "grid" && !data.signed) ? RANGES : SIGNED_RANGES, [
-      view.range,
-    ]);
+    const ranges = shares || (view.view === "grid" && !data.signed) ? CHOICES.range.options : SIGNED_RANGES;
+    this.range.update(ranges, [view.range]);
     this.measure.draw();
     this.edits.draw();
-    const sights = data.header.sight?.rolled ? SIGHTS : SIGHTS.slice(0, 2);
-    this.sight.update(sights, [view.sight]);
-    this.over.update(OVERS, [view.over]);
-    this.special.update(SPECIALS, view.special);
+    const rolled = data.header.sight?.rolled;
+    this.sight.update(
+      CHOICES.sight.options.filter(({ value }) => rolled || value !== "rolled"),
+      [view.sight],
+    );
+    this.over.update(CHOICES.over.options, [view.over]);
+    this.special.update(CHOICES.special.options, view.special);
     this.showWhatMatters();
     this.drawStep();
   }

@@ -1,10 +1,11 @@
 """The stage: the browser side of Explore. Its JavaScript is in the files beside this one."""
 
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import get_type_hints
 
-from pages.explore.state import View
+from pages.explore.state import OFFERED, View
 from pages.explore.sweep import Wish
 from pages.shared.browser.component import Component, Kind, Kinds
 
@@ -30,4 +31,32 @@ ACTS: Kinds = {
     "beside": {"stack": str, "layer": int, "head": int},
     "contrast": WHOLE | {"model": str},
 }
-stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)
+CHOICES = {
+    name: {
+        "label": declared["label"],
+        "options": [
+            {"value": value} | dict(zip(("text", "title"), words, strict=False))
+            for value, words in declared["options"].items()
+        ],
+    }
+    for name, declared in OFFERED.items()
+}
+"""What of the view the stage offers, as its JavaScript has it."""
+stage = Component(
+    "attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS, given={"CHOICES": CHOICES}
+)
+_OF_TYPESCRIPT = {int: "number", float: "number", str: "string", list: "number[]", (int, float): "number"}
+
+
+def declarations() -> str:
+    """The types of the view and of its choices, as TypeScript declares them."""
+    unions = {name: " | ".join(map(json.dumps, OFFERED[name]["options"])) for name in OFFERED}
+    types = {name: _OF_TYPESCRIPT[kind] for name, kind in WHOLE.items()} | unions
+    fields = "".join(f"  {name}: {type_};\n" for name, type_ in types.items())
+    names = " | ".join(map(json.dumps, OFFERED))
+    return (
+        f"interface DeclaredView {{\n{fields}}}\n"
+        f"type Offered = {names};\n"
+        "type Option = { value: string; text: string; title?: string };\n"
+        "declare const CHOICES: Record<Offered, { label: string; options: Option[] }>;\n"
+    )

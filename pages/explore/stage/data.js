@@ -113,15 +113,6 @@ export function firstLimit(values, keep) {
   return Math.round(sorted[Math.floor(sorted.length / 2)] * 100) / 100;
 }
 
-export const SPECIALS = [
-  { value: "shown", text: "shown" },
-  { value: "hidden", text: "hidden", title: "Rows then add up to less than 1" },
-  {
-    value: "renormalised",
-    text: "hidden, rows to 1",
-    title: "Renormalised: each weight is divided by what is left of its row, so that rows add up to 1",
-  },
-];
 const VIEWS = ["grid", "head", "lines", "numbers"];
 
 /** Whether a view can leave special tokens out. @param {Pick<View, "view" | "show">} view */

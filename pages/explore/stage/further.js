@@ -3,33 +3,10 @@
 /** @import { View } from "./types" */
 /** @typedef {import("./types").Further} Result */
 
-/** @type {Record<string, {text: string, title: string}>} */
-export const FURTHER = {
-  length: {
-    text: "length",
-    title:
-      "‖weight × value × W_O‖: how long a vector the head adds to the query's residual stream " +
-      "from each key (Kobayashi et al. 2020)",
-  },
-  rollout: {
-    text: "rollout",
-    title:
-      "The share of each input token in each position after this layer, if attention, the mean of all " +
-      "heads, and the residual stream, half each, were all that mixes them (Abnar & Zuidema 2020)",
-  },
-  flow: {
-    text: "flow",
-    title:
-      "How much can flow from each input token to each position after this layer, if weights, the mean " +
-      "of all heads, and the residual stream, half each, are the width of pipes (Abnar & Zuidema 2020)",
-  },
-  plane: {
-    text: "queries and keys",
-    title:
-      "This head's queries (round) and keys (square) in the plane of their two principal components, both " +
-      "centred alike (Pearson 1901)",
-  },
-};
+const TRACED = ["pattern", "scores", "dots"];
+
+/** Whether the server computes a quantity when it is chosen. @param {string} show */
+export const isFurther = (show) => !TRACED.includes(show);
 
 /** Scores and dot products lie on both sides of 0. @param {string} show */
 export const isSigned = (show) => show === "scores" || show === "dots";
@@ -39,7 +16,7 @@ export const isSigned = (show) => show === "scores" || show === "dots";
  * @param {View} view
  */
 export function wish({ view, show, stack, layer, head, q0, k0 }) {
-  return view === "head" && show in FURTHER ? { type: "further", show, stack, layer, head, q0, k0 } : null;
+  return view === "head" && isFurther(show) ? { type: "further", show, stack, layer, head, q0, k0 } : null;
 }
 
 /**

@@ -8,9 +8,9 @@ import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images
 import { number } from "../../shared/browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
-import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
+import { fitting, isFurther, isSigned, numbersOf, wish } from "./further.js";
 import { Plane } from "./planes.js";
-import { within } from "./view.js";
+import { optionOf, within } from "./view.js";
 import { CellWeight } from "./weights_by_hand.js";
 
 /** @import { Side, Exact, Area, Theme } from "./types" */
@@ -225,9 +225,9 @@ function computed(exact, at) {
  */
 function further({ stage, found, numbers }, at) {
   const { show } = stage.view;
-  if (!(show in FURTHER)) return [];
+  if (!isFurther(show)) return [];
   const missing = found?.problem ? "none" : "…";
-  return [[FURTHER[show].text, found?.values ? number(numbers[at], 3) : missing]];
+  return [[optionOf("show", show).text, found?.values ? number(numbers[at], 3) : missing]];
 }
 
 /**
@@ -346,7 +346,7 @@ const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot produ
  * @param {Area} area
  */
 export function labelOf({ show, when }, head, { nq, nk }) {
-  const shown = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : FURTHER[show].text;
+  const shown = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : optionOf("show", show).text;
   const change = when === "difference" ? "change by the edits of the " : "";
   return `${change}${shown} of ${head}: ${nq} queries by ${nk} keys`;
 }
@@ -440,9 +440,9 @@ export class HeadView {
   /* What a quantity is that the server computed, or why it could not. */
   tell() {
     const { show } = this.stage.view;
-    const told = FURTHER[show];
+    const told = isFurther(show) && optionOf("show", show);
     const what = told && (this.found?.problem ?? (this.found ? `${told.title}.` : "Computing…"));
-    this.told.textContent = what ?? "";
+    this.told.textContent = what || "";
     this.told.classList.toggle("absent", !told);
   }
 
@@ -483,7 +483,7 @@ export class HeadView {
     const { show } = stage.view;
     this.found = fitting(stage.data.header.further, wish(stage.view));
     if (exact) {
-      const known = show in FURTHER ? null : matrixOf(exact, /** @type {"pattern"} */ (show));
+      const known = isFurther(show) ? null : matrixOf(exact, /** @type {"pattern"} */ (show));
       return shownOf(exact, known ?? numbersOf(this.found, exact));
     }
     const thumb = stage.data.thumb(stage.stack, stage.view.layer, stage.view.head);

@@ -102,7 +102,8 @@ export class LinesView {
   target() {
     const { view } = this.stage;
     if (this.over) return this.over;
-    return view.pinned !== "none" ? { [view.pinned]: view[view.pinned] } : {};
+    const role = /** @type {Role | "none"} */ (view.pinned);
+    return role === "none" ? {} : { [role]: view[role] };
   }
 
   /**

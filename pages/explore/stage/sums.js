@@ -93,12 +93,6 @@ export function definitionOf({ queries, keys }, heads) {
   return `is the weight on ${on}, on average over ${over} and ${heads} ${heads === 1 ? "head" : "heads"}.`;
 }
 
-export const OVERS = [
-  { value: "all", text: "all" },
-  { value: "layer", text: "one layer" },
-  { value: "heads", text: "chosen" },
-  { value: "passing", text: "filtered", title: "Those that pass the filter" },
-];
 const NOTE =
   "Press tokens to choose them, with Shift to choose all up to one. Weights are the softmax's, special " +
   "tokens included, of the edited pass where there are edits; a query that attends to nothing is left out.";

@@ -5,7 +5,7 @@ import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour } from "../../shared/browser/images.js";
 import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
-import { listOf } from "./bars.js";
+import { listFor, listOf } from "./bars.js";
 import { attentionOf } from "./edits.js";
 import { upTo } from "./view.js";
 
@@ -195,30 +195,6 @@ export function saidOf(found, sweep) {
   );
 }
 
-const SWEEPS = [
-  { value: "heads", text: "switch off each head alone" },
-  { value: "positions", text: "patch each position from another text" },
-  { value: "parts", text: "what each part gives to a logit" },
-  { value: "path", text: "one head through another" },
-];
-const TARGETS = [
-  { value: "logits", text: "logit difference of the likeliest two" },
-  { value: "logit", text: "logit of the likeliest" },
-  { value: "probability", text: "probability of the likeliest" },
-  { value: "kl", text: "KL divergence of all outputs" },
-  { value: "loss", text: "loss of all that is written" },
-  { value: "score", text: "the task's score", title: "Right answers in 16 held-out examples of its task" },
-];
-const PUTS = [
-  { value: "zero", text: "zero", title: "z of the head is 0" },
-  { value: "mean", text: "mean", title: "z of the head is its mean over the text" },
-];
-const THROUGH = [
-  { value: "qkv", text: "q, k and v" },
-  { value: "q", text: "q", title: "What the receiver looks for" },
-  { value: "k", text: "k", title: "What it finds its keys by" },
-  { value: "v", text: "v", title: "What it takes from where it looks" },
-];
 /** @type {Name[]} in the server's order */
 const ORDER = ["sweep", "goal", "step", "put", "other", "sender", "receiver", "through"];
 
@@ -232,7 +208,9 @@ export function targetsOf(sweep, { tokens, scored }) {
     ...(tokens.decoder ? [] : ["loss"]),
     ...(scored && sweep === "heads" ? [] : ["score"]),
   ]);
-  return TARGETS.filter(({ value }) => (sweep === "parts" ? value.startsWith("logit") : !absent.has(value)));
+  return CHOICES.goal.options.filter(({ value }) =>
+    sweep === "parts" ? value.startsWith("logit") : !absent.has(value),
+  );
 }
 
 /**
@@ -265,12 +243,12 @@ export class SweepView {
     this.stage = stage;
     /** @param {Name} name */
     const chooses = (name) => (/** @type {string} */ value) => stage.set({ [name]: value });
-    this.sweep = listOf("sweep", chooses("sweep"));
-    this.goal = listOf("effect on", chooses("goal"));
-    this.put = listOf("put", chooses("put"));
+    this.sweep = listFor(stage, "sweep");
+    this.goal = listFor(stage, "goal");
+    this.put = listFor(stage, "put");
     this.sender = listOf("from", chooses("sender"));
     this.receiver = listOf("to", chooses("receiver"));
-    this.through = listOf("through its", chooses("through"));
+    this.through = listFor(stage, "through");
     this.text = el("input", {
       type: "text",
       "aria-label": "The other text",
@@ -314,9 +292,9 @@ export class SweepView {
     const { header } = this.stage.data;
     const { wish } = this;
     const { sweep } = wish;
-    this.sweep.update(SWEEPS, sweep);
+    this.sweep.update(CHOICES.sweep.options, sweep);
     this.goal.update(targetsOf(sweep, header), wish.goal);
-    this.put.update(PUTS, wish.put);
+    this.put.update(CHOICES.put.options, wish.put);
     this.drawPath(wish);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
@@ -346,6 +324,6 @@ export class SweepView {
     );
     this.sender.update(heads, sender);
     this.receiver.update(heads, receiver);
-    this.through.update(THROUGH, through);
+    this.through.update(CHOICES.through.options, through);
   }
 }

@@ -7,39 +7,8 @@ export type { Theme } from "../../shared/browser/theme.js";
 export type { Stage } from "./stage.js";
 export type Side = "encoder" | "decoder";
 
-/* The state of the view, as a link names it. */
-export interface View {
-  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "sums" | "output" | "effect" | "sweep";
-  stack: string;
-  layer: number;
-  head: number;
-  heads: number[];
-  show: "pattern" | "scores" | "dots" | "length" | "rollout" | "flow" | "plane";
-  range: "full" | "row" | "log";
-  sort: string;
-  order: "value" | "layer";
-  keep: "all" | "least" | "most" | "top";
-  limit: number;
-  sight: "head" | "mean" | "rolled";
-  special: "shown" | "hidden" | "renormalised";
-  when: "after" | "before" | "difference";
-  step: number;
-  query: number;
-  key: number;
-  pinned: "none" | "query" | "key";
-  queries: string;
-  keys: string;
-  over: "all" | "layer" | "heads" | "passing";
-  sweep: string;
-  goal: string;
-  put: string;
-  other: string;
-  sender: string;
-  receiver: string;
-  through: string;
-  q0: number;
-  k0: number;
-}
+/* The state of the view, as a link names it (state.py). */
+export type View = DeclaredView;
 
 /* A state that may leave open what the trace then decides. */
 export type Loose = { [Name in keyof View]: View[Name] | (Name extends "step" | "query" | "key" ? null : never) };

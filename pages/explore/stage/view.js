@@ -2,11 +2,18 @@
 
 import { beside, hidingOf, timesOf } from "./data.js";
 import { mostMoved } from "./edits.js";
-import { FURTHER, isSigned } from "./further.js";
+import { isFurther, isSigned } from "./further.js";
 
 /** @import { View, Loose, Row } from "./types" */
 /** @import { Framed } from "../../shared/browser/message.js" */
 /** @import { TraceData } from "./data.js" */
+
+/**
+ * An option of a field of the view, with its words (view.toml).
+ * @param {Offered} name @param {string} value
+ */
+export const optionOf = (name, value) =>
+  /** @type {Option} */ (CHOICES[name].options.find((option) => option.value === value));
 
 /** @param {number} count */
 export const upTo = (count) => Array.from({ length: count }, (_, at) => at);
@@ -46,7 +53,7 @@ export function settle(view, data) {
   if (view.view === "sweep" && !(data.header.editable && steps.length)) view.view = "grid";
   if (view.view === "effect" && !data.header.change) view.view = "grid";
   if (!timesOf(view.view, data.header).includes(view.when)) view.when = "after";
-  if (view.when !== "after" && view.show in FURTHER) view.show = "pattern"; // computed of the edited pass
+  if (view.when !== "after" && isFurther(view.show)) view.show = "pattern"; // computed of the edited pass
   if (!stack.whole) {
     if (isSigned(view.show)) view.show = "pattern";
     if (view.view === "numbers") view.view = "head";

@@ -133,10 +133,10 @@ def _colours(dark: bool, *, projected: bool = False) -> dict[str, Any]:
     return {**theme.palette(dark, projected=projected), "heads": list(heads), **tables, "template": template}
 
 
-def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
-    """The text of the modules, after the constants that pages/shared/browser/given.d.ts declares."""
+def _program(main: Path, style: Path, panels: Sequence[Path], own: Mapping[str, Any]) -> str:
+    """The text of the modules, after the constants that given.d.ts declares, and those of its `own`."""
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
-    given: dict[str, Any] = {"THEME": themes}
+    given: dict[str, Any] = {"THEME": themes, **own}
     given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
     given |= {"PLOTLY": {"address": requests.PLOTLY_ADDRESS, "kinds": requests.AT_ONCE}}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
@@ -156,15 +156,23 @@ class Component:
     """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
     panels: modules that it finds in PANELS, by the names of their files; each exports a class `Panel`.
-    acts: what it may ask the server for, by type, with the fields of each. `route` is for `app.py`.
+    acts: what it may ask the server for, by type, with the fields of each. given: constants of the modules.
+    `route` is for `app.py`.
     """
 
     def __init__(
-        self, name: str, main: Path, style: Path, panels: Sequence[Path] = (), *, acts: Kinds
+        self,
+        name: str,
+        main: Path,
+        style: Path,
+        panels: Sequence[Path] = (),
+        *,
+        acts: Kinds,
+        given: Mapping[str, Any] | None = None,
     ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
         mount = f"{module_name(main)}.mount"
-        script = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\n"
+        script = f"{_program(main, style, panels, given or {})}\n{promise}.resolve({mount});\n"
         self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
         self.route = requests.program_route(self.address, lambda: script)
         self._name, self._acts = f"{name}_code", acts

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+const GOALS = ["logits", "logit", "probability", "kl", "loss", "score"];
+globalThis.CHOICES = { goal: { options: GOALS.map((value) => ({ value, text: value })) } };
 globalThis.document = { createElement: () => ({ getContext: () => ({}) }) };
 const { targetsOf, wishOf } = await import("../../../../pages/explore/stage/sweep.js");
 const { saidOf } = await import("../../../../pages/explore/stage/sweep.js");
