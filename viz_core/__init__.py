@@ -5,8 +5,6 @@ Boards and their panels are in `viz_core.boards`.
 
 from viz_core import measures as measures
 from viz_core import theme as theme
-from viz_core.computation import computation_figure as computation_figure
-from viz_core.computation import top_tokens as top_tokens
 from viz_core.grids import head_grid as head_grid
 from viz_core.grids import thumbnails as thumbnails
 from viz_core.heatmaps import attention_heatmap as attention_heatmap

@@ -4,7 +4,7 @@ asked for, and taken away.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,8 @@ from pages.explore.state import COMMON, OFFERED, Inputs, View
 from pages.explore.subject import Subject, config_of, operations_of, shown, subject_of, tokens_of
 from pages.shared import cache, takeaway_dialog
 from pages.shared.work import BILLION
-from viz_core import top_tokens
 from viz_core.boards import Bars, Board, Matrix, board_figure
+from viz_core.labels import visible
 
 MOST_BILLIONS = 400
 """What a sweep may take: some ten seconds."""
@@ -165,7 +165,18 @@ WAYS = (
 )  # fmt: skip
 
 
-class TakenSweep:
+def probability_bars(
+    title: str, names: Sequence[str], probabilities: Sequence[float], lit: int | None = None
+) -> Bars:
+    """The likeliest outputs; one may stand out."""
+    labels = [visible(name) for name in names]
+    return Bars(
+        values=np.array(probabilities), labels=labels, title=title, lit=lit, y_label="probability", reach=1,
+        digits=3,
+    )  # fmt: skip
+
+
+class SweepTakeAway:
     """What the sweep's view shows, computed again: of the text without edits."""
 
     def __init__(self, subject: Subject, view: View, step: int) -> None:
@@ -195,10 +206,11 @@ class TakenSweep:
         """The numbers in cells, or as bars."""
         found = self._found
         if "outputs" in found:
-            names, *ways = zip(*found["outputs"], strict=True)
-            return top_tokens(
-                np.array(ways), [names] * len(WAYS), steps=WAYS, dark=dark, title=self.title
-            )  # fmt: skip
+            names, *columns = zip(*found["outputs"], strict=True)
+            charts = [
+                probability_bars(*each) for each in zip(WAYS, [names] * len(WAYS), columns, strict=True)
+            ]
+            return board_figure(Board(rows=[charts], notice=""), dark=dark, title=self.title)
         if "parts" in found:
             names, values = zip(*found["parts"][:MOST_BARS], strict=True)
             bars = Bars(values=np.array(values), labels=names, y_label="logit", digits=3)

@@ -5,7 +5,7 @@ give them.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -22,7 +22,7 @@ from pages.explore import computing, head_measures, quantities, sums
 from pages.explore.payload import HIDDEN, SHOWN, Hiding, hiding_code, hiding_of
 from pages.explore.state import FURTHER, Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
-from pages.explore.sweep import TakenSweep
+from pages.explore.sweep import SweepTakeAway, probability_bars
 from pages.shared import cache, takeaway_dialog
 from pages.shared.page_parts import last, show_problems
 from pages.shared.takeaway_dialog import Download
@@ -30,23 +30,48 @@ from viz_core import (
     attention_heatmap,
     attention_lines,
     attention_picture,
-    computation_figure,
     head_grid,
     head_map,
+    query_key_plane,
     rollout,
     to_html,
-    top_tokens,
 )
-from viz_core.boards import Bars, Board, board_figure
-from viz_core.maps import query_key_plane
+from viz_core.boards import Bars, Board, Matrix, board_figure
+from viz_core.labels import tick, tick_labels, visible
 
 FIGURE_WINDOW = 128
+MOST_BARS = 64
 HIDING = ("grid", "head", "lines")
 """The views whose figure leaves special tokens out where they are hidden."""
 
 
-class Part:
-    """What the stage shows of a trace."""
+NORMALIZERS = {
+    "softmax": "softmax over the row",
+    "softmax-plus-one": "softmax over the row and one more score of 0",
+    "sigmoid": "sigmoid of it less ln of how many keys the row has open",
+}
+"""What makes a weight of a score, in words."""
+
+
+def score_in_words(dot: float, scale: float, bias: float | None, cap: float | None, score: float) -> str:
+    """How a score comes about: the sum of the products, scaled, capped, biased and masked.
+
+    A bias that nobody says is told where the score differs from the scaled dot product.
+    """
+    scaled, masked = dot * scale, np.isneginf(score)
+    steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
+    if cap is not None:
+        scaled = float(cap * np.tanh(scaled / cap))
+        steps += f" → {tick(cap)} tanh(… / {tick(cap)}) = {tick(scaled)}"
+    if bias is None and not masked and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
+        bias = score - scaled
+    if bias is not None:
+        steps += f" + bias {tick(bias)} = {tick(scaled + bias)}"
+    return steps + (" → masked: score **−∞**" if masked else " = score")
+
+
+class StageView:
+    """What the stage shows of a trace, computed again from the same inputs."""
 
     def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
         self.view = View(**view_of(act))
@@ -61,7 +86,7 @@ class Part:
         side, kind = self.stack.id.split(".")
         self.address = f"{side}.{self.layer}.{kind}"
         self.hiding, self.how = self._hiding()
-        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.said}"
+        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.variant}"
         self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
         if self.view.view == "sums":
@@ -73,14 +98,14 @@ class Part:
         hides = view.view in HIDING and not (view.view == "head" and view.show == "plane")
         return special, view.special if hides and special.any else SHOWN
 
-    def _among(self, given: list[Any]) -> list[tuple[int, int]]:
+    def _among(self, places: list[Any]) -> list[tuple[int, int]]:
         """The layer and head of each that sums are over, as the stage has them; all where it says none."""
         count = self.stack.n_layers * self.stack.n_heads
-        known = sorted({at for at in given if isinstance(at, int) and 0 <= at < count})
+        known = sorted({at for at in places if isinstance(at, int) and 0 <= at < count})
         return [self.stack.attention.head_at(at) for at in known or range(count)]
 
     @property
-    def said(self) -> str:
+    def variant(self) -> str:
         """Which pass it is of, where there are two, and what is left out."""
         edited = ", after the edits" if self.subject.inputs.edits else ""
         time = edited + " less before" if self.compared else edited
@@ -100,30 +125,30 @@ class Part:
 
     def sums(self) -> dict[tuple[int, int], float]:
         """The number of each head that is among those that sums are over."""
-        found = sums.values_of(self.subject, self.stack, *self.chosen())
+        values = sums.values_of(self.subject, self.stack, *self.chosen())
         row = self.stack.attention.layers.index
-        return {(layer, head): float(found[row(layer), head]) for layer, head in self.among}
+        return {(layer, head): float(values[row(layer), head]) for layer, head in self.among}
 
     def names(self, side: str) -> list[str]:
         return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
 
     def arrays(
         self,
-        wanted: Callable[[str], bool],
+        matches: Callable[[str], bool],
         part: Callable[[Any], Any] = lambda tensor: tensor,
         of: Subject | None = None,
     ) -> dict[str, np.ndarray]:
-        """The trace's arrays, or a part of each, under the addresses that are wanted.
+        """The trace's arrays, or a part of each, under the addresses that match.
 
         of: another subject than the one that is seen.
         """
         subject = of or self.subject
-        trace = cache.on_worker(lambda: subject.run(lambda a, t: part(t) if wanted(a) else None))
+        trace = cache.on_worker(lambda: subject.run(lambda a, t: part(t) if matches(a) else None))
         return {address: trace[address].numpy() for address in trace}
 
     def of_head(self, of: Subject | None = None) -> dict[str, np.ndarray]:
-        found = self.arrays(lambda address: address.startswith(self.address + "."), of=of)
-        return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
+        arrays = self.arrays(lambda address: address.startswith(self.address + "."), of=of)
+        return {name.rsplit(".", 1)[1]: array for name, array in arrays.items()}
 
     def window(self, *, until_step: bool = False) -> tuple[slice, slice]:
         """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
@@ -142,142 +167,23 @@ class Part:
         last = len(tokens["decoder" if "decoder" in tokens else "encoder"]) - 1
         return last if self.view.step is None else min(self.view.step, last)
 
-    def kept(self, queries: slice, keys: slice) -> tuple[list[int], list[int]]:
-        """The positions of a window that are shown."""
-        gone = (self.hiding.queries, self.hiding.keys) if self.how != SHOWN else ((), ())
-        counts = (self.stack.n_query, self.stack.n_key)
-        kept = [
-            [at for at in range(count)[part] if at not in hidden]
-            for count, part, hidden in zip(counts, (queries, keys), gone, strict=True)
-        ]
-        return kept[0], kept[1]
+    def positions(self, *, until_step: bool = False) -> tuple[list[int], list[int]]:
+        """The queries and the keys of the figure's window, without those that are hidden."""
+        queries, keys = self.window(until_step=until_step)
+        hides = self.how != SHOWN
+        return (
+            [at for at in range(self.stack.n_query)[queries] if not (hides and at in self.hiding.queries)],
+            [at for at in range(self.stack.n_key)[keys] if not (hides and at in self.hiding.keys)],
+        )
 
     def sides(self, queries: list[int], keys: list[int]) -> tuple[list[str], list[str]]:
         names = self.names(self.stack.query_side), self.names(self.stack.key_side)
         return [names[0][at] for at in queries], [names[1][at] for at in keys]
 
-
-Arrays = Callable[[Callable[[str], bool]], Mapping[str, np.ndarray]]
-
-
-def figure(subject: Subject, view: View, layer: int, head: int, arrays: Arrays, *, dark: bool) -> go.Figure:
-    """The weights of the position that asks, over the picture that it is a part of. arrays: of a trace."""
-    places, picture = subject.model.places(), subject.reading.picture
-    assert places is not None and picture is not None  # else there is no such view
-    names = [token["text"] for token in subject.tokens["encoder"]]
-    at = min(view.query or 0, len(names) - 1)
-    row, seen_by = _row(subject, view, layer, head, at, arrays)
-    asking = (places == at).nonzero()
-    whole = len(asking) == 1  # a part of several pixels is not outlined
-    return attention_picture(
-        picture.numpy(), row[places.numpy()], query=tuple(asking[0].tolist()) if whole else None, dark=dark,
-        title=f"Where “{names[at]}” looks: {seen_by}",
-    )  # fmt: skip
-
-
-def _row(
-    subject: Subject, view: View, layer: int, head: int, at: int, arrays: Arrays
-) -> tuple[np.ndarray, Any]:
-    """The weights of a position, and what they are seen through."""
-    if view.sight == "rolled":
-        attention = subject.model.attention("encoder.self")
-        attention.check_all_below(attention.layers[-1], "attention rollout")
-        patterns = arrays(lambda address: address.endswith(".self.pattern"))
-        return rollout(np.stack(list(patterns.values())))[-1, at], "rolled out through all layers"
-    (pattern,) = arrays(lambda address: address == f"encoder.{layer}.self.pattern").values()
-    if view.sight == "mean":
-        return pattern.mean(axis=0)[at], f"layer {layer}, mean of its {len(pattern)} heads"
-    return pattern[head, at], f"layer {layer}, head {head}"
-
-
-def csv_of(shown: Shown) -> str:
-    """What the view shows as a table; words go through `takeaway.cells`, numbers as they are."""
-    if shown.view.view == "sweep":
-        return shown.sweep.table().to_csv(index=False)
-    return (_sums(shown) if shown.view.view == "sums" else _cells(shown)).to_csv(index=False)
-
-
-def _sums(shown: Shown) -> pd.DataFrame:
-    """One row a head that sums are over: the weight on the chosen keys, in the mean of the chosen queries."""
-    return pd.DataFrame(
-        [(layer, head, weight) for (layer, head), weight in shown.sums().items()],
-        columns=["layer", "head", "weight_on_chosen_keys"],
-    )
-
-
-def _cells(shown: Shown) -> pd.DataFrame:
-    """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score,
-    and, where the pass was edited, the weight without edits.
-    """
-    arrays, without_edits = shown.of_head(), {}
-    if shown.subject.inputs.edits:
-        before = shown.of_head(shown.subject.unedited)["pattern"][shown.head]
-        without_edits["weight_without_edits"] = before.ravel()
-    dots = {}
-    if shown.stack.attention.whole:
-        q, k = arrays["q"][shown.head], arrays["k"][shown.key_head]
-        dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
-    n_query, n_key = shown.stack.n_query, shown.stack.n_key
-    queries, keys = shown.names(shown.stack.query_side), shown.names(shown.stack.key_side)
-    return pd.DataFrame(
-        {
-            "query_position": np.repeat(np.arange(n_query), n_key),
-            "query": np.repeat(np.array(takeaway_dialog.spreadsheet_cells(queries), dtype=object), n_key),
-            "key_position": np.tile(np.arange(n_key), n_query),
-            "key": np.tile(np.array(takeaway_dialog.spreadsheet_cells(keys), dtype=object), n_query),
-            **dots,
-            **{
-                column: arrays[name][shown.head].ravel()
-                for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
-                if name in arrays
-            },
-            **without_edits,
-        }
-    )
-
-
-MOST_BARS = 64
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What the dialog shows at once. table: what its table is of. archive_bytes: of the whole trace, if it
-    were packed.
-    """
-
-    figure: go.Figure
-    title: str
-    file_name: str
-    code: str
-    table: str
-    archive_bytes: int
-
-
-def taken(inputs: Inputs, act: dict[str, Any], dark: bool) -> Taken:
-    """What the stage shows of `inputs` (`act` is the state of its view), ready to be taken away."""
-    shown = Shown(inputs, act)
-    of = {"sums": "These sums", "sweep": "This sweep"}.get(shown.view.view, "This head")
-    it = shown.sweep if shown.view.view == "sweep" else shown
-    return Taken(it.figure(dark=dark), it.title, it.file_name, it.code, of, shown.archive_bytes())
-
-
-def table(inputs: Inputs, act: dict[str, Any]) -> str:
-    """The open head, the sums or the sweep, as a table."""
-    return csv_of(Shown(inputs, act))
-
-
-def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
-    """The whole trace."""
-    return Shown(inputs, act).npz()
-
-
-class Shown(Part):
-    """What the stage shows, computed again from the same inputs."""
-
     @cached_property
-    def sweep(self) -> TakenSweep:
+    def sweep(self) -> SweepTakeAway:
         """The sweep that is open."""
-        return TakenSweep(self.subject, self.view, self.step())
+        return SweepTakeAway(self.subject, self.view, self.step())
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
@@ -298,23 +204,23 @@ class Shown(Part):
 
     def _grid(self, dark: bool) -> go.Figure:
         side, kind = self.stack.id.split(".")
-        queries, keys = self.kept(*self.window())
+        queries, keys = self.positions()
 
         def patterns(of: Subject | None = None) -> np.ndarray:
-            found = self.arrays(
+            arrays = self.arrays(
                 lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
                 # A copy of a part, so that the whole can be let go.
                 lambda p: p.new_tensor(self.hiding.shown(p.numpy(), self.how)[:, queries][..., keys]),
                 of,
             )
-            return np.stack(list(found.values()))  # [layer, head, query, key]
+            return np.stack(list(arrays.values()))  # [layer, head, query, key]
 
         pattern = patterns() - patterns(self.compared) if self.compared else patterns()
         names = self.sides(queries, keys)
         return head_grid(
             pattern, names[0], names[1], change=self.compared is not None, dark=dark,
             layers=self.stack.attention.layers,
-            title=self.stack.title + self.said,
+            title=self.stack.title + self.variant,
         )  # fmt: skip
 
     def _map(self, dark: bool) -> go.Figure:
@@ -328,18 +234,41 @@ class Shown(Part):
         )  # fmt: skip
 
     def _picture(self, dark: bool) -> go.Figure:
-        if not self.subject.reads_picture:
+        """The weights of the position that asks, over the picture that it is a part of."""
+        places, picture = self.subject.model.places(), self.subject.reading.picture
+        if places is None or picture is None:
             return self._heatmap(dark)
-        return figure(self.subject, self.view, self.layer, self.head, self.arrays, dark=dark)
+        names = [token["text"] for token in self.subject.tokens["encoder"]]
+        at = min(self.view.query or 0, len(names) - 1)
+        row, source = self._row(at)
+        asking = (places == at).nonzero()
+        whole = len(asking) == 1  # a part of several pixels is not outlined
+        return attention_picture(
+            picture.numpy(), row[places.numpy()],
+            query=tuple(asking[0].tolist()) if whole else None, dark=dark,
+            title=f"Where “{names[at]}” looks: {source}",
+        )  # fmt: skip
+
+    def _row(self, at: int) -> tuple[np.ndarray, str]:
+        """The weights of a position, and what they are seen through."""
+        if self.view.sight == "rolled":
+            attention = self.subject.model.attention("encoder.self")
+            attention.check_all_below(attention.layers[-1], "attention rollout")
+            patterns = self.arrays(lambda address: address.endswith(".self.pattern"))
+            return rollout(np.stack(list(patterns.values())))[-1, at], "rolled out through all layers"
+        (pattern,) = self.arrays(lambda address: address == f"encoder.{self.layer}.self.pattern").values()
+        if self.view.sight == "mean":
+            return pattern.mean(axis=0)[at], f"layer {self.layer}, mean of its {len(pattern)} heads"
+        return pattern[self.head, at], f"layer {self.layer}, head {self.head}"
 
     def _heatmap(self, dark: bool) -> go.Figure:
-        queries, keys = self.kept(*self.window(until_step=True))
+        queries, keys = self.positions(until_step=True)
         if self.view.show == "plane":
-            found = quantities.head_plane(
+            plane = quantities.head_plane(
                 self.subject, self.stack, self.layer, self.head, *self.window(until_step=True)
             )
             return query_key_plane(
-                found.queries, found.keys, *self.sides(queries, keys), shares=found.shares, dark=dark,
+                plane.queries, plane.keys, *self.sides(queries, keys), shares=plane.shares, dark=dark,
                 title=self.title,
             )  # fmt: skip
         show = self.view.show if self.stack.attention.whole or self.view.show in FURTHER else "pattern"
@@ -368,8 +297,8 @@ class Shown(Part):
         arrays = self.of_head(of)
         if show == "dots":
             return arrays["q"][self.head] @ arrays["k"][self.key_head].T
-        shown = self.hiding.shown(arrays[show], self.how) if show == "pattern" else arrays[show]
-        return shown[self.head]
+        matrices = self.hiding.shown(arrays[show], self.how) if show == "pattern" else arrays[show]
+        return matrices[self.head]
 
     def _effect(self, dark: bool) -> go.Figure:
         """The likeliest outputs at the step, with the edits and without them."""
@@ -383,58 +312,87 @@ class Shown(Part):
         after = cache.on_worker(lambda: self.subject.run(only))
         rows = outputs_of((before["logits"], after["logits"]), self.subject)
         at = min(self.step(), len(rows) - 1)
-        names, were, are = zip(*rows[at], strict=True)
-        return top_tokens(
-            np.array([were, are]), [names, names], steps=["without the edits", "with the edits"], dark=dark,
-            title=f"Outputs at step {at + 1}",
-        )  # fmt: skip
+        names, before_edits, after_edits = zip(*rows[at], strict=True)
+        charts = [
+            probability_bars("without the edits", names, before_edits),
+            probability_bars("with the edits", names, after_edits),
+        ]
+        return board_figure(Board(rows=[charts], notice=""), dark=dark, title=f"Outputs at step {at + 1}")
 
     def _lines(self, dark: bool) -> go.Figure:
-        queries, keys = self.kept(*self.window(until_step=True))
+        queries, keys = self.positions(until_step=True)
         names = self.sides(queries, keys)
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
-        pattern, title = self._kept_lines(self.hiding.shown(self.of_head()["pattern"], self.how))
+        pattern, title = self._pinned_lines(self.hiding.shown(self.of_head()["pattern"], self.how))
         return attention_lines(
             pattern[:, queries][..., keys], names[0], names[1], heads=heads, dark=dark, title=title
         )
 
-    def _kept_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
+    def _pinned_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
         """The lines of the token that a click has kept, all if there is none; and the title that says so."""
-        title, role = f"{self.stack.title}, layer {self.layer}{self.said}", self.view.pinned
+        title, role = f"{self.stack.title}, layer {self.layer}{self.variant}", self.view.pinned
         if role == "none":
             return pattern, title
         side = self.stack.query_side if role == "query" else self.stack.key_side
         at = min(getattr(self.view, role) or 0, len(self.names(side)) - 1)
-        kept = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
-        kept[(at, slice(None)) if role == "query" else (slice(None), at)] = True
-        return np.where(kept, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
+        pinned = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
+        pinned[(at, slice(None)) if role == "query" else (slice(None), at)] = True
+        return np.where(pinned, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
 
     def _numbers(self, dark: bool) -> go.Figure:
+        """How the marked query comes to its weight on the marked key, and how its row of weights makes z: in
+        words; channel by channel; over all keys; and each key's value times its weight, which add up to z.
+        """
         arrays, attention = self.of_head(), self.stack.attention
         query = min(self.view.query or 0, self.stack.n_query - 1)
         key = min(self.view.key or 0, self.stack.n_key - 1)
+        q, k, v = arrays["q"][self.head, query], arrays["k"][self.key_head, key], arrays["v"][self.key_head]
+        scores, weights = arrays["scores"][self.head, query], arrays["pattern"][self.head, query]
+        rows = np.vstack([weights[:, None] * v, arrays["z"][self.head, query]])  # [key and z, channel]
         bias = float(arrays["bias"][self.head, query, key]) if "bias" in arrays else None
-        return computation_figure(
-            arrays["q"][self.head, query], arrays["k"][self.key_head, key],
-            arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
-            arrays["v"][self.key_head], arrays["z"][self.head, query],
-            scale=attention.scales[attention.layers.index(self.layer)], bias=bias, cap=attention.cap,
-            normalizer=attention.normalizer,
-            key_index=key,
-            query_token=self.names(self.stack.query_side)[query],
-            key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
+        scale = attention.scales[attention.layers.index(self.layer)]
+        score = score_in_words(float(q @ k), scale, bias, attention.cap, float(scores[key]))
+        keys = tick_labels(self.names(self.stack.key_side), escaped=False)
+        of_key: Any = {"labels": keys, "colour": "key", "lit": key}
+        name = visible(self.names(self.stack.query_side)[query])
+        channels = {
+            f"query “{name}”": (q, "query"),
+            f"key “{keys[key]}”": (k, "key"),
+            "query × key": (q * k, None),
+        }
+        step = f"their {attention.normalizer.replace('-', ' ')}: weights"
+        board = Board(
+            rows=[
+                *(
+                    [Matrix(title=title, values=vector[None], role=cast(Any, role), column_axis="channel")]
+                    for title, (vector, role) in channels.items()
+                ),
+                [
+                    Bars(values=scores, title="scores", y_label="score", **of_key),
+                    Bars(values=weights, title=step, reach=1, **of_key),
+                ],
+                [
+                    Matrix(
+                        title="weight × value; the rows add up to z", values=rows, role="value",
+                        rows=[*keys, "z"], row_axis="key", column_axis="channel",
+                        marked=np.broadcast_to(np.arange(len(rows))[:, None] == key, rows.shape),
+                    )
+                ],
+            ],
+            notice=f"{score} → {NORMALIZERS[attention.normalizer]} → weight **{tick(float(weights[key]))}**",
         )  # fmt: skip
+        return board_figure(board, dark=dark, title=self.title)
 
     def _sums(self, dark: bool) -> go.Figure:
         values, (queries, keys) = self.sums(), self.chosen()
         most = sorted(values, key=lambda head: -values[head])[:MOST_BARS]
-        said = sums.definition(len(queries), len(keys), len(values))
+        definition = sums.definition(len(queries), len(keys), len(values))
         bars = Bars(
             values=np.array([values[head] for head in most]), labels=[f"L{at} H{head}" for at, head in most],
             y_label="weight", digits=3,
             lit=most.index(self.place) if self.place in most else None,
         )  # fmt: skip
-        notice = f"{sum(values.values()) / len(values):.4g} is {said}."
+        notice = f"{sum(values.values()) / len(values):.4g} is {definition}."
         return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=f"{self.title}, {notice}")
 
     def _output(self, dark: bool) -> go.Figure:
@@ -446,14 +404,9 @@ class Shown(Part):
         step = steps[at]
         tokens, probabilities = zip(*step["top"], strict=True)
         chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
-        return top_tokens(
-            np.array([probabilities]),
-            [tokens],
-            chosen=[chosen],
-            steps=[f"step {at + 1}"],
-            dark=dark,
-            title="Next token" if "decoder" in self.subject.tokens else "Output",
-        )
+        bars = probability_bars(f"step {at + 1}", tokens, probabilities, lit=chosen)
+        title = "Next token" if "decoder" in self.subject.tokens else "Output"
+        return board_figure(Board(rows=[[bars]], notice=""), dark=dark, title=title)
 
     def npz(self) -> bytes:
         """Every address of the trace, and the tokens as `tokens.encoder`, `tokens.decoder`."""
@@ -478,8 +431,8 @@ class Shown(Part):
     @property
     def code(self) -> str:
         if self.view.view == "sums":
-            found = sums.code(self.stack, *self.chosen(), self.among)
-            return "\n".join([self.subject.code, *found])
+            lines = sums.code(self.stack, *self.chosen(), self.among)
+            return "\n".join([self.subject.code, *lines])
         if self.view.view == "effect":
             return "\n".join([self.subject.code, *self._effect_code()])
         hiding = hiding_code(self.hiding, self.how)
@@ -505,6 +458,84 @@ class Shown(Part):
         ]
 
 
+def csv_of(view: StageView) -> str:
+    """What the view shows as a table; words go through `takeaway.cells`, numbers as they are."""
+    if view.view.view == "sweep":
+        return view.sweep.table().to_csv(index=False)
+    return (_sums(view) if view.view.view == "sums" else _cells(view)).to_csv(index=False)
+
+
+def _sums(view: StageView) -> pd.DataFrame:
+    """One row a head that sums are over: the weight on the chosen keys, in the mean of the chosen queries."""
+    return pd.DataFrame(
+        [(layer, head, weight) for (layer, head), weight in view.sums().items()],
+        columns=["layer", "head", "weight_on_chosen_keys"],
+    )
+
+
+def _cells(view: StageView) -> pd.DataFrame:
+    """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score,
+    and, where the pass was edited, the weight without edits.
+    """
+    arrays, without_edits = view.of_head(), {}
+    if view.subject.inputs.edits:
+        before = view.of_head(view.subject.unedited)["pattern"][view.head]
+        without_edits["weight_without_edits"] = before.ravel()
+    dots = {}
+    if view.stack.attention.whole:
+        q, k = arrays["q"][view.head], arrays["k"][view.key_head]
+        dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
+    n_query, n_key = view.stack.n_query, view.stack.n_key
+    queries, keys = view.names(view.stack.query_side), view.names(view.stack.key_side)
+    return pd.DataFrame(
+        {
+            "query_position": np.repeat(np.arange(n_query), n_key),
+            "query": np.repeat(np.array(takeaway_dialog.spreadsheet_cells(queries), dtype=object), n_key),
+            "key_position": np.tile(np.arange(n_key), n_query),
+            "key": np.tile(np.array(takeaway_dialog.spreadsheet_cells(keys), dtype=object), n_query),
+            **dots,
+            **{
+                column: arrays[name][view.head].ravel()
+                for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
+                if name in arrays
+            },
+            **without_edits,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class TakeAway:
+    """What the dialog shows at once. table: what its table is of. archive_bytes: of the whole trace, if it
+    were packed.
+    """
+
+    figure: go.Figure
+    title: str
+    file_name: str
+    code: str
+    table: str
+    archive_bytes: int
+
+
+def take_away(inputs: Inputs, act: dict[str, Any], dark: bool) -> TakeAway:
+    """What the stage shows of `inputs` (`act` is the state of its view), ready to be taken away."""
+    view = StageView(inputs, act)
+    subject = {"sums": "These sums", "sweep": "This sweep"}.get(view.view.view, "This head")
+    it = view.sweep if view.view.view == "sweep" else view
+    return TakeAway(it.figure(dark=dark), it.title, it.file_name, it.code, subject, view.archive_bytes())
+
+
+def table(inputs: Inputs, act: dict[str, Any]) -> str:
+    """The open head, the sums or the sweep, as a table."""
+    return csv_of(StageView(inputs, act))
+
+
+def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
+    """The whole trace."""
+    return StageView(inputs, act).npz()
+
+
 LARGEST_ARCHIVE = in_force().trace_mb * MB
 
 
@@ -519,26 +550,26 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
     inputs = last("explore", Inputs())
     with computing.waiting_for(inputs, st.empty()):
         try:
-            found: Taken = computing.runner(inputs, is_wanted=computing.still_wanted)(
-                taken, inputs, act, dark
+            away: TakeAway = computing.runner(inputs, is_wanted=computing.still_wanted)(
+                take_away, inputs, act, dark
             )
         except ValueError as error:
             show_problems([str(error)])
             return
     run = computing.runner(inputs)  # a file is made when its button is pressed, without a page
-    downloads, note = _downloads(found, lambda: run(table, inputs, act), lambda: run(archive, inputs, act))
+    downloads, note = _downloads(away, lambda: run(table, inputs, act), lambda: run(archive, inputs, act))
     takeaway_dialog.show(
-        found.figure, downloads, title=found.title, file_name=found.file_name, code=found.code, note=note
+        away.figure, downloads, title=away.title, file_name=away.file_name, code=away.code, note=note
     )
 
 
 def _downloads(
-    found: Taken, make_table: Callable[[], str], make_archive: Callable[[], bytes]
+    away: TakeAway, make_table: Callable[[], str], make_archive: Callable[[], bytes]
 ) -> tuple[list[Download], str | None]:
-    name, size = found.file_name, found.archive_bytes
+    name, size = away.file_name, away.archive_bytes
     files = [
-        Download("Figure, offline HTML", lambda: to_html(found.figure), f"{name}.html", "text/html"),
-        Download(f"{found.table}, CSV", make_table, f"{name}.csv", "text/csv"),
+        Download("Figure, offline HTML", lambda: to_html(away.figure), f"{name}.html", "text/html"),
+        Download(f"{away.table}, CSV", make_table, f"{name}.csv", "text/csv"),
     ]
     if size <= LARGEST_ARCHIVE:
         whole = Download("Whole trace, NPZ", make_archive, "trace.npz", "application/octet-stream")

@@ -19,7 +19,7 @@ from pages.explore import effect, head_measures, quantities, sums, sweep
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
-from pages.explore.takeaway import Shown, csv_of
+from pages.explore.takeaway import StageView, csv_of
 from pages.lab.block import flow, lens
 from pages.lab.block.inputs import Inputs as Block
 from pages.shared import visitors
@@ -61,19 +61,19 @@ def test_the_stage_gets_the_numbers_and_what_the_trace_has_there(hybrid: str) ->
 def test_a_part_is_of_the_nearest_layer_that_attends(hybrid: str) -> None:
     trace = load_model(hybrid).trace(TEXT)
     for asked, number in ((0, 3), (3, 3), (6, 7), (40, 7)):
-        shown = Shown(Inputs(hybrid, TEXT), view(view="head", layer=asked, head=1))
+        shown = StageView(Inputs(hybrid, TEXT), view(view="head", layer=asked, head=1))
         assert shown.title == f"Self-attention, layer {number}, head 1"
         assert shown.file_name == f"decoder-{number}-self-head-1"
         assert f'trace["decoder.{number}.self.pattern"][1]' in shown.code
         np.testing.assert_array_equal(shown.of_head()["pattern"], trace[f"decoder.{number}.self.pattern"])
-    grid = Shown(Inputs(hybrid, TEXT), view(view="grid")).figure(dark=False)
+    grid = StageView(Inputs(hybrid, TEXT), view(view="grid")).figure(dark=False)
     names = {note.text for note in grid.layout.annotations} & {f"layer {at} · head 0" for at in range(8)}
     assert names == {"layer 3 · head 0", "layer 7 · head 0"}
-    heads = Shown(Inputs(hybrid, TEXT), view(view="map")).figure(dark=False)
+    heads = StageView(Inputs(hybrid, TEXT), view(view="map")).figure(dark=False)
     assert "L7 H3" in heads.to_json() and "L0 H" not in heads.to_json()
-    numbers = Shown(Inputs(hybrid, TEXT), view(view="numbers", layer=7)).figure(dark=False)
+    numbers = StageView(Inputs(hybrid, TEXT), view(view="numbers", layer=7)).figure(dark=False)
     assert "layer 7" in numbers.layout.title.text
-    made = Shown(Inputs(hybrid, TEXT), view(view="sums", keys="0", among=[4]))
+    made = StageView(Inputs(hybrid, TEXT), view(view="sums", keys="0", among=[4]))
     assert list(made.sums()) == [(7, 0)] and "heads = [(7, 0)]" in made.code
     pattern = trace["decoder.7.self.pattern"][0]
     assert made.sums()[7, 0] == pytest.approx(float(pattern[:, 0].mean()), abs=1e-6)
@@ -99,7 +99,7 @@ def test_what_is_computed_later_is_of_these_layers_or_refused(hybrid: str) -> No
 def test_a_sweep_is_taken_away_with_its_layers(small: str) -> None:
     made = sweep.made(Inputs(small, TEXT), "heads", "kl", 3)
     assert made["layers"] == {"decoder.self": [1, 3]}
-    shown = Shown(Inputs(small, TEXT), view(view="sweep", goal="kl", step=3)).sweep
+    shown = StageView(Inputs(small, TEXT), view(view="sweep", goal="kl", step=3)).sweep
     assert sorted(set(shown.table()["layer"])) == [1, 3]
     figure = shown.figure(dark=False).to_json()
     assert "layer 3" in figure and "layer 0" not in figure

@@ -13,7 +13,7 @@ from models.zoo.engine_model import EngineModel
 from pages.explore import computing, effect, takeaway
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of
-from pages.explore.takeaway import Shown, Taken, csv_of
+from pages.explore.takeaway import StageView, TakeAway, csv_of
 from pages.shared import visitors, work, work_process
 from tests.limits import SetLimits
 from viz_core import to_html
@@ -66,14 +66,14 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
 
     monkeypatch.setattr(takeaway.takeaway_dialog, "show", show)
     takeaway.show_all(ACT, dark=False)
-    assert process.did == ["taken"]
+    assert process.did == ["take_away"]
     files = offered["files"]
     table = files["This head, CSV"].make()
     archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
     assert len(files["Figure, offline HTML"].make()) == len(to_html(offered["figure"]))
-    assert process.did == ["taken", "table", "archive"]
+    assert process.did == ["take_away", "table", "archive"]
     process.works = True
-    same = Shown(DEAR, ACT)
+    same = StageView(DEAR, ACT)
     assert table == csv_of(same)
     drawn, expected = offered["figure"], same.figure(dark=False)
     sent = drawn.data[0].z  # as bytes in text, as Plotly sends them
@@ -89,7 +89,7 @@ def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process.works = True
-    found: Taken = computing.runner(CHEAP)(takeaway.taken, CHEAP, ACT, False)
+    found: TakeAway = computing.runner(CHEAP)(takeaway.take_away, CHEAP, ACT, False)
     assert found.file_name == "encoder-1-self-head-2" and found.archive_bytes == 2 * 4 * 2 * 16 * 9
     monkeypatch.setattr(visitors, "is_class", lambda: False)
     assert computing.runner(DEAR)(takeaway.table, DEAR, ACT).startswith("query_position,query,key_position")

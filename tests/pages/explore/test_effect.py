@@ -128,18 +128,18 @@ def test_what_is_taken_away_is_of_the_pass_that_is_seen() -> None:
     weights = [trace["encoder.1.self.pattern"][3].numpy() for trace in (before, after)]
     view = {"view": "head", "stack": "encoder.self", "layer": 1, "head": 3}
     found = {
-        when: takeaway.Shown(INPUTS, view | {"when": when}).figure(dark=False).data[0].z
+        when: takeaway.StageView(INPUTS, view | {"when": when}).figure(dark=False).data[0].z
         for when in ("before", "after", "difference")
     }
     np.testing.assert_allclose(found["before"], weights[0], atol=1e-6)
     np.testing.assert_allclose(found["after"], weights[1], atol=1e-6)
     np.testing.assert_allclose(found["difference"], weights[1] - weights[0], atol=1e-6)
-    grid = takeaway.Shown(INPUTS, view | {"view": "grid", "when": "difference"}).figure(dark=False)
+    grid = takeaway.StageView(INPUTS, view | {"view": "grid", "when": "difference"}).figure(dark=False)
     assert np.nanmin(grid.data[0].z) < 0 < np.nanmax(grid.data[0].z)
     table = pd.read_csv(io.StringIO(takeaway.table(INPUTS, view)))
     np.testing.assert_allclose(table["weight_without_edits"], weights[0].ravel(), atol=1e-6)
     np.testing.assert_allclose(table["weight"], weights[1].ravel(), atol=1e-6)
-    effect = takeaway.Shown(INPUTS, view | {"view": "effect", "step": 9}).figure(dark=False)
+    effect = takeaway.StageView(INPUTS, view | {"view": "effect", "step": 9}).figure(dark=False)
     p, q = (trace["logits"][9].double().softmax(-1) for trace in (before, after))
     shown = [bar.y for bar in effect.data if bar.y is not None and len(bar.y)]
     assert max(shown[0]) == pytest.approx(float(p.max()), rel=1e-3)

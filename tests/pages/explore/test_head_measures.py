@@ -13,7 +13,7 @@ from pages.explore.payload import Opened, build
 from pages.explore.quantities import REPEAT_MEASURES
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, subject_of
-from pages.explore.takeaway import Shown
+from pages.explore.takeaway import StageView
 from viz_core.measures import MEASURES, head_scores, map_of_heads
 
 TWO = "the animal did not cross the street because it was too tired and it slept"
@@ -189,7 +189,7 @@ def test_the_map_is_there_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_figure_to_take_away_is_the_map_with_the_names_of_all_heads() -> None:
     inputs = Inputs()
-    figure = Shown(inputs, {"view": "map", "stack": "encoder.self"}).figure(dark=False)
+    figure = StageView(inputs, {"view": "map", "stack": "encoder.self"}).figure(dark=False)
     (points,) = figure.data
     assert list(points.hovertext) == [f"L{layer} H{head}" for layer in range(2) for head in range(4)]
     np.testing.assert_allclose(

@@ -141,13 +141,13 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     assert takeaway.table(inputs, act).splitlines()[4:6] == ["1,1,0,the,0.1", "1,1,1,cat,0.3"]
     assert len(head_measures.made(inputs, "decoder.cross")["points"]) == 1
     for view in ("grid", "head", "lines"):
-        assert takeaway.taken(inputs, act | {"view": view}, dark=False).figure.data
+        assert takeaway.take_away(inputs, act | {"view": view}, dark=False).figure.data
 
 
 def test_its_figures_table_and_trace_are_taken_away() -> None:
     inputs = Inputs(kept(), "")
     act = {"view": "head", "stack": "decoder.cross", "layer": 0, "head": 0, "step": 0}
-    figure = takeaway.taken(inputs, act, dark=False).figure
+    figure = takeaway.take_away(inputs, act, dark=False).figure
     assert (
         np.asarray(figure.data[0].customdata if figure.data[0].z is None else figure.data[0].z).shape[0] == 2
     )
@@ -162,7 +162,7 @@ def test_its_figures_table_and_trace_are_taken_away() -> None:
     ]
     files = np.load(io.BytesIO(takeaway.archive(inputs, act)), allow_pickle=False)
     assert sorted(files) == ["decoder.0.cross.pattern", "tokens.decoder", "tokens.encoder"]
-    assert takeaway.taken(inputs, act, dark=False).code.splitlines() == [
+    assert takeaway.take_away(inputs, act, dark=False).code.splitlines() == [
         "from models import read_attention",
         "trace = read_attention('wide.json').trace()",
         'pattern = trace["decoder.0.cross.pattern"][0]  # [query, key]',

@@ -26,7 +26,7 @@ from pages.explore.payload import (
 )
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, subject_of
-from pages.explore.takeaway import Shown
+from pages.explore.takeaway import StageView
 from tests.models.zoo.hub import families
 
 
@@ -304,7 +304,7 @@ WORDS = Inputs(model="untrained", text="[CLS] the cat sat [SEP]", n_layers=2, n_
 @pytest.mark.parametrize("how", ["hidden", "renormalised"])
 @pytest.mark.parametrize("view", ["grid", "head", "lines"])
 def test_the_figure_to_take_away_leaves_them_out_and_says_so(view: str, how: str) -> None:
-    shown = Shown(WORDS, {"view": view, "layer": 1, "head": 1, "heads": [1], "special": how})
+    shown = StageView(WORDS, {"view": view, "layer": 1, "head": 1, "heads": [1], "special": how})
     figure = shown.figure(dark=False)
     said = ", special tokens hidden" + (", rows renormalised" if how == "renormalised" else "")
     assert said in figure.layout.title.text
@@ -317,9 +317,9 @@ def test_the_figure_to_take_away_leaves_them_out_and_says_so(view: str, how: str
 
 @pytest.mark.parametrize("how", ["hidden", "renormalised"])
 def test_the_lines_of_python_give_what_is_shown(how: str) -> None:
-    code = Shown(WORDS, {"view": "head", "layer": 1, "head": 1, "special": how}).code
+    code = StageView(WORDS, {"view": "head", "layer": 1, "head": 1, "special": how}).code
     names: dict[str, Any] = {}
     exec(code, names)
     pattern = subject_of(WORDS).run(None)["encoder.1.self.pattern"].numpy()
     np.testing.assert_allclose(names["pattern"], expected(pattern, [0, 4], how)[1, 1:4, 1:4], atol=1e-6)
-    assert "queries" not in Shown(WORDS, {"view": "map", "special": how}).code
+    assert "queries" not in StageView(WORDS, {"view": "map", "special": how}).code

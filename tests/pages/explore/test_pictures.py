@@ -196,7 +196,7 @@ def test_the_button_beside_the_story_shows_the_next_drawn_picture(vit: str) -> N
 @pytest.mark.parametrize("seen_through", ["head", "mean", "rolled"])
 def test_the_view_is_taken_away_as_a_figure_with_its_lines_of_code(vit: str, seen_through: str) -> None:
     act = {"view": "picture", "sight": seen_through, "layer": 1, "head": 3, "heads": [3], "query": 6}
-    taken_away = takeaway.taken(Inputs(model=vit, text="2"), act, dark=False)
+    taken_away = takeaway.take_away(Inputs(model=vit, text="2"), act, dark=False)
     trace = subject_of(Inputs(model=vit, text="2")).run(None)
     patterns = np.stack([trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])
     row, said_so = {

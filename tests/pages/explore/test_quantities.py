@@ -10,7 +10,7 @@ from pages.explore.figure import quantity_from
 from pages.explore.quantities import head_matrix, head_quantity
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
-from pages.explore.takeaway import Shown
+from pages.explore.takeaway import StageView
 
 INPUTS = Inputs(model="untrained", text="a b c a d", n_layers=3, n_heads=2, d_model=32, seed=3)
 
@@ -101,7 +101,7 @@ def test_an_answer_holds_for_what_was_asked_and_shown(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("show", list(quantities.FIGURE_NAMES))
 def test_the_figure_to_take_away_shows_it(show: str) -> None:
-    shown = Shown(INPUTS, {"view": "head", "layer": 1, "head": 1, "show": show})
+    shown = StageView(INPUTS, {"view": "head", "layer": 1, "head": 1, "show": show})
     expected = head_matrix(shown.subject, shown.stack, 1, 1, show)
     figure = shown.figure(dark=False)
     np.testing.assert_allclose(figure.data[0].customdata[..., 0], expected, atol=1e-6)
@@ -119,7 +119,9 @@ def test_the_plane_holds_the_window_s_queries_and_keys_of_the_head() -> None:
     points *= np.sign(points[np.abs(points).argmax(0), [0, 1]])  # the farthest of each axis is positive
     np.testing.assert_allclose([*found["queries"], *found["keys"]], points, atol=1e-3)
     assert len(found["queries"]) == len(q) - 2
-    figure = Shown(Inputs(), {"view": "head", "stack": "decoder.cross", "show": "plane"}).figure(dark=False)
+    figure = StageView(Inputs(), {"view": "head", "stack": "decoder.cross", "show": "plane"}).figure(
+        dark=False
+    )
     assert [trace.name for trace in figure.data] == ["queries", "keys"]
 
 

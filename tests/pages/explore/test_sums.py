@@ -13,7 +13,7 @@ from models.fields import read_link
 from pages.explore import computing, state, sums, takeaway
 from pages.explore.state import Inputs, View
 from pages.explore.subject import subject_of
-from pages.explore.takeaway import Shown
+from pages.explore.takeaway import StageView
 
 PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
 LONG = Inputs(model="untrained", text=" ".join(f"w{at}" for at in range(300)), n_heads=2, d_model=32, seed=2)
@@ -87,7 +87,7 @@ ACT = {"view": "sums", "layer": 1, "head": 2, "queries": "1-4", "keys": "2", "am
 
 
 def test_the_figure_the_table_and_the_code_to_take_away_hold_the_same_numbers() -> None:
-    shown = Shown(Inputs(), ACT)
+    shown = StageView(Inputs(), ACT)
     trace = subject_of(Inputs()).run(None)
     expected = {
         (layer, head): by_loops(
@@ -108,17 +108,17 @@ def test_the_figure_the_table_and_the_code_to_take_away_hold_the_same_numbers() 
     exec(shown.code, names)
     assert names["sums"] == pytest.approx(expected, abs=1e-9)
     assert names["mean"] == pytest.approx(mean, abs=1e-9)
-    assert len(Shown(Inputs(), {**ACT, "among": []}).sums()) == 8
+    assert len(StageView(Inputs(), {**ACT, "among": []}).sums()) == 8
     rows = pd.read_csv(io.StringIO(takeaway.table(Inputs(), ACT)))
     assert list(rows.columns) == ["layer", "head", "weight_on_chosen_keys"]
     assert list(zip(rows.layer, rows["head"], strict=True)) == list(expected)
     assert list(rows.weight_on_chosen_keys) == pytest.approx(list(expected.values()), abs=1e-9)
-    assert takeaway.taken(Inputs(), ACT, False).table == "These sums"
-    assert takeaway.taken(Inputs(), {**ACT, "view": "head"}, False).table == "This head"
+    assert takeaway.take_away(Inputs(), ACT, False).table == "These sums"
+    assert takeaway.take_away(Inputs(), {**ACT, "view": "head"}, False).table == "This head"
 
 
 def test_left_open_they_are_all_queries_and_the_marked_key() -> None:
-    shown = Shown(Inputs(), {"view": "sums", "key": 3})
+    shown = StageView(Inputs(), {"view": "sums", "key": 3})
     assert shown.chosen() == (list(range(14)), [3])
 
 

@@ -13,7 +13,7 @@ from models import load_model
 from pages.explore import controls, sweep
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of, subject_of
-from pages.explore.takeaway import Shown, csv_of, taken
+from pages.explore.takeaway import StageView, csv_of, take_away
 from pages.shared.work import BILLION
 
 INPUTS = Inputs(edits="encoder.0: off")
@@ -123,10 +123,10 @@ PATH = {"sender": "encoder.0.self heads 2", "receiver": "encoder.1.self heads 3"
 STEP = 10
 
 
-def shown(**view: Any) -> tuple[Shown, pd.DataFrame, dict[str, Any]]:
+def shown(**view: Any) -> tuple[StageView, pd.DataFrame, dict[str, Any]]:
     """What is taken away at a step, its table, and what its lines of Python leave behind."""
     act = {"view": "sweep", "step": STEP, **view}
-    found = Shown(Inputs(edits="encoder.0: off"), act)
+    found = StageView(Inputs(edits="encoder.0: off"), act)
     names: dict[str, Any] = {}
     exec(found.sweep.code, names)
     return found, pd.read_csv(io.StringIO(csv_of(found))), names
@@ -193,7 +193,7 @@ def test_a_path_between_two_heads_is_seen_beside_the_whole_effect() -> None:
 
 
 def test_the_dialog_gets_all_of_it() -> None:
-    found = taken(Inputs(), {"view": "sweep", "goal": "score", "step": 0}, dark=False)
+    found = take_away(Inputs(), {"view": "sweep", "goal": "score", "step": 0}, dark=False)
     assert found.table == "This sweep"
     assert "share of right answers in 16 held-out examples of its task, now 1" in found.title
     assert found.code.endswith("sweep = sweep_heads(lm, reading, 'score', change='zero')")

@@ -10,14 +10,15 @@ import pytest
 from models import load_model
 from models.config import POSITION_SCHEMES
 from pages.explore.state import Inputs
-from pages.explore.takeaway import Shown, csv_of
+from pages.explore.takeaway import StageView, csv_of, score_in_words
+from viz_core import theme
 
 BIASED = ("alibi", "t5", "transformer-xl")
 
 
-def shown(positions: str, **view: object) -> Shown:
+def shown(positions: str, **view: object) -> StageView:
     inputs = Inputs(model="untrained", text="the cat sat on the mat", seed=5, positions=positions)
-    return Shown(inputs, {"layer": 1, "head": 2, **view})
+    return StageView(inputs, {"layer": 1, "head": 2, **view})
 
 
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)
@@ -55,14 +56,59 @@ def test_the_lines_of_an_edited_pass_give_what_is_shown_of_it() -> None:
     edited = Inputs(edits="encoder.0.self heads 1: zero")
     view = {"stack": "encoder.self", "layer": 1, "head": 3, "step": 10}
     scope: dict[str, Any] = {}
-    exec(Shown(edited, {**view, "view": "head", "when": "difference"}).code, scope)
+    exec(StageView(edited, {**view, "view": "head", "when": "difference"}).code, scope)
     after, before = (load_model("translator").trace(edited.text, edits=e) for e in (edited.edits, ""))
     address = "encoder.1.self.pattern"
     np.testing.assert_allclose(scope["change"], after[address][3] - before[address][3], atol=1e-6)
-    exec(Shown(edited, {**view, "view": "effect"}).code, scope)
+    exec(StageView(edited, {**view, "view": "effect"}).code, scope)
     top = before["logits"][10].double().softmax(-1).max()
     assert scope["outputs"][0].before == pytest.approx(float(top))
     assert scope["change"].kl[10] > 0
     untrained = Inputs(model="untrained", text="the cat sat", edits=edited.edits)
-    exec(Shown(untrained, {"view": "head", "when": "difference"}).code, scope)
+    exec(StageView(untrained, {"view": "head", "when": "difference"}).code, scope)
     assert scope["change"].shape == scope["pattern"].shape
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_number_of_a_weight_is_in_its_figure(dark: bool) -> None:
+    view = shown("none", view="numbers", query=4, key=1)
+    fig, trace = view.figure(dark=dark), view.subject.run(None)
+    q, k, v, z, scores, pattern = (
+        trace[f"encoder.1.self.{name}"][2].numpy() for name in ("q", "k", "v", "z", "scores", "pattern")
+    )
+    *strips, values = (each for each in fig.data if each.type == "heatmap")
+    for strip, vector in zip(strips, (q[4], k[1], q[4] * k[1]), strict=True):
+        np.testing.assert_allclose(strip.z, vector[None], rtol=1e-6)
+        assert strip.zmax == -strip.zmin == pytest.approx(np.abs(vector).max())
+    np.testing.assert_allclose(values.z[:-1], pattern[4][:, None] * v, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(values.z[-1], z[4], rtol=1e-6)
+    np.testing.assert_allclose(values.z[:-1].sum(0), values.z[-1], atol=1e-6)
+    bars = [each for each in fig.data if each.type == "bar"]
+    np.testing.assert_array_equal([each.y for each in bars], [scores[4], pattern[4]])
+    p = theme.palette(dark)
+    for each in bars:
+        assert list(each.customdata) == ["the", "cat", "sat", "on", "the₂", "mat"]
+        assert [colour == p["key"] for colour in each.marker.color] == [at == 1 for at in range(6)]
+    colours = {note.text: note.font.color for note in fig.layout.annotations}
+    assert colours["<b>query “the”</b>"] == p["query"] and colours["<b>key “cat”</b>"] == p["key"]
+    assert colours["<b>weight × value; the rows add up to z</b>"] == p["value"]
+
+
+@pytest.mark.parametrize(
+    ("bias", "cap", "score", "words"),
+    [
+        (None, None, 0.5, " = score"),
+        (0.25, None, 0.75, " + bias 0.25 = 0.75 = score"),
+        (None, None, 0.75, " + bias 0.25 = 0.75 = score"),  # where nobody says it, the difference
+        (1e-5, None, 0.50001, " + bias 10⁻⁵ = 0.5 = score"),
+        (0.0, None, 0.5, " + bias 0 = 0.5 = score"),
+        (None, 0.5, 0.5 * np.tanh(1), " → 0.5 tanh(… / 0.5) = 0.3808 = score"),
+        (None, None, -np.inf, " → masked: score **−∞**"),
+        (-0.5, None, -np.inf, " + bias −0.5 = 0 → masked: score **−∞**"),
+    ],
+)
+def test_a_score_is_told_step_by_step(
+    bias: float | None, cap: float | None, score: float, words: str
+) -> None:
+    told = score_in_words(2.0, 0.25, bias, cap, score)
+    assert told == f"sum of the products **2** × scale 0.25 = 0.5{words}"

@@ -15,7 +15,7 @@ from models.zoo.offers import offers
 from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
-from pages.explore.takeaway import Shown, csv_of, taken
+from pages.explore.takeaway import NORMALIZERS, StageView, csv_of, take_away
 from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 
@@ -76,9 +76,11 @@ def test_rows_that_do_not_sum_to_1_are_shown_and_taken_away(runs: Path, normaliz
     assert ((sums - 1).abs() > 1e-3).all()
     assert header_of(found)["stacks"][0]["normalizer"] == normalizer
     assert "add up" in found.note
-    shown = Shown(found.inputs, {"layer": 1, "head": 2, "view": view, "query": 4, "key": 1})
+    shown = StageView(found.inputs, {"layer": 1, "head": 2, "view": view, "query": 4, "key": 1})
     words = " ".join(note.text for note in shown.figure(dark=True).layout.annotations if note.text)
     assert view != "numbers" or f"their {normalizer.replace('-', ' ')}: weights" in words
+    told = " ".join(words.replace("<br>", " ").split())
+    assert view != "numbers" or f"{NORMALIZERS[normalizer]} → weight" in told
 
 
 def test_a_text_that_goes_on_has_no_last_word_yet(runs: Path) -> None:
@@ -239,8 +241,10 @@ def test_every_view_can_be_taken_away(runs: Path, task: str, text: str) -> None:
     found = subject_of(inputs)
     (stack,) = found.stacks
     for view in VIEWS:
-        assert taken(inputs, {"view": view, "stack": stack.id, "layer": 1, "head": 2}, dark=False).figure.data
-    shown = Shown(inputs, {"view": "head", "stack": stack.id, "layer": 1, "head": 2})
+        assert take_away(
+            inputs, {"view": view, "stack": stack.id, "layer": 1, "head": 2}, dark=False
+        ).figure.data
+    shown = StageView(inputs, {"view": "head", "stack": stack.id, "layer": 1, "head": 2})
     table = pd.read_csv(io.StringIO(csv_of(shown)), keep_default_na=False)
     pattern = found.run(None)[f"{shown.address}.pattern"][2]
     np.testing.assert_allclose(table["weight"], pattern.numpy().ravel(), rtol=1e-6)

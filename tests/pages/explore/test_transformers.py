@@ -13,7 +13,7 @@ from models.zoo.offers import offer_of
 from pages.explore.payload import Opened, build
 from pages.explore.state import MODEL, Inputs
 from pages.explore.subject import subject_of
-from pages.explore.takeaway import Shown, csv_of
+from pages.explore.takeaway import StageView, csv_of
 from pages.shared import cache, on_offer, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
@@ -70,7 +70,7 @@ def test_what_is_taken_away_is_what_the_trace_has(folders: Path, family: str) ->
     inputs = Inputs(name, TEXT, **given)
     side = "encoder" if family == "t5" else "decoder"
     act = {"view": "numbers", "stack": f"{side}.self", "layer": 1, "head": 3, "query": 5, "key": 2}
-    shown = Shown(inputs, act)
+    shown = StageView(inputs, act)
     figure = shown.figure(dark=False)
     trace = load_model(name).trace(TEXT, **given)
     weight = trace[f"{side}.1.self.pattern"][3, 5, 2].item()
@@ -89,7 +89,7 @@ def test_patterns_alone_are_shown_and_taken_away_without_inventing_the_rest(fold
     assert not header["stacks"][0]["whole"]
     arrays = set(exact_arrays(header["exact"][0], blocks))
     assert "pattern" in arrays and not arrays & {"q", "k", "v", "scores", "z"}
-    shown = Shown(inputs, {"view": "numbers", "stack": "encoder.self", "show": "scores"})
+    shown = StageView(inputs, {"view": "numbers", "stack": "encoder.self", "show": "scores"})
     assert shown.figure(dark=False).data[0].type == "heatmap"
     assert csv_of(shown).splitlines()[0] == "query_position,query,key_position,key,weight"
 
