@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
 from models.engine.trace import Scope, Trace, record
@@ -108,6 +107,21 @@ def near(first: Tensor, second: Tensor) -> bool:
     finite = second[second.isfinite()]
     reach = float(finite.abs().max()) if finite.numel() else 0.0
     return torch.allclose(first.to(second.dtype), second, rtol=0, atol=share * reach, equal_nan=True)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """All that is in tuples, lists, dicts and dataclasses, however deep: tensors, and what else there is."""
+    if isinstance(value, Mapping):
+        parts = list(value.values())
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, field.name) for field in fields(value)]
+    elif isinstance(value, tuple | list):
+        parts = list(value)
+    else:
+        yield value
+        return
+    for part in parts:
+        yield from leaves(part)
 
 
 def _one_prompt(tensor: Tensor) -> Tensor:
@@ -261,8 +275,9 @@ def _numbers(paths: list[str]) -> dict[str, str]:
 
 SDPA = F.scaled_dot_product_attention
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "mm", "addmm", "einsum", "tensordot"}
-FAST_PATHS = {torch._native_multi_head_attention, torch._transformer_encoder_layer_fwd}
-"""What torch's layers call instead, where nobody looks: all in one, without anything to see in between."""
+FUSED = re.compile(r"_.*(attention|transformer)")
+"""The names of torch's own functions that attend in one piece, without anything to see in between: its layers
+call them where nobody looks, and so may a module by itself."""
 
 
 class Watching(Observer):
@@ -299,9 +314,10 @@ class Watching(Observer):
         return place if self._n_at[place] == 1 else f"{place}.{self._n_at[place]}"
 
     def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if function in FAST_PATHS:
+        name = getattr(function, "__name__", "")
+        if FUSED.match(name):
             raise ValueError(
-                f"the module calls torch.{function.__name__} by itself, which shows no pattern; "
+                f"the module calls torch.{name} by itself, which shows no pattern; "
                 "call nn.MultiheadAttention or scaled_dot_product_attention"
             )
         if function is SDPA:
@@ -318,7 +334,7 @@ class Watching(Observer):
             self._record_output(place, z, output[0], *args[11:13])
         else:
             output = function(*args, **named)
-            self._follow(getattr(function, "__name__", ""), tree_leaves((args, named)), output)
+            self._follow(name, list(leaves((args, named))), output)
         return output
 
     def _record_output(self, place: str, z: Tensor, output: Tensor, weight: Tensor, bias: Any) -> None:
@@ -466,7 +482,7 @@ def _check_seen(module: nn.Module, trace: Trace, unrecorded: list[str]) -> None:
 
 def _check_alike(module: nn.Module, own: Any, watched: Any) -> None:
     """Raises ValueError unless all tensors of both outputs are equal but for rounding."""
-    firsts, seconds = tree_leaves(own), tree_leaves(watched)
+    firsts, seconds = list(leaves(own)), list(leaves(watched))
     padded = any(
         isinstance(part, nn.TransformerEncoder) and part.use_nested_tensor for part in module.modules()
     )

@@ -203,6 +203,10 @@ def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) 
 # Scores of written translations beside the right ones, as sacrebleu computes them (Post 2018).
 
 
+SEED = 12345
+"""Of the resamples, as in sacrebleu itself."""
+
+
 class CorpusScore(NamedTuple):
     """A score of all sentences together, 0 to 100. signature: how sacrebleu computed it."""
 
@@ -221,23 +225,65 @@ def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScor
     """
     from sacrebleu.metrics.bleu import BLEU  # takes a moment, and only translators need it
     from sacrebleu.metrics.chrf import CHRF
-    from sacrebleu.significance import _bootstrap_resample
 
-    found = []
+    scores = []
     for metric in (CHRF(), BLEU()):
         score = metric.corpus_score(list(made), [list(wanted)])
         within = None
         if len(made) > 1:
             # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
-            each = metric._extract_corpus_statistics(list(made), [list(wanted)])
-            metric.n_bootstrap = n_resamples(len(made))
-            metric.seed, again = _bootstrap_resample(each, metric, metric.n_bootstrap)
-            within = between(np.array([drawn.score for drawn in again]))
+            metric.n_bootstrap, metric.seed = n_resamples(len(made)), str(SEED)
+            drawn = np.random.default_rng(SEED).choice(len(made), size=(metric.n_bootstrap, len(made)))
+            again = _bleu_of if isinstance(metric, BLEU) else _chrf_of
+            within = between(again(made, wanted, drawn))
             # All sentences alike, as where nothing is right: that tells nothing about others.
             within = within if within and within[0] < within[1] else None
         name = {"chrF2": "chrF"}.get(score.name, score.name)
-        found.append(CorpusScore(name, float(score.score), within, str(metric.get_signature())))
-    return found
+        scores.append(CorpusScore(name, float(score.score), within, str(metric.get_signature())))
+    return scores
+
+
+Drawn = Int[np.ndarray, "resample sentence"]
+"""The sentences of each resample of a corpus."""
+
+
+def _bleu_of(made: Sequence[str], wanted: Sequence[str], drawn: Drawn) -> Float[np.ndarray, " resample"]:
+    """BLEU of each resample, from what sacrebleu counts in each sentence."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(effective_order=True)  # which counts the same, and does not warn of short sentences
+    each = [metric.sentence_score(m, [w]) for m, w in zip(made, wanted, strict=True)]
+    counted = np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in each])
+    n = metric.max_ngram_order
+    scores = []
+    for rows in drawn:
+        *counts, sys_len, ref_len = counted[rows].sum(axis=0).tolist()
+        smoothed = metric.smooth_method, metric.smooth_value
+        scores.append(BLEU.compute_bleu(counts[:n], counts[n:], sys_len, ref_len, *smoothed).score)
+    return np.array(scores)
+
+
+def _chrf_of(made: Sequence[str], wanted: Sequence[str], drawn: Drawn) -> Float[np.ndarray, " resample"]:
+    """chrF of each resample: F of the mean precision and recall over the lengths of strings that occur."""
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+    counted = np.zeros((len(made), CHRF.CHAR_ORDER, 3))  # strings of each length: written, right ones, shared
+    for row, pair in enumerate(zip(made, wanted, strict=True)):
+        for at, (own, right) in enumerate(
+            zip(*(extract_all_char_ngrams(text, CHRF.CHAR_ORDER) for text in pair), strict=True)
+        ):
+            counted[row, at] = own.total() if right else 0, right.total(), (own & right).total()
+    own, right, shared = np.moveaxis(np.stack([counted[rows].sum(axis=0) for rows in drawn]), -1, 0)
+    occurs = (own > 0) & (right > 0)
+    n = np.maximum(occurs.sum(axis=-1), 1)
+    precision, recall = (
+        np.divide(shared, each, out=np.zeros_like(shared), where=occurs).sum(axis=-1) / n
+        for each in (own, right)
+    )
+    below = CHRF.BETA**2 * precision + recall
+    above = 100 * (1 + CHRF.BETA**2) * precision * recall
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
 
 
 def sentence_chrf(made: Sequence[str], wanted: Sequence[str]) -> list[float]:

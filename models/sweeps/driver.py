@@ -71,6 +71,7 @@ class Ledger:
     def __init__(self, sweep: Sweep, configs: Configs) -> None:
         self.spec = sweep.spec
         self._configs = configs
+        self._folder = sweep.path
         self._study = journal.opened(sweep.path, self.spec, self._min_steps())
         self.exhausted = ""
 
@@ -171,7 +172,7 @@ class Ledger:
         runs = {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
         values = {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
         self._study.sampler = journal.sampler(self.spec, trial.number)
-        drawn = Asked(self._study, trial._trial_id)
+        drawn = journal.trial(self._folder, self._study, trial.number)
         # A kill in the middle of drawing leaves settings that are drawn now.
         settings: Settings = {name: trial.params.get(name) for name in self.spec.space}
         for name in self.spec.space.keys() - trial.params.keys():

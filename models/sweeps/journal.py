@@ -81,6 +81,13 @@ def opened(folder: Path, spec: Spec, min_steps: int) -> Study:
     return study
 
 
+def trial(folder: Path, study: Study, number: int) -> optuna.Trial:
+    """A trial that an earlier driver began, to be gone on with."""
+    storage = _storage(folder / JOURNAL)
+    study_id = storage.get_study_id_from_name(_STUDY)
+    return optuna.Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, number))
+
+
 def sampler(spec: Spec, number: int, seed: int = 0) -> BaseSampler:
     """The sampler that draws trial `number`.
 

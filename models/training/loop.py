@@ -6,7 +6,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from jaxtyping import Float16
 from torch import Tensor, nn
-from torch.nn.utils import clip_grads_with_norm_
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from models.byte_units import MB
 from models.config import ModelConfig
@@ -239,32 +239,6 @@ def weight_part(weight: str) -> str:
     return ".".join(names[:2]) if names[0] in ("encoder", "decoder") else names[0]
 
 
-def norms_of(tensors: Sequence[Tensor]) -> Tensor:
-    """The Euclidean norm of each tensor, [tensor]; all are computed by few kernels."""
-    return torch.stack(torch._foreach_norm(list(tensors)))
-
-
-def total_norm(norms: Tensor) -> Tensor:
-    """The norm of all tensors together; the same bits as `torch.nn.utils.get_total_norm` of them."""
-    return torch.linalg.vector_norm(norms)
-
-
-def norms_by_part(
-    parts: Sequence[str], gradients: Sequence[float | None], weights: Sequence[float]
-) -> dict[str, list[float]]:
-    """[gradient norm, weight norm] of each part, in the model's order, with six digits.
-
-    parts: that of each weight. gradients, weights: the norm of each weight's gradient, None for a weight
-    without one, and of the weight. A part's norm is the root of the sum of its weights' squares.
-    """
-    squares: dict[str, list[float]] = {}
-    for part, gradient, weight in zip(parts, gradients, weights, strict=True):
-        sums = squares.setdefault(part, [0.0, 0.0])
-        sums[0] += (gradient or 0.0) ** 2
-        sums[1] += weight**2
-    return {part: [float(f"{square**0.5:.6g}") for square in both] for part, both in squares.items()}
-
-
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
@@ -324,7 +298,9 @@ class Training(Iterator[Record]):
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
         self._weights = list(self.model.parameters())
-        self._parts = [weight_part(name) for name, _ in self.model.named_parameters()]
+        self._parts: dict[str, list[nn.Parameter]] = {}
+        for name, weight in self.model.named_parameters():
+            self._parts.setdefault(weight_part(name), []).append(weight)
         self._optimizer = make_optimizer(self.model, how, self._machine.device)
         self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
         self._randomness = Randomness(self._machine.device, how.seed)
@@ -340,14 +316,14 @@ class Training(Iterator[Record]):
         batch = self._next_batch()
         self.step += 1
         rate = self._rate()
-        losses, gradients = self._update(batch, rate)
+        losses, gradient_norm, part_norms = self._update(batch, rate)
         if self._machine.works_by_itself and self.step < self.config.training.steps:
             # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
         self._check_finite(values["loss"])
-        norm_value = total_norm(gradients).item()
-        by_part = self._norms(gradients)
+        norm_value = gradient_norm.item()
+        by_part = self._with_weights(part_norms)
         seconds = time.perf_counter() - start
         looks = self._looks()
         self.seconds += time.perf_counter() - start
@@ -421,8 +397,10 @@ class Training(Iterator[Record]):
         """The learning rate of this step."""
         return learning_rate(self.config.training, self.step)
 
-    def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
-        """One step of the optimiser: the batch's mean losses, and the norm of each weight's gradient."""
+    def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
+        """One step of the optimiser: the batch's mean losses, and the norms of the gradient before it is
+        clipped, of the whole and of each part; None for the parts where they are not due: they cost a little.
+        """
         how = self.config.training
         for group in self._optimizer.param_groups:
             group["lr"] = rate
@@ -432,22 +410,29 @@ class Training(Iterator[Record]):
         with self._drawing() if self.config.model.dropout else nullcontext():
             losses = self._backward(batch)
         self._scaler.unscale_(self._optimizer)
-        gradients = self._lengths([weight.grad for weight in self._weights if weight.grad is not None])
+        norm = self._norm(weight.grad for weight in self._weights)
+        are_due = not (self.step % how.norms_interval and self.step % how.validation_interval)
+        parts = None
+        if are_due or self.step == how.steps:
+            parts = torch.stack(
+                [self._norm(weight.grad for weight in weights) for weights in self._parts.values()]
+            )
         if how.clip:
-            clip_grads_with_norm_(self._weights, how.clip, total_norm(gradients))
+            clip_grads_with_norm_(self._weights, how.clip, norm)
         self._scaler.step(self._optimizer)
         self._scaler.update()
-        return losses, gradients
+        return losses, norm, parts
 
-    def _norms(self, gradients: Tensor) -> dict[str, list[float]] | None:
-        """The norms of the model's parts, where they are due; None elsewhere, since they cost a little."""
-        how = self.config.training
-        if self.step % how.norms_interval and self.step % how.validation_interval and self.step < how.steps:
+    def _with_weights(self, gradients: Tensor | None) -> dict[str, list[float]] | None:
+        """[gradient norm, weight norm] of each part, in the model's order, with six digits."""
+        if gradients is None:
             return None
-        left = iter(gradients.tolist())
-        moved = [None if weight.grad is None else next(left) for weight in self._weights]
-        with torch.no_grad():
-            return norms_by_part(self._parts, moved, self._lengths(self._weights).tolist())
+        weights = torch.stack([self._norm(part) for part in self._parts.values()])
+        pairs = torch.stack([gradients, weights], dim=-1).tolist()
+        return {
+            part: [float(f"{norm:.6g}") for norm in pair]
+            for part, pair in zip(self._parts, pairs, strict=True)
+        }
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.
@@ -549,6 +534,7 @@ class Training(Iterator[Record]):
         """Inside, dropout draws the run's own random numbers."""
         return self._randomness
 
-    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The norm of each tensor."""
-        return norms_of(tensors)
+    def _norm(self, tensors: Iterable[Tensor | None]) -> Tensor:
+        """The Euclidean norm of all tensors together, without those that are missing."""
+        there = [tensor for tensor in tensors if tensor is not None]
+        return get_total_norm(there) if there else torch.zeros((), device=self._machine.device)

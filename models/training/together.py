@@ -5,7 +5,7 @@ Data-parallel training (Li et al. 2020, PyTorch Distributed), and fully sharded 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -101,7 +101,7 @@ class TogetherTraining(Training):
             torch.manual_seed((self.config.training.seed * 1_000_003 + self.step) * 65_537 + self.rank)
             yield
 
-    def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
+    def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
         with _heeding_the_others():
             return super()._update(batch, rate)
 
@@ -114,8 +114,8 @@ class TogetherTraining(Training):
             _add_up(self._weights)
         return dict(zip(names, values, strict=True))
 
-    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
-        return _whole(super()._lengths([each.detach() for each in tensors]))
+    def _norm(self, tensors: Iterable[Tensor | None]) -> Tensor:
+        return _whole(super()._norm(tensors))
 
     def _looks(self) -> dict[str, Any]:
         if self.rank and not self._sharded:

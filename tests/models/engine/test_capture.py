@@ -11,9 +11,10 @@ from torch.nn import functional as F
 from torch.nn.modules import module as hooks
 from torch.profiler import ProfilerActivity, profile
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers.modeling_outputs import BaseModelOutput
 
 from models import Trace, capture
-from models.engine.capture import DotProducts
+from models.engine.capture import DotProducts, leaves
 
 
 def random(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -524,6 +525,15 @@ def test_what_cannot_be_captured_is_refused_in_a_sentence(
 ) -> None:
     with torch.no_grad(), pytest.raises(ValueError, match=message):
         capture(module, *inputs, **keywords)
+
+
+def test_all_tensors_of_an_output_are_compared_however_deep_they_lie() -> None:
+    x, output = narrow(1, 1, 4, 3), BaseModelOutput(last_hidden_state=torch.ones(2))
+    products = DotProducts(x, x, x, scale=3.0)
+    assert [each for each in leaves(({"one": [1, (2,)]}, products, output)) if each is not None] == [
+        1, 2, x, x, x, 0.0, False, 3.0, False, output[0],
+    ]  # fmt: skip
+    assert list(leaves(DotProducts)) == [DotProducts]
 
 
 def test_a_result_that_its_pattern_does_not_explain_is_refused() -> None:
