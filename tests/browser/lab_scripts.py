@@ -134,8 +134,11 @@ NOTE_FOCUS = """
     root.addEventListener("focusin", (event) => (event.composedPath()[0].dataset.reached = ""), true);
 }
 """
+# Of a group whose radio buttons the arrow keys walk, Tab reaches one: the checked one, or the first.
 MISSED = """
-(wanted) => wanted.filter((node) => !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 150))
+(wanted) => wanted
+  .filter((node) => !node.matches("[data-reached]") && !node.querySelector("[data-reached]"))
+  .map((node) => node.outerHTML.slice(0, 150))
 """
 # KaTeX writes what it does not know in this red, and a formula that it cannot read as an error.
 MISREAD = """

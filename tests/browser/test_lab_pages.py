@@ -221,7 +221,7 @@ def test_the_keyboard_reaches_and_works_everything(lab: BoardPage) -> None:
     ]
     missed = tab_through(page, wanted)
     lab.open_drawer("questions")
-    missed += tab_through(page, [page.locator("[data-testid=stRadioGroup] > :first-child input")])
+    missed += tab_through(page, [page.get_by_test_id("stRadioGroup")])
     assert not missed
     lab.close_drawer()
     if lab.slider.is_visible():

@@ -36,4 +36,4 @@ PARTS = tuple(
     Part(name, label, (), lesson, (Try("last hour", {"hour": 2}),), questions, scrub="hour")
     for name, label in (("one", "One"), ("two", "Two"))
 )
-page.run(LabPage("design", "Design and cost", Inputs, PARTS))
+page.run(LabPage("objective", "What training optimises", Inputs, PARTS))
