@@ -41,8 +41,8 @@ def is_dear(inputs: Inputs, price: int | None = None) -> bool:
 
     price: the operations of another figure of theirs, by default those of a trace.
     """
-    asked = operations_of(inputs) if price is None else price
-    return visitors.is_class() and asked > BILLION * in_force().cheap_billions
+    operations = operations_of(inputs) if price is None else price
+    return visitors.is_class() and operations > BILLION * in_force().cheap_billions
 
 
 def runner(
@@ -54,14 +54,14 @@ def runner(
     that it calls are at a module's top level. is_wanted: see Job.outcome.
     """
     if not is_dear(inputs, price):
-        return _call
+        return _call_here
     place = f"figure of {visitors.visitor().id}"
     return partial(work_process.figures.call, place=place, asker=this_asker(), is_wanted=is_wanted)
 
 
-def _call(function: Callable[..., Any], *given: Any) -> Any:
+def _call_here(function: Callable[..., Any], *arguments: Any) -> Any:
     server_load.check_memory()
-    return function(*given)
+    return function(*arguments)
 
 
 def still_wanted() -> None:
@@ -89,19 +89,19 @@ class Waiting:
         if slot is not None:
             _waits[slot] = self._before + 1
 
-    def told(self, done: int, of: int) -> None:
+    def note_layers(self, n_done: int, n_layers: int) -> None:
         """Hears how many layers are computed. Raises StoppedError once nobody waits."""
-        self._layers = (done, of)
+        self._layers = (n_done, n_layers)
         if self._stopped.is_set():
             raise StoppedError
 
-    def heard(self, share: float) -> None:
+    def note_share(self, share: float) -> None:
         """Hears which share of many passes is done. Raises StoppedError once nobody waits."""
         self._share = share
         if self._stopped.is_set():
             raise StoppedError
 
-    def look(self) -> None:
+    def check(self) -> None:
         """To be called again and again; raises where nobody waits any more."""
         still_wanted()
         if is_pressed(self._key(STOP)):
@@ -122,9 +122,9 @@ class Waiting:
     def _progress(self) -> str:
         if self._share is not None:
             return f"Computing: {self._share:.0%} of the most that it takes is done."
-        done, of = self._layers
-        if of:
-            return f"Computing the figure: {done} of {of} layers are done."
+        n_done, n_layers = self._layers
+        if n_layers:
+            return f"Computing the figure: {n_done} of {n_layers} layers are done."
         return "Computing the figure: its model is opened and its text read first."
 
     def say(self, text: str) -> None:
@@ -150,9 +150,9 @@ def waiting_for(inputs: Inputs, slot: DeltaGenerator | None, price: int | None =
     """Within it, a page waits for a figure; of a dear one it says at once how it is computed."""
     waiting = Waiting(inputs, slot, price)
     if is_dear(inputs, price):
-        asked = operations_of(inputs) if price is None else price
+        operations = operations_of(inputs) if price is None else price
         waiting.say(
-            f"This figure takes up to {asked / BILLION:,.3g} billion operations: a process of its own "
+            f"This figure takes up to {operations / BILLION:,.3g} billion operations: a process of its own "
             f"computes it, in at most {in_force().dear_seconds} seconds, after what others asked for."
         )
     try:
@@ -161,17 +161,17 @@ def waiting_for(inputs: Inputs, slot: DeltaGenerator | None, price: int | None =
         waiting.end()
 
 
-def forget_stopped(asked: Inputs) -> None:
+def forget_stopped(inputs: Inputs) -> None:
     """Takes note of what is asked for now: anything new forgets what was stopped."""
-    if STOPPED in st.session_state and st.session_state[STOPPED][1] != asked:
+    if STOPPED in st.session_state and st.session_state[STOPPED][1] != inputs:
         del st.session_state[STOPPED]
 
 
-def _stop(asked: Inputs) -> None:
+def _stop(inputs: Inputs) -> None:
     """Shows again what was shown before; what was stopped can be asked for once more."""
-    shown = last("explore", Inputs())
-    controls.put_back(shown)
-    st.session_state[STOPPED] = (asked, shown)
+    previous = last("explore", Inputs())
+    controls.put_back(previous)
+    st.session_state[STOPPED] = (inputs, previous)
     refuse("The figure was stopped; the one before it stays, with its model and its text.")
     redraw("lab")
 
@@ -226,19 +226,19 @@ def answer_request(
         if answer is None:
             with waiting_for(inputs, slot, operations) as waiting:
                 dear = is_dear(inputs, operations)
-                run = runner(inputs, operations, is_wanted=waiting.look)
+                run = runner(inputs, operations, is_wanted=waiting.check)
                 # Another process cannot call this one's functions; it is ended as a whole.
-                made_by = partial(maker, told=waiting.heard) if tells and not dear else maker
+                run_maker = partial(maker, told=waiting.note_share) if tells and not dear else maker
 
                 def make() -> tuple[dict[str, Any], int]:
-                    made = run(made_by, inputs, *what)
-                    return made, cache.held_by(str(made)) + 1_000
+                    result = run(run_maker, inputs, *what)
+                    return result, cache.held_by(str(result)) + 1_000
 
                 if dear:
                     answer, size = make()
                     cache.results.put(key, answer, size)
                 else:
-                    answer = cache.cached(cache.results, key, make, waiting.look)
+                    answer = cache.cached(cache.results, key, make, waiting.check)
     except ValueError as error:
         answer = {"problem": f"{str(error).removesuffix('.')}."}
     return {"asked": list(what), **answer}

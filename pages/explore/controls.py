@@ -47,8 +47,8 @@ def load_link() -> None:
         return
     session, params = st.session_state, dict(st.query_params)
     view, problems = read_link(View, params)
-    asked = read_link(state.COMMON, params)[0] if params else page().kept
-    model = asked.get("model", DEFAULT)
+    linked = read_link(state.COMMON, params)[0] if params else page().kept
+    model = linked.get("model", DEFAULT)
     if offer_of(model) and on_offer.may_open(model):
         page(model).arrive()
     else:
@@ -62,8 +62,8 @@ def load_link() -> None:
 
 def inputs_now() -> Inputs:
     """The widgets' present values."""
-    shown = page()
-    st.session_state.explored = Inputs(**{name: shown.kept[name] for name in shown.params})
+    current = page()
+    st.session_state.explored = Inputs(**{name: current.kept[name] for name in current.params})
     return st.session_state.explored
 
 
@@ -92,9 +92,9 @@ def open_model(name: str) -> None:
         switch_model()
 
 
-def put_back(asked: Inputs) -> None:
+def put_back(inputs: Inputs) -> None:
     """Asks for these inputs again, and for no head of them."""
-    page(asked.model).put({"model": asked.model, "text": asked.text, **asked.settings})
+    page(inputs.model).put({"model": inputs.model, "text": inputs.text, **inputs.settings})
     st.session_state.view_link = {}
     st.session_state.pop("opened", None)
 
@@ -105,13 +105,13 @@ def open_contrast(act: dict[str, Any]) -> None:
     Where the head on view is the one that the model opens with, the other's own such head is shown. A press
     that comes a second time, before the other model was there to be seen, asks for what is open already.
     """
-    told = offer()
-    other = contrast_of(told)
+    current = offer()
+    other = contrast_of(current)
     if other is None or other.name != act["model"]:
         return
     view = {name: value for name, value in state.view_of(act).items() if name != "key"}
     place = ("stack", "layer", "head")
-    if all(view.get(name) == told.story.get(name) for name in place):
+    if all(view.get(name) == current.story.get(name) for name in place):
         view |= {name: other.story[name] for name in place} | {"heads": (other.story["head"],)}
     page().put({"model": other.name})
     switch_model()
@@ -127,24 +127,26 @@ def beside_link(act: dict[str, Any]) -> dict[str, str]:
     """The link to that page, with the model, the text and the head that are open."""
     now = inputs_now()
     place = {name: str(act[name])[:MOST_SAID] for name in ("stack", "layer", "head")}
-    given = {"with": urlencode(now.given)} if now.given else {}
+    settings = {"with": urlencode(now.overrides)} if now.overrides else {}
     other = swap_of(now)[1]
     # Without another text that is known to matter, another head of the same text is compared.
     second = {"text2": other} if other else {"differs": "head", "head2": str(int(place["head"] == "0"))}
-    return {"model": now.model, "text": now.text, **second, **given, **place}
+    return {"model": now.model, "text": now.text, **second, **settings, **place}
 
 
-def contrast_of(told: Offer) -> Offer | None:
+def contrast_of(current: Offer) -> Offer | None:
     """The model to compare one with, where this visitor may open it."""
-    name = told.contrast.get("model", "")
+    name = current.contrast.get("model", "")
     return offer_of(name) if on_offer.may_open(name) else None
 
 
 def take_advice(advice: Advice) -> None:
     """Sets what suits the text better, and resets what else was set for it; the text stays."""
-    shown = page()
-    if advice.setting in shown.params:  # the button may be pressed as it vanishes, with another model
-        shown.put({s.name: s.default for s in offer().settings if s.of_text} | {advice.setting: advice.value})
+    current = page()
+    if advice.setting in current.params:  # the button may be pressed as it vanishes, with another model
+        current.put(
+            {s.name: s.default for s in offer().settings if s.of_text} | {advice.setting: advice.value}
+        )
     redraw("lab")
 
 
@@ -160,9 +162,9 @@ def reset() -> None:
 
 def read_text(text: str) -> None:
     """Puts a text in, and resets what was set for the text before."""
-    shown = page()
-    shown.put({s.name: s.default for s in offer().settings if s.of_text})
-    shown.edit("text", text)
+    current = page()
+    current.put({s.name: s.default for s in offer().settings if s.of_text})
+    current.edit("text", text)
 
 
 def replace_word(unknown: dict[str, Any], word: str) -> None:
@@ -181,47 +183,47 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
 
 def model_controls() -> None:
     """The column beside the stage."""
-    shown, told = page(), offer()
+    current, current_offer = page(), offer()
     names = [*on_offer.models(), *on_offer.of_transformers(), *on_offer.own()]
-    names += [shown.kept["model"]] if shown.kept["model"] not in names else []
-    shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
+    names += [current.kept["model"]] if current.kept["model"] not in names else []
+    current.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
     model_field.field(open_model, own_files.tensors_field)
-    if told.summary:
-        st.caption(plain(told.summary))
-    if told.sizes:
+    if current_offer.summary:
+        st.caption(plain(current_offer.summary))
+    if current_offer.sizes:
         kind, layers, heads, width, positions = map(
-            told.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
+            current_offer.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
         )
         sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}"
         sizes += f", positions {positions}" if positions else ""
         st.caption(plain(sizes[:MOST_SAID]))
-    columns = st.columns(2) if len(told.settings) > 4 else [st.container()]
-    for at, setting in enumerate(told.settings):
-        _draw(shown, setting, columns[at % len(columns)])
+    columns = st.columns(2) if len(current_offer.settings) > 4 else [st.container()]
+    for at, setting in enumerate(current_offer.settings):
+        _draw(current, setting, columns[at % len(columns)])
     st.button("Reset", on_click=reset, help="Back to the first sentence and its head", width="stretch")
 
 
-def _draw(shown: State, setting: Setting, place: DeltaGenerator) -> None:
+def _draw(current: State, setting: Setting, place: DeltaGenerator) -> None:
     """The widget of one setting."""
     changes: dict[str, Any] = {}
     if setting.rule.most:
-        of = shown.kept[setting.of] if setting.of else ""
+        of = current.kept[setting.of] if setting.of else ""
         example, meaning = setting.arguments.get(of, ("", ""))
         off = bool(setting.of) and not example
         changes = {"placeholder": example or setting.more.get("placeholder"), "disabled": off}
         changes |= {"help": f"{example} = {meaning}"} if example else {}
-    shown.draw(setting.name, place, then=lambda: _changed(setting), **changes)
+    current.draw(setting.name, place, then=lambda: _changed(setting), **changes)
 
 
 def _changed(setting: Setting) -> None:
     """Resets what depends on the setting that has changed: its argument, and what the model wrote."""
-    shown, written = page(), st.session_state.get("last_target")
+    current, target = page(), st.session_state.get("last_target")
     depend = {s.name: s.default for s in offer().settings if s.of == setting.name}
-    if setting.turns and written:
+    if setting.turns and target:
         depend |= {s.name: s.default for s in offer().settings if s.of_text and s != setting}
-        shown.edit("text", written)
+        current.edit("text", target)
     if depend:
-        shown.put(depend)
+        current.put(depend)
     else:
         _redraw_figure()
 
@@ -246,21 +248,21 @@ def chosen_example() -> str | None:
 
 def text_input() -> None:
     """Where a person says what the model reads."""
-    told, shown = offer(), page()
-    if told.reads == "nothing":
-        st.caption(told.label)
+    current_offer, current = offer(), page()
+    if current_offer.reads == "nothing":
+        st.caption(current_offer.label)
         return
-    if told.reads == "any picture":
-        own_files.picture_field(shown.kept["text"], read_text)
+    if current_offer.reads == "any picture":
+        own_files.picture_field(current.kept["text"], read_text)
         return
-    if told.reads != "picture":
-        shown.draw("text", then=_text_changed)
+    if current_offer.reads != "picture":
+        current.draw("text", then=_text_changed)
         return
-    typed, picture = shown.kept["text"], Page("explore.picture", PICTURE)
+    typed, picture = current.kept["text"], Page("explore.picture", PICTURE)
     picture.put({"picture": _number(typed) or 1})
 
     def choose() -> None:
-        shown.put({"text": str(picture.kept["picture"])})
+        current.put({"text": str(picture.kept["picture"])})
         _text_changed()
 
     picture.draw("picture", then=choose)
@@ -268,22 +270,22 @@ def text_input() -> None:
 
 def _number(typed: str) -> int:
     """The picture that a text names by its number; 0 where it names none."""
-    named = typed.isdecimal() and len(typed) <= len(str(MOST_PICTURES))
-    return int(typed) if named and int(typed) < MOST_PICTURES else 0
+    is_number = typed.isdecimal() and len(typed) <= len(str(MOST_PICTURES))
+    return int(typed) if is_number and int(typed) < MOST_PICTURES else 0
 
 
 def swap_of(inputs: Inputs) -> tuple[str, str]:
     """(label, text) of the button that shows another text: this one with a word changed that reverses its
     meaning, or else the next example. ("", "") where there is none.
     """
-    shown, words = offer(inputs.model), inputs.text.split()
-    if shown.reads == "picture":
+    current, words = offer(inputs.model), inputs.text.split()
+    if current.reads == "picture":
         return "next picture", str(_number(inputs.text) + 1)
-    for old, new in shown.swaps.items():
+    for old, new in current.swaps.items():
         if old in words:
             return f"{old} → {new}", " ".join(new if word == old else word for word in words)
-    texts = [example["text"] for example in shown.examples]
-    after = texts[(texts.index(inputs.text) + 1) % len(texts)] if inputs.text in texts else shown.text
+    texts = [example["text"] for example in current.examples]
+    after = texts[(texts.index(inputs.text) + 1) % len(texts)] if inputs.text in texts else current.text
     return ("next example", after) if after != inputs.text else ("", "")
 
 
@@ -322,15 +324,15 @@ def _unknown_words(unknown: list[dict[str, Any]]) -> None:
     """Each word with buttons for the nearest ones that the model knows."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Not in the model's vocabulary, read as `<unk>`:")
-        for at, found in enumerate(unknown[:MOST_OFFERED]):
-            st.text(f"“{found['word']}” " + ("→" if found["suggestions"] else "(nothing near it is known)"))
-            for word in found["suggestions"]:
+        for at, each in enumerate(unknown[:MOST_OFFERED]):
+            st.text(f"“{each['word']}” " + ("→" if each["suggestions"] else "(nothing near it is known)"))
+            for word in each["suggestions"]:
                 key = f"suggestion.{at}.{word}"
-                st.button(plain(word), key=key, on_click=replace_word, args=(found, word))
-        if more := [found["word"] for found in unknown[MOST_OFFERED:]]:
+                st.button(plain(word), key=key, on_click=replace_word, args=(each, word))
+        if more := [each["word"] for each in unknown[MOST_OFFERED:]]:
             listed = ", ".join(f"“{word}”" for word in more)
-            shown = listed if len(listed) <= MOST_LISTED else f"{listed[:MOST_LISTED]}…"
-            st.text(f"and {len(more)} more: {shown}")
+            excerpt = listed if len(listed) <= MOST_LISTED else f"{listed[:MOST_LISTED]}…"
+            st.text(f"and {len(more)} more: {excerpt}")
 
 
 # What Explore offers with a trained model: to mask words, or to let it go on writing.
@@ -368,16 +370,16 @@ def draw_masks() -> None:
 
 def _hidden() -> dict[int, str]:
     """The words behind the masks of the text that is shown, by place; a typed [MASK] hides none."""
-    kept = st.session_state.get("hidden_words", {})
-    return kept.get("words", {}) if kept.get("text") == st.session_state.text else {}
+    masked = st.session_state.get("hidden_words", {})
+    return masked.get("words", {}) if masked.get("text") == st.session_state.text else {}
 
 
 def _mask() -> None:
     words, hidden = st.session_state.text.split(), _hidden()
     chosen = set(st.session_state.masked)
     hidden |= {at: word for at, word in enumerate(words) if at in chosen and word != MASK}
-    shown = [hidden.get(at, word) for at, word in enumerate(words)]
-    text = " ".join(MASK if at in chosen else word for at, word in enumerate(shown))
+    masked_words = [hidden.get(at, word) for at, word in enumerate(words)]
+    text = " ".join(MASK if at in chosen else word for at, word in enumerate(masked_words))
     st.session_state.text = text
     st.session_state.hidden_words = {"text": text, "words": hidden}
     redraw("lab")

@@ -24,7 +24,7 @@ def after_press(lines: Sequence[str], line: str, how: str, count: int = 0) -> li
     head = (edit.place.heads or (-1,))[0]
     if how == "switch" and any(head in _off(each, edit.place.address, count) for each in known):
         both = zip(lines, known, strict=True)
-        return [left for text, each in both for left in _on_again(text, each, edit.place, count)]
+        return [others for text, each in both for others in _on_again(text, each, edit.place, count)]
     others = [text for text, each in zip(lines, known, strict=True) if each.place != edit.place]
     if how == "undo" or (how in ("toggle", "switch") and edit in known):
         return others
@@ -58,10 +58,10 @@ def _off(edit: Edit, address: str, count: int) -> list[int]:
 def _on_again(text: str, edit: Edit, place: Place, count: int) -> list[str]:
     """The line of an edit, or another without the head of a place, or none."""
     off = _off(edit, place.address, count)
-    left = [head for head in off if head not in (place.heads or ())]
-    if len(left) == len(off):
+    others = [head for head in off if head not in (place.heads or ())]
+    if len(others) == len(off):
         return [text]
-    return [str(Edit(Place(place.address, tuple(left)), edit.change))] if left else []
+    return [str(Edit(Place(place.address, tuple(others)), edit.change))] if others else []
 
 
 def _cells(edit: Edit) -> Cells:

@@ -15,7 +15,7 @@ from models.engine.trace import Trace
 from models.interventions import compare
 from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
 from pages.explore.state import MOVED, Inputs
-from pages.explore.subject import Subject, operations_of, shown, subject_of
+from pages.explore.subject import Subject, operations_of, subject_of, token_text
 from pages.shared import cache
 from pages.shared.work import check_price
 
@@ -64,18 +64,18 @@ class EditedPass:
                 raise ValueError(
                     f"with these edits {address} holds numbers that are too large; scale by less"
                 )
-            found = reduce(address, tensor)
-            return tensor.clone() if is_compared else found
+            result = reduce(address, tensor)
+            return tensor.clone() if is_compared else result
 
         return both
 
-    def made(
+    def message(
         self, after: Trace, stacks: list[dict[str, Any]], steps_of: Callable[..., Any]
     ) -> dict[str, Any]:
         """The header's entries; each stack gets the measure of how far its heads moved."""
-        found = compare(self._before, after, self._subject.names)
+        change = compare(self._before, after, self._subject.names)
         for stack in stacks:
-            moved = found.patterns[stack["id"]].variation.flatten()
+            moved = change.patterns[stack["id"]].variation.flatten()
             stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]
         before = self._collector.stacks()
         return {
@@ -85,9 +85,9 @@ class EditedPass:
                 "steps": steps_of(self._subject, self._before),
             },
             "change": {
-                "kl": [float(f"{value:.6g}") for value in found.kl.tolist()] if self._subject.names else [],
+                "kl": [float(f"{value:.6g}") for value in change.kl.tolist()] if self._subject.names else [],
                 "outputs": outputs_of((self._before["logits"], after["logits"]), self._subject),
-                "stream": {side: np.float32(moved.numpy()) for side, moved in found.stream.items()},
+                "stream": {side: np.float32(moved.numpy()) for side, moved in change.stream.items()},
             },
         }
 
@@ -109,7 +109,7 @@ def outputs_of(logits: tuple[torch.Tensor, torch.Tensor], subject: Subject) -> l
             chosen = sorted(dict.fromkeys(row), key=lambda at: -max(float(one[at]), float(other[at])))
             rows.append(
                 [
-                    [shown(subject.names[at]), _short(one[at]), _short(other[at])]
+                    [token_text(subject.names[at]), _short(one[at]), _short(other[at])]
                     for at in chosen[: TOP_CHANGED + 2]
                 ]
             )
@@ -127,7 +127,7 @@ MOST_OPERATIONS = 400 * 10**9
 
 
 def price_written(inputs: Inputs) -> int:
-    """The floating-point operations of `made`, about: passes without edits and with them for each token."""
+    """The floating-point operations of `write_both`, about: passes with edits and without them, by token."""
     return operations_of(inputs) * _tokens(inputs)
 
 
@@ -141,7 +141,7 @@ def _tokens(inputs: Inputs) -> int:
     return 2 * len(inputs.text.split()) + CONTINUED
 
 
-def made(inputs: Inputs, told: Told = lambda share: None) -> dict[str, Any]:
+def write_both(inputs: Inputs, told: Told = lambda share: None) -> dict[str, Any]:
     """What is written to its end, without the edits and with them. Raises ValueError where it takes long."""
     subject = subject_of(inputs)
     model, reading, settings = subject.model, subject.reading, inputs.reading
@@ -169,13 +169,13 @@ def smallest(inputs: Inputs, stack: str, told: Told = lambda share: None) -> dic
             f"Switching off {len(heads)} heads one by one takes more than "
             f"{MOST_OPERATIONS // 10**9:,} billion operations; take a shorter text, or a smaller model."
         )
-    found = cache.on_worker(
+    smallest_heads = cache.on_worker(
         lambda: smallest_set(subject.model, subject.reading, heads, most=most, told=told, **inputs.reading)
     )
     return {
-        "lines": list(switched_off(found.heads)),
-        "answer": found.answer,
-        "tried": found.tried,
-        "whole": found.whole,
+        "lines": list(switched_off(smallest_heads.heads)),
+        "answer": smallest_heads.answer,
+        "tried": smallest_heads.tried,
+        "whole": smallest_heads.whole,
         "heads": len(heads),
     }

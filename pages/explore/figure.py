@@ -67,19 +67,19 @@ class Request:
 
 
 REQUESTS = {
-    "map": Request("map", head_measures.made, lambda act: (act["stack"],)),
+    "map": Request("map", head_measures.map_message, lambda act: (act["stack"],)),
     "further": Request("further", quantities.head_quantity, quantity_from),
     "repeated": Request(
         "repeated", quantities.random_token_measures, lambda act: (),
         {"price": quantities.price_random_tokens, "of": quantities.model_alone},
     ),
-    "sums": Request("sums", sums.made, lambda act: (act["stack"], act["queries"], act["keys"])),
+    "sums": Request("sums", sums.sums_message, lambda act: (act["stack"], act["queries"], act["keys"])),
     "sweep": Request(
-        "swept", sweep.made, lambda act: tuple(act[spec.name] for spec in fields(sweep.Wish)),
+        "swept", sweep.run_sweep, lambda act: tuple(act[spec.name] for spec in fields(sweep.SweepRequest)),
         {"price": sweep.price, "tells": True},
     ),
     "written": Request(
-        "written", effect.made, lambda act: (), {"price": effect.price_written, "tells": True}
+        "written", effect.write_both, lambda act: (), {"price": effect.price_written, "tells": True}
     ),
     "smallest": Request(
         "smallest", effect.smallest, lambda act: (act["stack"],),
@@ -103,12 +103,12 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
 
         def make() -> tuple[Body, int]:
             server_load.check_memory()
-            body = payload.body_of_inputs(inputs, opened, waiting.told)
+            body = payload.body_of_inputs(inputs, opened, waiting.note_layers)
             return body, body.packed.size
 
         if not computing.is_dear(inputs):
-            return cast(Body, cache.cached(cache.payloads, key, make, waiting.look))
-        known = computing.runner(inputs, is_wanted=waiting.look)(payload.body_of_inputs, inputs, opened)
+            return cast(Body, cache.cached(cache.payloads, key, make, waiting.check))
+        known = computing.runner(inputs, is_wanted=waiting.check)(payload.body_of_inputs, inputs, opened)
     cache.payloads.put(key, known, known.packed.size)
     return cast(Body, known)
 
@@ -132,22 +132,22 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
 
     slot: where it is said that a dear figure is computed.
     """
-    asked = controls.inputs_now()
-    computing.forget_stopped(asked)
-    usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
+    inputs = controls.inputs_now()
+    computing.forget_stopped(inputs)
+    usual = (Inputs(inputs.model, controls.offer(inputs.model).text), Inputs())
     try:
-        found = computed_or_last("explore", asked, usual, partial(_computed, slot))
+        latest = computed_or_last("explore", inputs, usual, partial(_computed, slot))
     except ValueError as error:
         return Figure(None, _as_sentence(str(error)))
-    body = found.made
+    body = latest.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
-    terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
-    own = own_header(found.inputs, body) | _answers(found.inputs, slot)
+    terms = glossary.found_in(TERMS, controls.offer(latest.inputs.model).taught, body.special)
+    own = own_header(latest.inputs, body) | _answers(latest.inputs, slot)
     packed = body.packed.message(**own, terms=glossary.sentences(terms))
-    if found.problem:
-        problem = _as_sentence(found.problem)
-        if found.inputs.model != asked.model:
-            problem += f" The figure below is of {controls.offer(found.inputs.model).title}."
+    if latest.problem:
+        problem = _as_sentence(latest.problem)
+        if latest.inputs.model != inputs.model:
+            problem += f" The figure below is of {controls.offer(latest.inputs.model).title}."
         return Figure(packed, problem, abilities=body.abilities, terms=terms)
     return Figure(packed, None, body.advice, body.unknown, body.abilities, terms)
 
@@ -194,10 +194,10 @@ def _check_link(body: Body) -> bool:
     if stack.id != linked.get("stack", stack.id):
         rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
     for name, count in counts.items():
-        asked = linked.get(name, 0)
-        if isinstance(asked, str):
-            asked = state.largest_position(asked)
-        if (max(asked) if isinstance(asked, tuple) else asked) >= count:
+        linked_value = linked.get(name, 0)
+        if isinstance(linked_value, str):
+            linked_value = state.largest_position(linked_value)
+        if (max(linked_value) if isinstance(linked_value, tuple) else linked_value) >= count:
             rules[name] = f"below {count}"
     if linked.get("layer", stack.attention.layers[0]) not in stack.attention.layers and "layer" not in rules:
         rules["layer"] = f"one of the layers that attend, {named_numbers(stack.attention.layers)}"
@@ -205,8 +205,8 @@ def _check_link(body: Body) -> bool:
         rules["special"] = "meant for a text without special tokens"
     for name, rule in rules.items():
         value = linked.pop(name)
-        shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
-        problem = f"The link's {name}={shown} is not {rule}; its default is shown."
+        text = ".".join(map(str, value)) if isinstance(value, tuple) else value
+        problem = f"The link's {name}={text} is not {rule}; its default is shown."
         refuse(problem)
     return bool(rules)
 
@@ -255,10 +255,10 @@ def _example(inputs: Inputs) -> dict[str, Any]:
 def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
     """Where a text opens: on its pronoun or masked word, or as the model does; an example where it says."""
     usual = {"pinned": "none"} | {name: story[name] for name in ("query", "pinned") if name in story}
-    seen = body.focus | {"pinned": "query"} if body.focus else usual
+    focus = body.focus | {"pinned": "query"} if body.focus else usual
     opens = example.get("opens", {})
     heads = {"heads": [opens["head"]]} if "head" in opens else {}
-    return seen | ({"pinned": "query"} if "query" in opens else {}) | opens | heads
+    return focus | ({"pinned": "query"} if "query" in opens else {}) | opens | heads
 
 
 def _taught(offer: Offer, note: str) -> dict[str, str]:
@@ -290,9 +290,9 @@ def _words(words: dict[str, list[str]]) -> None:
         return
     with popover:
         for language, known in words.items():
-            shown = sorted(word for word in known if any(map(str.isalpha, word)))
-            st.caption(f"{len(shown)} {language} words")
-            st.text(", ".join(shown))
+            listed = sorted(word for word in known if any(map(str.isalpha, word)))
+            st.caption(f"{len(listed)} {language} words")
+            st.text(", ".join(listed))
 
 
 def _choose_example() -> None:

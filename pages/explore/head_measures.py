@@ -21,7 +21,7 @@ MOVEMENT = Measure(
     title="moved by the edits",
     definition="How far the edits moved a query's weights: 0 not at all, 1 all of its weight to other keys.",
     formula="mean over q of ½ Σₖ |a′(q,k) − a(q,k)|",
-    compute=lambda given: None,
+    compute=lambda _: None,
     cross=True,
     source="total variation distance",
 )
@@ -63,15 +63,15 @@ class Measured:
 
     def agree(self, antecedents: Iterable[dict[str, Any]]) -> None:
         """Adds the measures of pairs: of each pronoun with the noun that the model takes it for."""
-        found = {each["position"]: each["antecedent"] for each in antecedents}
-        pairs = [(at, found[p]) for at, p in enumerate(self._pronouns) if found.get(p) is not None]
+        nouns = {each["position"]: each["antecedent"] for each in antecedents}
+        pairs = [(at, nouns[p]) for at, p in enumerate(self._pronouns) if nouns.get(p) is not None]
         self._pairs |= {ASKED: NAMED} if pairs else {}
         for scores, rows in zip(self._scores.get(ASKED, ()), self._rows, strict=False):
             of_pairs = head_scores(rows, cross=True, pairs=pairs) if pairs else {}
             scores |= {m.name: of_pairs[m.name] for m in MEASURES if m.needs == "pairs" and pairs}
 
     @property
-    def said(self) -> dict[str, str]:
+    def notes(self) -> dict[str, str]:
         """What is said beside the definition of a measure, by its name."""
         return {"rare": IN_THE_TEXT if self._rarity is None else self._rarity.said}
 
@@ -100,8 +100,8 @@ def shares(pattern: np.ndarray) -> np.ndarray:
     return np.where(off, pattern / np.where(off, sums, 1), pattern) if off.any() else pattern
 
 
-def declared(stacks: Sequence[dict[str, Any]], said: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The measures that any of these stacks has, or may have, with their definitions; said: what is said
+def declared(stacks: Sequence[dict[str, Any]], notes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The measures that any of these stacks has, or may have, with their definitions; notes: what is said
     beside some of these.
     """
     return [
@@ -113,7 +113,7 @@ def declared(stacks: Sequence[dict[str, Any]], said: Mapping[str, str]) -> list[
             "source": measure.source,
             "smallestFirst": measure.smallest_first,
             "random": measure.needs == "repeat",
-            "said": said.get(measure.name, ""),
+            "said": notes.get(measure.name, ""),
             "paired": measure.needs in ("pairs", "sure"),
         }
         for measure in (*MEASURES, MOVEMENT)
@@ -130,7 +130,7 @@ MOST_WORK = 160_000_000
 """heads² x queries x keys: a fifth of a second."""
 
 
-def made(inputs: Inputs, stack: str) -> dict[str, Any]:
+def map_message(inputs: Inputs, stack: str) -> dict[str, Any]:
     """Points of all heads [layer * head], what the axes show, and of how many queries it was computed."""
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
@@ -146,8 +146,8 @@ def plane_of(subject: Subject, stack: Stack) -> tuple[np.ndarray, Plane]:
     """Which queries were compared, and where each head lies. Raises ValueError where it would take long."""
     rows = rows_of(stack)
     side, kind = stack.id.split(".")
-    wanted = {f"{side}.{layer}.{kind}.pattern" for layer in stack.attention.layers}
-    trace = cache.on_worker(lambda: subject.run(lambda a, t: t[:, rows] if a in wanted else None))
+    addresses = {f"{side}.{layer}.{kind}.pattern" for layer in stack.attention.layers}
+    trace = cache.on_worker(lambda: subject.run(lambda a, t: t[:, rows] if a in addresses else None))
     patterns = np.concatenate([trace[address].numpy() for address in trace])  # [layer * head, query, key]
     return rows, map_of_heads(shares(patterns))
 

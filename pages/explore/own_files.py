@@ -49,16 +49,18 @@ class OwnFiles:
         )
         st.caption(note)
 
-    def draw_entry(self, name: str, title: str, show: Show, file: str, instead: str, *, shown: bool) -> None:
-        """Draws the buttons of one that was handed in. instead: the name to show where it was `shown`, and
+    def draw_entry(
+        self, name: str, title: str, show: Show, file: str, instead: str, *, is_open: bool
+    ) -> None:
+        """Draws the buttons of one that was handed in. instead: the name to show where it was `is_open`, and
         its file is deleted.
         """
         with st.container(horizontal=True, vertical_alignment="center"):
-            key, off = f"{self.key}.{name}", shown and self.kind == "picture"
+            key, off = f"{self.key}.{name}", is_open and self.kind == "picture"
             st.button(plain(title), type="tertiary", key=key, disabled=off, on_click=show, args=(name,))
             st.button(
                 "Delete", type="tertiary", key=f"{key}.delete", help=f"Delete {plain(title)}",
-                on_click=self._delete, args=(file, show, instead if shown else ""),
+                on_click=self._delete, args=(file, show, instead if is_open else ""),
             )  # fmt: skip
 
     def _take(self, show: Show) -> None:
@@ -117,8 +119,8 @@ PICTURE_RULE = text(
 """What names the picture to read."""
 
 
-def picture_field(shown: str, show: Show) -> None:
-    """Draws it. shown: the picture that is read; show: reads another, by its name."""
+def picture_field(current: str, show: Show) -> None:
+    """Draws it. current: the picture that is read; show: reads another, by its name."""
     with st.popover("A picture of your own…"):
         if in_force().read_only:
             st.caption("This server is for looking only: it takes no files.")
@@ -130,7 +132,7 @@ def picture_field(shown: str, show: Show) -> None:
         PICTURES.draw_field("PNG, JPEG or WebP", note, show)
         for at, upload in enumerate(uploads.mine("picture"), start=1):
             name, title = upload.name, f"picture {at}{Path(upload.name).suffix}"
-            PICTURES.draw_entry(name, title, show, name, "1", shown=name == shown)
+            PICTURES.draw_entry(name, title, show, name, "1", is_open=name == current)
 
 
 def tensors_field(open_model: Show) -> None:
@@ -143,5 +145,5 @@ def tensors_field(open_model: Show) -> None:
     if names:
         st.caption(f"Handed in by you ({len(names)}):")
     for name in names:
-        file, usual, shown = on_offer.file_of(name), on_offer.models()[0], st.session_state.get("model")
-        TENSORS.draw_entry(name, on_offer.title(name), open_model, file, usual, shown=shown == name)
+        file, usual, current = on_offer.file_of(name), on_offer.models()[0], st.session_state.get("model")
+        TENSORS.draw_entry(name, on_offer.title(name), open_model, file, usual, is_open=current == name)

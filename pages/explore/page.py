@@ -50,16 +50,16 @@ def figure() -> None:
     if "leave_for_beside" in st.session_state:
         st.switch_page("beside/page.py", query_params=st.session_state.pop("leave_for_beside"))
     # It has its place from the start, so that the stage keeps its own.
-    shown = figure_module.figure_of_widgets(st.empty())
-    st.session_state.abilities = shown.abilities
-    show_problems([shown.problem, *problems()])
+    current = figure_module.figure_of_widgets(st.empty())
+    st.session_state.abilities = current.abilities
+    show_problems([current.problem, *problems()])
     computing.offer_again()
-    controls.draw_advice(shown.advice, shown.unknown)
-    if "fill" in shown.abilities:
+    controls.draw_advice(current.advice, current.unknown)
+    if "fill" in current.abilities:
         controls.draw_masks()
-    if shown.payload:
-        stage.show(shown.payload, key=KEY, on_act=on_act)
-        st.html(glossary.drawer(shown.terms, "Terms of this page"))
+    if current.payload:
+        stage.show(current.payload, key=KEY, on_act=on_act)
+        st.html(glossary.drawer(current.terms, "Terms of this page"))
     if "takeaway" in st.session_state:
         from pages.explore import takeaway  # Plotly's figures are needed only now
 

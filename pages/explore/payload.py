@@ -21,7 +21,7 @@ from pages.explore import head_measures
 from pages.explore.effect import EditedPass
 from pages.explore.head_measures import Measured
 from pages.explore.state import OFFERED, Inputs
-from pages.explore.subject import Stack, Subject, shown, subject_of
+from pages.explore.subject import Stack, Subject, subject_of, token_text
 from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
 from viz_core.grids import thumbnails
@@ -45,12 +45,12 @@ def special_positions(subject: Subject) -> dict[str, list[int]]:
 
 
 def _special(tokens: Sequence[dict[str, str]]) -> list[int]:
-    found = [
+    places = [
         at
         for at, token in enumerate(tokens)
         if token.get("mark") == "special" and token["text"] not in FOR_WORDS
     ]
-    return found if len(found) < len(tokens) else []
+    return places if len(places) < len(tokens) else []
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Hiding:
         """The weight of each row that lies on hidden keys."""
         return pattern[..., list(self.keys)].sum(-1, dtype=np.float64)
 
-    def left(self, pattern: Patterns) -> Rows:
+    def rest(self, pattern: Patterns) -> Rows:
         """The weight of each row that lies on all other keys."""
         return np.delete(pattern, list(self.keys), axis=-1).sum(-1, dtype=np.float64)
 
@@ -76,17 +76,17 @@ class Hiding:
         """The weight on hidden keys of a head's rows that are shown, on average."""
         return np.delete(self.on_hidden(pattern), list(self.queries), axis=-1).mean(-1)
 
-    def shown(self, pattern: Patterns, how: str) -> Patterns:
+    def apply(self, pattern: Patterns, how: str) -> Patterns:
         """The pattern as it is shown; a row of which nothing is left stays 0."""
         if how == SHOWN or not self.any:
             return pattern
-        shown = pattern.copy()
-        shown[..., list(self.queries), :] = 0
-        shown[..., list(self.keys)] = 0
+        visible = pattern.copy()
+        visible[..., list(self.queries), :] = 0
+        visible[..., list(self.keys)] = 0
         if how == RENORMALISED:
-            left = self.left(pattern)[..., None]
-            shown = (shown / np.where(left > 0, left, 1)).astype(pattern.dtype)
-        return shown
+            rest = self.rest(pattern)[..., None]
+            visible = (visible / np.where(rest > 0, rest, 1)).astype(pattern.dtype)
+        return visible
 
 
 def hiding_code(hiding: Hiding, how: str) -> list[str]:
@@ -139,9 +139,9 @@ class PictureWeights:
         """The same `reduce` of a trace, which shows this one each pattern."""
 
         def both(address: str, tensor: Any) -> Any:
-            found = _PATTERN.fullmatch(address)
-            if found:
-                self._take(int(found[1]), tensor.numpy())
+            match = _PATTERN.fullmatch(address)
+            if match:
+                self._take(int(match[1]), tensor.numpy())
             return reduce(address, tensor)
 
         return both
@@ -157,7 +157,7 @@ class PictureWeights:
             weights = np.concatenate([mean[None], pattern[heads]]).astype(np.float16)
             self._layers.append({"layer": layer, "heads": heads, "weights": weights})
 
-    def made(self) -> dict[str, Any]:
+    def message(self) -> dict[str, Any]:
         """What the browser gets: of layers the mean and the heads, [., query, key]; and rolled out, where no
         layer between mixes positions without attention.
         """
@@ -245,9 +245,9 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 class Collector:
     """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
-    def __init__(self, subject: Subject, opened: Opened, told: Progress = lambda done, of: None) -> None:
+    def __init__(self, subject: Subject, opened: Opened, progress: Progress = lambda done, of: None) -> None:
         stacks = subject.stacks
-        self._told, self._n_patterns = told, 0
+        self._progress, self._n_patterns = progress, 0
         self._n_layers = sum(stack.n_layers for stack in stacks)
         self._plan = plan(stacks, opened)
         self._edited = bool(subject.inputs.edits)
@@ -263,11 +263,11 @@ class Collector:
         self.coarse: dict[tuple[str, int], np.ndarray] = {}  # every head of the open layer, as bytes
 
     def __call__(self, address: str, tensor: Any) -> Any | None:
-        self._told(self._n_patterns, self._n_layers)
-        found = ATTENTION.fullmatch(address)
-        if not found:
+        self._progress(self._n_patterns, self._n_layers)
+        match = ATTENTION.fullmatch(address)
+        if not match:
             return tensor if address in WHOLE_TENSORS else None
-        side, layer, kind, name = found.groups()
+        side, layer, kind, name = match.groups()
         stack, array = f"{side}.{kind}", tensor.numpy()
         if name == "pattern":
             self._n_patterns += 1
@@ -280,14 +280,14 @@ class Collector:
         if self._edited:  # by hand a weight may become anything; its colour is that of the nearest end
             pattern = np.clip(pattern, 0, 1)
         hiding, chosen = self._hiding[stack], self._plan[stack]
-        shown, heads = hiding.shown(pattern, self._special), chosen.heads.get(layer, [])
-        self.thumbs[stack].append(thumbnails(shown, self.thumb_size))
+        visible, heads = hiding.apply(pattern, self._special), chosen.heads.get(layer, [])
+        self.thumbs[stack].append(thumbnails(visible, self.thumb_size))
         self.measured.take(stack, pattern)
         if heads and len(heads) < len(pattern) and self.thumb_size < max(pattern.shape[1:]):
-            self.coarse[stack, layer] = thumbnails(shown[:, chosen.queries, chosen.keys], WINDOW)
+            self.coarse[stack, layer] = thumbnails(visible[:, chosen.queries, chosen.keys], WINDOW)
         if hiding.any:
             self.hidden[stack] += hiding.mean_hidden(pattern).round(4).tolist()
-            rows = {"hidden": hiding.on_hidden(pattern), "left": hiding.left(pattern)}
+            rows = {"hidden": hiding.on_hidden(pattern), "left": hiding.rest(pattern)}
             for name, sums in rows.items() if heads else ():
                 self.exact.setdefault((stack, layer), {})[name] = sums[heads, chosen.queries].astype("<f4")
 
@@ -350,33 +350,33 @@ class Body:
     can_hide: bool = False
 
 
-def body_of_inputs(inputs: Inputs, opened: Opened, told: Progress = lambda done, of: None) -> Body:
+def body_of_inputs(inputs: Inputs, opened: Opened, progress: Progress = lambda done, of: None) -> Body:
     """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible.
 
-    told: hears of how many layers' attention is computed, and may raise to end it.
+    progress: hears of how many layers' attention is computed, and may raise to end it.
     """
-    return build(subject_of(inputs), opened, told)
+    return build(subject_of(inputs), opened, progress)
 
 
-def build(subject: Subject, opened: Opened, told: Progress = lambda done, of: None) -> Body:
+def build(subject: Subject, opened: Opened, progress: Progress = lambda done, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
     changed = EditedPass(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
-    collector, sight = Collector(subject, opened, told), _picture_weights(subject, opened)
-    heard = sight.beside(collector) if sight else collector
-    trace = subject.run(changed.beside(heard) if changed else heard)
+    collector, picture = Collector(subject, opened, progress), _picture_weights(subject, opened)
+    collect = picture.beside(collector) if picture else collector
+    trace = subject.run(changed.beside(collect) if changed else collect)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
     collector.measured.agree(antecedents or ())
     stacks = collector.stacks()
     special = special_positions(subject)
-    beside = changed.made(trace, stacks, steps_of) if changed else {}
+    beside = changed.message(trace, stacks, steps_of) if changed else {}
     header = {
         "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
-        "measures": head_measures.declared(stacks, collector.measured.said), "stacks": stacks,
+        "measures": head_measures.declared(stacks, collector.measured.notes), "stacks": stacks,
         "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
-        **({"sight": sight.made()} if sight else {}), **beside,
+        **({"sight": picture.message()} if picture else {}), **beside,
     }  # fmt: skip
     return Body(
         pack(**header),
@@ -408,9 +408,9 @@ def _special_tokens(subject: Subject) -> tuple[str, ...]:
 
 def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
     """The cell worth opening first: the first pronoun and the noun that the encoder takes it for."""
-    for found in antecedents or []:
-        if found["antecedent"] is not None:
-            return {"query": found["position"], "key": found["antecedent"]}
+    for pronoun in antecedents or []:
+        if pronoun["antecedent"] is not None:
+            return {"query": pronoun["position"], "key": pronoun["antecedent"]}
     return {}
 
 
@@ -426,7 +426,9 @@ def steps_of(subject: Subject, trace: Any) -> list[dict[str, Any]]:
     for rows in trace["logits"][: MAX_STEPS[side], :count].split(STEP_ROWS):
         values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
         for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
-            top = [[shown(subject.names[i]), float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]
+            top = [
+                [token_text(subject.names[i]), float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)
+            ]
             chosen = subject.following(len(steps), str(top[0][0])) if side == "decoder" else None
             steps.append({"top": top, "chosen": chosen})
     return steps

@@ -14,7 +14,7 @@ from models.interventions.head_sweep import Target
 from models.zoo.model import Model
 from pages.explore.head_measures import shares
 from pages.explore.state import Inputs, settings_of
-from pages.explore.subject import Stack, Subject, operations_of, shown, subject_of
+from pages.explore.subject import Stack, Subject, operations_of, subject_of, token_text
 from pages.shared import cache
 from pages.shared.work import BILLION, most_operations
 from viz_core.measures import (
@@ -46,8 +46,8 @@ def head_quantity(
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
     layer, head = of.attention.nearest(layer), min(head, of.n_heads - 1)
     if show == "plane":
-        found = head_plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
-        return {name: points.round(4).tolist() for name, points in found._asdict().items()}
+        plane = head_plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
+        return {name: points.round(4).tolist() for name, points in plane._asdict().items()}
     values = head_matrix(subject, of, layer, head, show)
     part = values[q0 : q0 + WINDOW, k0 : k0 + WINDOW]
     return {"values": [float(f"{value:.4g}") for value in part.ravel()], "shape": list(part.shape)}
@@ -80,10 +80,12 @@ def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray
             "takes from a key cannot be computed; look at the weights."
         )
     side, kind = stack.id.split(".")
-    wanted = {f"{side}.{layer}.{kind}.{name}" for name in ("pattern", "v")}
+    addresses = {f"{side}.{layer}.{kind}.{name}" for name in ("pattern", "v")}
     of_key = head // stack.sharing
-    found = _arrays(subject, lambda a, t: t[[of_key if a.endswith(".v") else head]] if a in wanted else None)
-    pattern, v = (found[f"{side}.{layer}.{kind}.{name}"] for name in ("pattern", "v"))
+    arrays = _arrays(
+        subject, lambda a, t: t[[of_key if a.endswith(".v") else head]] if a in addresses else None
+    )
+    pattern, v = (arrays[f"{side}.{layer}.{kind}.{name}"] for name in ("pattern", "v"))
     return value_weighted(pattern, v, output[[head]].float().numpy())[0]
 
 
@@ -111,9 +113,9 @@ def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
             "queries and keys are of two; choose a stack of self-attention."
         )
     stack.attention.check_all_below(layer, f"attention {name}")
-    wanted = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
-    found = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in wanted else None)
-    return np.stack([shares(mean) for mean in found.values()])
+    addresses = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
+    means = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in addresses else None)
+    return np.stack([shares(mean) for mean in means.values()])
 
 
 def _arrays(subject: Subject, reduce: Callable[[str, Any], Any]) -> dict[str, np.ndarray]:
@@ -152,25 +154,25 @@ def random_token_measures(inputs: Inputs) -> dict[str, Any]:
         for stack in stacks
     }
     n = texts[0].n
-    said = f"Means over {N_TEXTS} texts of {n} random tokens that the model read twice in a row."
-    return {"stats": stats, "said": said}
+    note = f"Means over {N_TEXTS} texts of {n} random tokens that the model read twice in a row."
+    return {"stats": stats, "said": note}
 
 
 def _scores(model: Model, text: Repeated, stacks: list[str]) -> dict[str, dict[str, list[np.ndarray]]]:
     """Of each layer of the stacks, the measures of its heads."""
-    found: dict[str, dict[str, list[np.ndarray]]] = {
+    scores_of: dict[str, dict[str, list[np.ndarray]]] = {
         stack: {name: [] for name in REPEAT_MEASURES} for stack in stacks
     }
 
     def take(address: str, tensor: Any) -> None:
         side, _, kind, name = (*address.split("."), "", "", "")[:4]
-        if name == "pattern" and (stack := f"{side}.{kind}") in found:
+        if name == "pattern" and (stack := f"{side}.{kind}") in scores_of:
             scores = head_scores(shares(tensor.numpy()), cross=False, repeat=(text.starts[side], text.n))
             for each in REPEAT_MEASURES:
-                found[stack][each].append(scores[each])
+                scores_of[stack][each].append(scores[each])
 
     model.trace(text.reading, reduce=take)
-    return found
+    return scores_of
 
 
 def _mean(texts: list[list[np.ndarray]]) -> list[float]:
@@ -197,8 +199,8 @@ def price_random_tokens(inputs: Inputs) -> int:
 def model_alone(inputs: Inputs) -> tuple[Hashable, ...]:
     """The model with the settings that build it: what random tokens say something of."""
     building = {s.name for s in settings_of(inputs.model) if s.builds}
-    given = ((name, value) for name, value in inputs.settings.items() if name in building)
-    return (inputs.model, *given)
+    values = ((name, value) for name, value in inputs.settings.items() if name in building)
+    return (inputs.model, *values)
 
 
 # Which way an answer comes about: what each part of the stream gives to a logit, and what one head does
@@ -218,14 +220,14 @@ def logit_parts(subject: Subject, line: str) -> dict[str, Any]:
     if target.kind not in ("logit of", "logits"):
         raise ValueError(f"{line} is no sum of parts; choose a logit, or a difference of two.")
     model: Any = subject.model
-    found = parts_of_logits(model, subject.reading, target.at)
-    columns = found.values.double()
+    parts = parts_of_logits(model, subject.reading, target.at)
+    columns = parts.values.double()
     values = columns[:, target.outputs[0]]
     if target.kind == "logits":
         values = values - columns[:, target.outputs[1]]
     order = values.abs().argsort(descending=True, stable=True).tolist()
     return {
-        "parts": [[found.names[at], float(f"{float(values[at]):.6g}")] for at in order],
+        "parts": [[parts.names[at], float(f"{float(values[at]):.6g}")] for at in order],
         "before": float(f"{float(values.sum()):.6g}"),
     }
 
@@ -240,16 +242,14 @@ def path_patched(
     model: Any = subject.model
     edit = f"{sender}: {change}"
     settings = subject.inputs.reading
-    heard = [
-        path(
-            model, subject.reading, edit, receiver, through=tuple(through), feed_forward=way, **settings
-        )
-        for way in FEED_FORWARD
-    ]  # fmt: skip
+    paths = [
+        path(model, subject.reading, edit, receiver, through=tuple(through), feed_forward=how, **settings)
+        for how in FEED_FORWARD
+    ]
     only = lambda address, x: x if address == "logits" else None  # noqa: E731
     plain = model.trace(subject.reading, reduce=only)
     whole = model.trace(subject.reading, reduce=only, edits=[edit], **settings)
-    logits = [trace["logits"] for trace in (plain, *heard, whole)]
+    logits = [trace["logits"] for trace in (plain, *paths, whole)]
     at = max(0, min(step, len(logits[0]) - 1))
     count = len(subject.names)
     before, *others = each = [rows[at, :count].double().softmax(-1) for rows in logits]
@@ -257,6 +257,8 @@ def path_patched(
     nats = [float((before * (before.log() - after.log())).nan_to_num(0).sum()) for after in others]
     return {
         "title": f"{edit} through {' and '.join(through)} of {receiver}",
-        "outputs": [[shown(subject.names[i]), *(float(f"{float(p[i]):.6g}") for p in each)] for i in most],
+        "outputs": [
+            [token_text(subject.names[i]), *(float(f"{float(p[i]):.6g}") for p in each)] for i in most
+        ],
         "kl": [float(f"{max(0.0, each):.6g}") for each in nats],
     }

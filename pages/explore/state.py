@@ -31,12 +31,12 @@ _WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
 
 def positions_rule(most: int) -> Rule:
     """Positions up to `most`; an empty text leaves them open."""
-    said = f"positions from 0 to {most:,} like 0-3.7, each range from its first to its last"
-    return text(said, partial(_read, most))
+    words = f"positions from 0 to {most:,} like 0-3.7, each range from its first to its last"
+    return text(words, partial(_read, most))
 
 
 def _read(most: int, raw: str) -> str:
-    return checked(raw, lambda given: not given or (bool(_WRITTEN.fullmatch(given)) and _fits(given, most)))
+    return checked(raw, lambda value: not value or (bool(_WRITTEN.fullmatch(value)) and _fits(value, most)))
 
 
 def _fits(written: str, most: int) -> bool:
@@ -135,15 +135,15 @@ class Inputs:
 
     model: str
     text: str
-    given: tuple[tuple[str, Any], ...]
+    overrides: tuple[tuple[str, Any], ...]
     edits: str
 
     def __init__(self, model: str = DEFAULT, text: str = SHOWCASE, edits: str = "", **settings: Any) -> None:
         """Settings that the model does not have are ignored."""
-        found = ((s.name, settings.get(s.name, s.default)) for s in settings_of(model))
+        values = ((s.name, settings.get(s.name, s.default)) for s in settings_of(model))
         usual = {s.name: s.default for s in settings_of(model)}
-        given = tuple(s for s in found if s[1] != usual[s[0]])
-        vars(self).update(model=model, text=text, given=given, edits=edits)
+        overrides = tuple(s for s in values if s[1] != usual[s[0]])
+        vars(self).update(model=model, text=text, overrides=overrides, edits=edits)
 
     @property
     def unedited(self) -> "Inputs":
@@ -153,16 +153,16 @@ class Inputs:
     @property
     def settings(self) -> dict[str, Any]:
         """The value of each of the model's settings."""
-        return {s.name: s.default for s in settings_of(self.model)} | dict(self.given)
+        return {s.name: s.default for s in settings_of(self.model)} | dict(self.overrides)
 
     @property
     def reading(self) -> dict[str, Any]:
         """Those settings with which the model reads, where they differ from the defaults, and those that it
         would guess.
         """
-        settings, given = settings_of(self.model), dict(self.given)
-        said = {s.name for s in settings if not s.builds and (s.guessed or s.name in given)}
-        return {name: value for name, value in self.settings.items() if name in said}
+        settings, overrides = settings_of(self.model), dict(self.overrides)
+        names = {s.name for s in settings if not s.builds and (s.guessed or s.name in overrides)}
+        return {name: value for name, value in self.settings.items() if name in names}
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ class View:
 
 def view_of(act: Mapping[str, Any]) -> dict[str, Any]:
     """The state of the view that the browser sends with a wish, without what no view can have."""
-    said = {name: written(tuple(v) if isinstance(v, list) else v) for name, v in act.items()}
-    return read_link(View, said)[0]
+    texts = {name: written(tuple(v) if isinstance(v, list) else v) for name, v in act.items()}
+    return read_link(View, texts)[0]
 
 
 def settings_of(model: str) -> tuple[Setting, ...]:
@@ -243,4 +243,4 @@ def write_link(inputs: Inputs) -> dict[str, str]:
         common["text"] = inputs.text
     if inputs.edits:
         common["edits"] = inputs.edits
-    return common | {name: str(value) for name, value in inputs.given}
+    return common | {name: str(value) for name, value in inputs.overrides}

@@ -60,10 +60,10 @@ def config_of(inputs: Inputs) -> ModelConfig | None:
         return None
     most = in_force().untrained_words
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
-    given: dict[str, Any] = untrained | offer.sizes | inputs.settings
-    given |= {"d_head": given.get("d_head") or None, "attention_scale": True}
+    sizes: dict[str, Any] = untrained | offer.sizes | inputs.settings
+    sizes |= {"d_head": sizes.get("d_head") or None, "attention_scale": True}
     try:
-        return ModelConfig(**{name: given[name] for name in NAMES if name in given})
+        return ModelConfig(**{name: sizes[name] for name in NAMES if name in sizes})
     except (TypeError, ValueError):
         return None
 
@@ -96,9 +96,9 @@ def texts_of(inputs: Inputs, reference: str = "") -> list[tuple[str, int]]:
     changes = [edit.change for edit in edits_of(inputs)]
     if not changes:
         return [(inputs.text, 1)]
-    named = dict.fromkeys((text, change.aligned) for change in changes for text in change.texts)
+    others = dict.fromkeys((text, change.aligned) for change in changes for text in change.texts)
     references = REFERENCES if any(change.of_reference for change in changes) else 0
-    return [(inputs.text, 2), *((text, 1) for text, _ in named), (reference or inputs.text, references)]
+    return [(inputs.text, 2), *((text, 1) for text, _ in others), (reference or inputs.text, references)]
 
 
 def passes_of(inputs: Inputs) -> int:
@@ -195,17 +195,17 @@ class Subject:
     def note(self) -> str:
         """What is to be known of these attentions: what is missing, and which heads share keys and values."""
         shared = {stack.sharing for stack in self.stacks if stack.sharing > 1}
-        said = [f"{n} neighbouring query heads share one head of keys and values." for n in sorted(shared)]
+        notes = [f"{n} neighbouring query heads share one head of keys and values." for n in sorted(shared)]
         for numbers in {stack.attention.layers for stack in self.stacks}:
             if numbers != tuple(range(len(numbers))):
-                said.append(
+                notes.append(
                     f"Attention is in layers {named_numbers(numbers)}; what other layers do is not shown."
                 )
         if any(stack.attention.sinks for stack in self.stacks):
-            said.append(
+            notes.append(
                 "A learnt sink takes part of every row's softmax, so its weights add up to less than 1."
             )
-        return " ".join([self.model.note, *said]).strip()
+        return " ".join([self.model.note, *notes]).strip()
 
     @property
     def code(self) -> str:
@@ -219,7 +219,7 @@ class Subject:
         """
         tokens = self.reading.tokens["decoder"]
         if at + 1 < len(tokens):
-            return shown(tokens[at + 1])
+            return token_text(tokens[at + 1])
         return self.reading.following or (None if "continue" in self.model.abilities else likeliest)
 
     @property
@@ -248,8 +248,8 @@ class Subject:
         return [{**word, "word": word.pop("text")[:MAX_LABEL]} for word in words]
 
     def antecedents(self, trace: Any) -> list[dict[str, Any]] | None:
-        found = self.model.antecedents(trace)
-        return None if found is None else [named._asdict() for named in found]
+        nouns = self.model.antecedents(trace)
+        return None if nouns is None else [noun._asdict() for noun in nouns]
 
     @property
     def reads_picture(self) -> bool:
@@ -290,8 +290,8 @@ def subject_of(inputs: Inputs) -> Subject:
     key = (inputs.unedited, None if offer is None else offer.stamp)
 
     def read() -> tuple[Reading, int]:
-        found = model.read(inputs.text, **inputs.reading)
-        return found, 2 * len(inputs.text) + 200 * sum(map(len, found.tokens.values())) + 1_000
+        reading = model.read(inputs.text, **inputs.reading)
+        return reading, 2 * len(inputs.text) + 200 * sum(map(len, reading.tokens.values())) + 1_000
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     _check_length(reading)
@@ -320,17 +320,17 @@ def _remedy(reading: Reading, inputs: Inputs) -> str:
     return f"{fewer}or a smaller model"
 
 
-def shown(token: str) -> str:
+def token_text(token: str) -> str:
     """A token, or the name of an output, for the screen; a word is shown whole, and as it was typed."""
     return token if token.split() == [token] and token.isprintable() else visible(token, max_length=MAX_LABEL)
 
 
 def _marked(token: str, unknown: set[str]) -> dict[str, str]:
-    said = {"text": shown(token)}
-    if said["text"] != token:
-        said["raw"] = token
+    entry = {"text": token_text(token)}
+    if entry["text"] != token:
+        entry["raw"] = token
     mark = "unknown" if token in unknown else "special" if _SPECIAL.fullmatch(token) else None
-    return {**said, "mark": mark} if mark else said
+    return {**entry, "mark": mark} if mark else entry
 
 
 def _parts(answer: str) -> list[dict[str, Any]]:

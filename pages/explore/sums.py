@@ -15,7 +15,7 @@ from pages.shared import cache
 _PATTERN = re.compile(r"\w+\.(\d+)\.\w+\.pattern")
 
 
-def made(inputs: Inputs, stack: str, queries: str, keys: str) -> dict[str, Any]:
+def sums_message(inputs: Inputs, stack: str, queries: str, keys: str) -> dict[str, Any]:
     """A number per head [layer * head]. Raises ValueError, with a sentence, where no token is chosen."""
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
@@ -27,12 +27,12 @@ def chosen(stack: Stack, queries: str, keys: str) -> tuple[list[int], list[int]]
     for name, written in (("queries", queries), ("keys", keys)):
         if not POSITIONS.fits(written):
             raise ValueError(f"The {name} {POSITIONS.refusal(written)}; choose them again.")
-    found = state.positions_within(queries, stack.n_query) if queries else list(range(stack.n_query))
+    of_queries = state.positions_within(queries, stack.n_query) if queries else list(range(stack.n_query))
     of_keys = state.positions_within(keys, stack.n_key)
-    for name, places, count in (("query", found, stack.n_query), ("key", of_keys, stack.n_key)):
+    for name, places, count in (("query", of_queries, stack.n_query), ("key", of_keys, stack.n_key)):
         if not places:
             raise ValueError(f"No {name} of this text is chosen; choose at least one of 0 to {count - 1:,}.")
-    return found, of_keys
+    return of_queries, of_keys
 
 
 def values_of(
@@ -43,9 +43,9 @@ def values_of(
     layers: dict[int, np.ndarray] = {}
 
     def take(address: str, tensor: Any) -> None:
-        found = _PATTERN.fullmatch(address)
-        if found and address.startswith(f"{side}.") and f".{kind}." in address:
-            layers[int(found[1])] = summed(tensor[:, list(queries)].numpy(), keys)
+        match = _PATTERN.fullmatch(address)
+        if match and address.startswith(f"{side}.") and f".{kind}." in address:
+            layers[int(match[1])] = summed(tensor[:, list(queries)].numpy(), keys)
 
     cache.on_worker(lambda: subject.run(take))
     return np.stack([layers[layer] for layer in stack.attention.layers])

@@ -20,7 +20,7 @@ from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_p
 from models.zoo.model import Model, call
 from pages.explore import quantities
 from pages.explore.state import COMMON, OFFERED, Inputs, View
-from pages.explore.subject import Subject, config_of, operations_of, shown, subject_of, tokens_of
+from pages.explore.subject import Subject, config_of, operations_of, subject_of, token_text, tokens_of
 from pages.shared import cache, takeaway_dialog
 from pages.shared.work import BILLION
 from viz_core.boards import Bars, Board, Matrix, board_figure
@@ -33,7 +33,7 @@ EXAMPLES = 16
 
 
 @dataclass(frozen=True)
-class Wish:
+class SweepRequest:
     """What a person points at: the names of `View`, at a step, which is a position of the logits."""
 
     sweep: str = View.sweep
@@ -47,109 +47,111 @@ class Wish:
 
 
 def price(inputs: Inputs, *what: Any) -> int:
-    """The most that `made` takes, about: each head's effect and its direct one, or each position's."""
-    wish, config = Wish(*what), config_of(inputs)
+    """The most that `run_sweep` takes, about: each head's effect and its direct one, or each position's."""
+    request, config = SweepRequest(*what), config_of(inputs)
     if config is None:
         return 0
     each = operations_of(inputs.unedited)
-    if wish.goal == "score":  # of held-out examples, which may be as long as the model reads, not of the text
+    if (
+        request.goal == "score"
+    ):  # of held-out examples, which may be as long as the model reads, not of the text
         each = EXAMPLES * trace_operations(config, [config.max_len] * len(config.stacks))
-    if wish.sweep in quantities.PASSES:
-        return quantities.PASSES[wish.sweep] * each
-    places = tokens_of(inputs, config, inputs.text) if wish.sweep == "positions" else 2 * config.n_heads
+    if request.sweep in quantities.PASSES:
+        return quantities.PASSES[request.sweep] * each
+    places = tokens_of(inputs, config, inputs.text) if request.sweep == "positions" else 2 * config.n_heads
     attentions = config.n_layers * (3 if len(config.stacks) == 2 else 1)
     return min(MOST_BILLIONS * BILLION, attentions * places * each)
 
 
-def made(inputs: Inputs, *what: Any, told: Told = lambda share: None) -> dict[str, Any]:
+def run_sweep(inputs: Inputs, *what: Any, told: Told = lambda share: None) -> dict[str, Any]:
     """What each edit alone does to what a person points at, by stack; for heads beside it the direct effect.
 
-    what: a `Wish`, in its order. It is of the text without edits. Raises ValueError for a sweep that takes
-    too long or is not possible.
+    what: a `SweepRequest`, in its order. It is of the text without edits. Raises ValueError for a sweep that
+    takes too long or is not possible.
     """
-    wish = Wish(*what)
+    request = SweepRequest(*what)
     rule = COMMON["text"].rule
-    if not rule.fits(wish.other):
-        raise ValueError(f"The other text has {rule.refusal(wish.other)}.")
+    if not rule.fits(request.other):
+        raise ValueError(f"The other text has {rule.refusal(request.other)}.")
     subject = subject_of(inputs.unedited)
-    if wish.sweep not in quantities.PASSES:
-        _check_price(subject, wish)
-    make = _MAKERS.get(wish.sweep, _heads)
-    return dict(cache.on_worker(lambda: make(subject, wish, told)))
+    if request.sweep not in quantities.PASSES:
+        _check_price(subject, request)
+    make = _MAKERS.get(request.sweep, _heads)
+    return dict(cache.on_worker(lambda: make(subject, request, told)))
 
 
-def _heads(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
+def _heads(subject: Subject, request: SweepRequest, told: Told) -> dict[str, Any]:
     model: Any = subject.model
-    target, title = target_of(subject, wish)
-    change = wish.put if wish.put in CHANGES else CHANGES[0]
-    found = sweep_heads(model, subject.reading, target, change=change, told=told)
+    target, title = target_of(subject, request)
+    change = request.put if request.put in CHANGES else CHANGES[0]
+    sweep = sweep_heads(model, subject.reading, target, change=change, told=told)
     direct = _direct(lambda: direct_heads(model, subject.reading, target, told=told))
-    return {"title": title, **_told(found), **direct}
+    return {"title": title, **_message(sweep), **direct}
 
 
-def _positions(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
+def _positions(subject: Subject, request: SweepRequest, told: Told) -> dict[str, Any]:
     model: Any = subject.model
-    target, title = target_of(subject, wish)
+    target, title = target_of(subject, request)
     settings = subject.inputs.reading
-    found = sweep_positions(model, subject.reading, target, wish.other, told=told, **settings)
-    return {"title": title, **_told(found)}
+    sweep = sweep_positions(model, subject.reading, target, request.other, told=told, **settings)
+    return {"title": title, **_message(sweep)}
 
 
-def _parts(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
-    line, title = target_of(subject, wish)
+def _parts(subject: Subject, request: SweepRequest, told: Told) -> dict[str, Any]:
+    line, title = target_of(subject, request)
     return {"title": title, **quantities.logit_parts(subject, line)}
 
 
-def _path(subject: Subject, wish: Wish, told: Told) -> dict[str, Any]:
-    change = wish.put if wish.put in CHANGES else CHANGES[0]
-    through = wish.through if wish.through in OFFERED["through"]["options"] else View.through
-    return quantities.path_patched(subject, wish.sender, change, wish.receiver, through, wish.step)
+def _path(subject: Subject, request: SweepRequest, told: Told) -> dict[str, Any]:
+    change = request.put if request.put in CHANGES else CHANGES[0]
+    through = request.through if request.through in OFFERED["through"]["options"] else View.through
+    return quantities.path_patched(subject, request.sender, change, request.receiver, through, request.step)
 
 
 _MAKERS = {"heads": _heads, "positions": _positions, "parts": _parts, "path": _path}
 
 
-def target_of(subject: Subject, wish: Wish) -> tuple[str, str]:
+def target_of(subject: Subject, request: SweepRequest) -> tuple[str, str]:
     """The line of a target and what the page calls it; outputs are the likeliest ones at the step."""
-    kind = wish.goal
+    kind = request.goal
     if kind == "loss":
         return "loss", "loss of what is written, in nats"
     if kind == "score":
         return "score", f"share of right answers in {EXAMPLES} held-out examples of its task"
     trace = subject.run(lambda a, t: t if a == "logits" else None)
     rows = trace["logits"]
-    at = max(0, min(wish.step, len(rows) - 1))
+    at = max(0, min(request.step, len(rows) - 1))
     if kind == "kl":
         return f"kl at {at}", "KL(before ‖ after) of the outputs, in nats"
     best, second = rows[at].topk(2).indices.tolist()
-    names = [shown(subject.names[i]) if i < len(subject.names) else str(i) for i in (best, second)]
+    names = [token_text(subject.names[i]) if i < len(subject.names) else str(i) for i in (best, second)]
     if kind == "logits":
         return f"logits {best}-{second} at {at}", f"logit of “{names[0]}” less that of “{names[1]}”"
     return f"{kind} of {best} at {at}", f"{kind} of “{names[0]}”"
 
 
-def _told(found: Sweep) -> dict[str, Any]:
+def _message(sweep: Sweep) -> dict[str, Any]:
     effects = {
-        name: [[float(f"{x:.5g}") for x in row] for row in e.tolist()] for name, e in found.effects.items()
+        name: [[float(f"{x:.5g}") for x in row] for row in e.tolist()] for name, e in sweep.effects.items()
     }
-    return {"before": float(f"{found.before:.6g}"), "effects": effects, "layers": found.layers}
+    return {"before": float(f"{sweep.before:.6g}"), "effects": effects, "layers": sweep.layers}
 
 
 def _direct(make: Callable[[], Sweep]) -> dict[str, Any]:
     """The direct effects, or why there are none."""
     try:
-        return {"direct": _told(make())["effects"]}
+        return {"direct": _message(make())["effects"]}
     except ValueError as error:
         return {"notDirect": str(error)}
 
 
-def _check_price(subject: Subject, wish: Wish) -> None:
+def _check_price(subject: Subject, request: SweepRequest) -> None:
     model: Model = subject.model
     lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
     heads = sum(stack.n_layers * stack.n_heads for stack in subject.stacks)
     places = sum(stack.n_layers * stack.n_query for stack in subject.stacks)
-    rows = places if wish.sweep == "positions" else heads
-    rows *= EXAMPLES if wish.goal == "score" else 1
+    rows = places if request.sweep == "positions" else heads
+    rows *= EXAMPLES if request.goal == "score" else 1
     if model.operations(lengths) * rows > MOST_BILLIONS * BILLION:
         raise ValueError(
             f"A sweep of {rows:,} edits takes more than {MOST_BILLIONS:,} billion operations; take a shorter "
@@ -181,43 +183,43 @@ class SweepTakeAway:
 
     def __init__(self, subject: Subject, view: View, step: int) -> None:
         self._subject = subject.unedited
-        self._wish = Wish(
+        self._request = SweepRequest(
             view.sweep, view.goal, step, view.put, view.other, view.sender, view.receiver, view.through
         )
-        self._found: dict[str, Any] = made(self._subject.inputs, *astuple(self._wish))
+        self._result: dict[str, Any] = run_sweep(self._subject.inputs, *astuple(self._request))
 
     @property
     def title(self) -> str:
         """What is shown."""
-        now = self._found.get("before")
-        said = {
+        now = self._result.get("before")
+        beginnings = {
             "parts": "What each part gives to the",
             "path": "Path",
             "positions": "Each position from another text: what it does to the",
         }
-        begun = said.get(self._wish.sweep, "Each head switched off alone: what it does to the")
-        return f"{begun} {self._found['title']}" + ("" if now is None else f", now {now:.4g}")
+        begun = beginnings.get(self._request.sweep, "Each head switched off alone: what it does to the")
+        return f"{begun} {self._result['title']}" + ("" if now is None else f", now {now:.4g}")
 
     @property
     def file_name(self) -> str:
-        return f"sweep-{self._wish.sweep}"
+        return f"sweep-{self._request.sweep}"
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The numbers in cells, or as bars."""
-        found = self._found
-        if "outputs" in found:
-            names, *columns = zip(*found["outputs"], strict=True)
+        result = self._result
+        if "outputs" in result:
+            names, *columns = zip(*result["outputs"], strict=True)
             charts = [
                 probability_bars(*each) for each in zip(WAYS, [names] * len(WAYS), columns, strict=True)
             ]
             return board_figure(Board(rows=[charts], notice=""), dark=dark, title=self.title)
-        if "parts" in found:
-            names, values = zip(*found["parts"][:MOST_BARS], strict=True)
+        if "parts" in result:
+            names, values = zip(*result["parts"][:MOST_BARS], strict=True)
             bars = Bars(values=np.array(values), labels=names, y_label="logit", digits=3)
-            count, total = len(found["parts"]), found["before"]
+            count, total = len(result["parts"]), result["before"]
             notice = f"All {count} parts sum to {total:.4g}, with the scale of the last norm frozen."
             return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
-        rows = [[self._matrix(name, effects)] for name, effects in found["effects"].items()]
+        rows = [[self._matrix(name, effects)] for name, effects in result["effects"].items()]
         return board_figure(Board(rows=rows, notice=self.title), dark=dark, title="Sweep")
 
     def _matrix(self, name: str, effects: list[list[float]]) -> Matrix:
@@ -225,7 +227,7 @@ class SweepTakeAway:
         return Matrix(
             values=values,
             title=name,
-            rows=[f"layer {layer}" for layer in self._found["layers"][name]],
+            rows=[f"layer {layer}" for layer in self._result["layers"][name]],
             columns=self._columns(name, values.shape[1]),
             row_axis="layer",
             column_axis="head" if "." in name else "position",
@@ -238,19 +240,19 @@ class SweepTakeAway:
 
     def table(self) -> pd.DataFrame:
         """One row a head, a position, a part or an output."""
-        found = self._found
-        if "outputs" in found:
-            names, *ways = zip(*found["outputs"], strict=True)
+        result = self._result
+        if "outputs" in result:
+            names, *probabilities = zip(*result["outputs"], strict=True)
             paths = ("path_feed_forward_recomputed", "path_feed_forward_frozen")
-            columns = dict(zip(("probability", *paths, "heard_by_all"), ways, strict=True))
+            columns = dict(zip(("probability", *paths, "heard_by_all"), probabilities, strict=True))
             return pd.DataFrame({"output": takeaway_dialog.spreadsheet_cells(names), **columns})
-        if "parts" in found:
-            return pd.DataFrame(found["parts"], columns=["part", "logit"])
+        if "parts" in result:
+            return pd.DataFrame(result["parts"], columns=["part", "logit"])
         rows = [
             {"stack": name, "layer": layer, **self._place(name, at), "effect": value}
-            | ({"direct_effect": found["direct"][name][row][at]} if name in found.get("direct", {}) else {})
-            for name, effects in found["effects"].items()
-            for row, layer in enumerate(found["layers"][name])
+            | ({"direct_effect": result["direct"][name][row][at]} if name in result.get("direct", {}) else {})
+            for name, effects in result["effects"].items()
+            for row, layer in enumerate(result["layers"][name])
             for at, value in enumerate(effects[row])
         ]
         return pd.DataFrame(rows)
@@ -267,36 +269,36 @@ class SweepTakeAway:
     @cached_property
     def code(self) -> str:
         """The lines of Python that give the same numbers."""
-        settings, wish = self._subject.inputs.reading, self._wish
+        settings, request = self._subject.inputs.reading, self._request
         load = self._subject.code.splitlines()[:-1]
         reading = f"reading = {call('lm.read', self._subject.inputs.text, **settings)}"
-        return "\n".join([*load, *self._lines(wish, settings, reading)])
+        return "\n".join([*load, *self._lines(request, settings, reading)])
 
-    def _lines(self, wish: Wish, settings: dict[str, Any], reading: str) -> list[str]:
+    def _lines(self, request: SweepRequest, settings: dict[str, Any], reading: str) -> list[str]:
         more = "".join(f", {name}={value!r}" for name, value in settings.items())
-        if wish.sweep == "path":
-            edit = f"{wish.sender}: {wish.put}"
-            through = tuple(wish.through)
+        if request.sweep == "path":
+            edit = f"{request.sender}: {request.put}"
+            through = tuple(request.through)
             return [
                 "from models import compare",
                 "from models.interventions.head_paths import path",
                 reading,
                 "before = lm.trace(reading)",
-                f"ends = {edit!r}, {wish.receiver!r}",
+                f"ends = {edit!r}, {request.receiver!r}",
                 f"heard = path(lm, reading, *ends, through={through!r}{more})  # feed-forward recomputed",
                 f"direct = path(lm, reading, *ends, through={through!r}, feed_forward='frozen'{more})",
-                f"outputs = compare(before, heard, lm.names(reading)).outputs({wish.step})",
+                f"outputs = compare(before, heard, lm.names(reading)).outputs({request.step})",
             ]
-        target, _ = target_of(self._subject, wish)
-        if wish.sweep == "parts":
+        target, _ = target_of(self._subject, request)
+        if request.sweep == "parts":
             return [
                 "from models.interventions.head_paths import parts_of_logits",
                 reading,
-                f"parts = parts_of_logits(lm, reading, {wish.step})  # for: {target}",
+                f"parts = parts_of_logits(lm, reading, {request.step})  # for: {target}",
                 "sums = dict(zip(parts.names, parts.values))  # each [output]",
             ]
-        if wish.sweep == "positions":
-            made = f"sweep = sweep_positions(lm, reading, {target!r}, {wish.other!r}{more})"
+        if request.sweep == "positions":
+            line = f"sweep = sweep_positions(lm, reading, {target!r}, {request.other!r}{more})"
         else:
-            made = f"sweep = sweep_heads(lm, reading, {target!r}, change={wish.put!r})"
-        return [f"from models.interventions.head_sweep import sweep_{wish.sweep}", reading, made]
+            line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r})"
+        return [f"from models.interventions.head_sweep import sweep_{request.sweep}", reading, line]

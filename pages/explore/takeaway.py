@@ -210,7 +210,7 @@ class StageView:
             arrays = self.arrays(
                 lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
                 # A copy of a part, so that the whole can be let go.
-                lambda p: p.new_tensor(self.hiding.shown(p.numpy(), self.how)[:, queries][..., keys]),
+                lambda p: p.new_tensor(self.hiding.apply(p.numpy(), self.how)[:, queries][..., keys]),
                 of,
             )
             return np.stack(list(arrays.values()))  # [layer, head, query, key]
@@ -297,7 +297,7 @@ class StageView:
         arrays = self.of_head(of)
         if show == "dots":
             return arrays["q"][self.head] @ arrays["k"][self.key_head].T
-        matrices = self.hiding.shown(arrays[show], self.how) if show == "pattern" else arrays[show]
+        matrices = self.hiding.apply(arrays[show], self.how) if show == "pattern" else arrays[show]
         return matrices[self.head]
 
     def _effect(self, dark: bool) -> go.Figure:
@@ -323,7 +323,7 @@ class StageView:
         queries, keys = self.positions(until_step=True)
         names = self.sides(queries, keys)
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
-        pattern, title = self._pinned_lines(self.hiding.shown(self.of_head()["pattern"], self.how))
+        pattern, title = self._pinned_lines(self.hiding.apply(self.of_head()["pattern"], self.how))
         return attention_lines(
             pattern[:, queries][..., keys], names[0], names[1], heads=heads, dark=dark, title=title
         )

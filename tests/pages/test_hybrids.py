@@ -82,10 +82,10 @@ def test_a_part_is_of_the_nearest_layer_that_attends(hybrid: str) -> None:
 
 def test_what_is_computed_later_is_of_these_layers_or_refused(hybrid: str) -> None:
     inputs = Inputs(hybrid, TEXT)
-    assert len(head_measures.made(inputs, "decoder.self")["points"]) == 8
+    assert len(head_measures.map_message(inputs, "decoder.self")["points"]) == 8
     trace = load_model(hybrid).trace(TEXT)
     means = [trace[f"decoder.{at}.self.pattern"][:, :, 0].mean(-1) for at in (3, 7)]
-    values = sums.made(inputs, "decoder.self", "", "0")["values"]
+    values = sums.sums_message(inputs, "decoder.self", "", "0")["values"]
     np.testing.assert_allclose(values, torch.cat(means), atol=1e-6)
     for show in ("rollout", "flow"):
         with pytest.raises(
@@ -97,7 +97,7 @@ def test_what_is_computed_later_is_of_these_layers_or_refused(hybrid: str) -> No
 
 
 def test_a_sweep_is_taken_away_with_its_layers(small: str) -> None:
-    made = sweep.made(Inputs(small, TEXT), "heads", "kl", 3)
+    made = sweep.run_sweep(Inputs(small, TEXT), "heads", "kl", 3)
     assert made["layers"] == {"decoder.self": [1, 3]}
     shown = StageView(Inputs(small, TEXT), view(view="sweep", goal="kl", step=3)).sweep
     assert sorted(set(shown.table()["layer"])) == [1, 3]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 from pages.explore.state import OFFERED, View
-from pages.explore.sweep import Wish
+from pages.explore.sweep import SweepRequest
 from pages.shared.browser.component import Component, Kind, Kinds
 
 HERE = Path(__file__).parent
@@ -14,7 +14,7 @@ PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k
 _TYPES: dict[object, Kind] = {float: (int, float), int | None: int, tuple[int, ...]: list}
 WHOLE: dict[str, Kind] = {name: _TYPES.get(kind, kind) for name, kind in get_type_hints(View).items()}
 VIEW = {name: kind for name, kind in WHOLE.items() if kind is str or name in PLACE}
-SWEPT = {each.name: WHOLE[each.name] for each in fields(Wish)}
+SWEPT = {each.name: WHOLE[each.name] for each in fields(SweepRequest)}
 ACTS: Kinds = {
     "text": {"text": str},
     "edits": {"text": str},

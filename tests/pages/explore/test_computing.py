@@ -157,27 +157,27 @@ def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: py
     monkeypatch.setattr(computing, "last", lambda page, otherwise: DEAR)
     given: Any = slot
     with computing.waiting_for(CHEAP, given) as waiting:
-        waiting.look()
+        waiting.check()
         assert slot.shows == []  # a quick figure shows nothing
         clock.now += 0.3
-        waiting.look()
-        waiting.look()
+        waiting.check()
+        waiting.check()
         first = said("Computing the figure: its model is opened and its text read first.")
         assert slot.shows == [first] and slot.buttons == []
-        waiting.told(1, 2)
+        waiting.note_layers(1, 2)
         clock.now += 2
-        waiting.look()
-        waiting.look()
+        waiting.check()
+        waiting.check()
         assert slot.shows == [first, said("Computing the figure: 1 of 2 layers are done.")]
         assert slot.buttons == ["Stop"]
-        waiting.heard(0.25)  # of a search, a sweep, or an answer
-        waiting.look()
+        waiting.note_share(0.25)  # of a search, a sweep, or an answer
+        waiting.check()
         assert slot.shows[-1] == said("Computing: 25% of the most that it takes is done.")
     assert slot.shows[-1] == ""
     with pytest.raises(computing.StoppedError):  # whoever computes on hears that nobody waits
-        waiting.told(2, 2)
+        waiting.note_layers(2, 2)
     with pytest.raises(computing.StoppedError):
-        waiting.heard(0.5)
+        waiting.note_share(0.5)
 
 
 def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def _waits_twice() -> None:
     slot = st.empty()
     for text in ("one", "two"):
         waiting = computing.Waiting(Inputs(text=text), slot)
-        waiting.look()
+        waiting.check()
 
 
 def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.Mon
     given: Any = slot
     with computing.waiting_for(CHEAP, given) as waiting:
         clock.now += 5
-        waiting.look()
+        waiting.check()
         assert len(slot.shows) == 1 and slot.buttons == []
 
 
@@ -222,9 +222,9 @@ def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computing, "is_pressed", lambda key: key == "computing.stop")
     monkeypatch.setattr(computing.st, "rerun", rerun)
     with pytest.raises(Rerun), computing.waiting_for(CHEAP, None) as waiting:
-        waiting.look()
+        waiting.check()
     with pytest.raises(computing.StoppedError):
-        waiting.told(0, 2)
+        waiting.note_layers(0, 2)
 
 
 def test_a_search_for_heads_is_dear_where_its_trace_is_not(
@@ -238,7 +238,7 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
     computing.note_request("smallest", "encoder.self")
     computing.note_request("written")
     for name, maker, price in (
-        ("written", effect.made, effect.price_written),
+        ("written", effect.write_both, effect.price_written),
         ("smallest", effect.smallest, effect.price_smallest),
     ):
         found = computing.answer_request(name, inputs, None, maker, price, tells=True)
@@ -250,7 +250,7 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
     assert effect.price_smallest(inputs, "encoder.self") == 20 * each * 18
     monkeypatch.setattr(work, "most_operations", lambda **said: 5 * each)
     with pytest.raises(ValueError, match="are computed for a figure; take a smaller model"):
-        effect.made(inputs)
+        effect.write_both(inputs)
 
 
 def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_what_is_written_and_the_heads_that_it_needs_are_computed_when_asked_for
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inputs = Inputs(edits="encoder.1.self: zero")
-    both = effect_module.made(inputs)
+    both = effect_module.write_both(inputs)
     assert "parce qu'il était trop fatigué" in both["before"]
     assert "parce qu'elle était trop fatiguée" in both["after"]
     monkeypatch.setattr(effect_module, "MOST", 8)

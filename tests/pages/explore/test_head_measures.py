@@ -8,7 +8,7 @@ import pytest
 from models.data.grammar.pairs import kept_counts
 from models.zoo.model import Attention
 from pages.explore import computing, head_measures
-from pages.explore.head_measures import Measured, declared, made, rows_of
+from pages.explore.head_measures import Measured, declared, map_message, rows_of
 from pages.explore.payload import Opened, build
 from pages.explore.quantities import REPEAT_MEASURES
 from pages.explore.state import Inputs
@@ -154,7 +154,7 @@ def test_the_map_is_that_of_all_patterns_of_the_stack(name: str) -> None:
     trace = subject_of(inputs).run(None)
     patterns = np.stack([trace[f"{side}.{layer}.{kind}.pattern"].numpy() for layer in range(2)])
     points, shares = map_of_heads(patterns)
-    found = made(inputs, name)
+    found = map_message(inputs, name)
     np.testing.assert_allclose(found["points"], points, atol=1e-4)
     np.testing.assert_allclose(found["shares"], shares, atol=1e-4)
     assert found["queries"] == patterns.shape[2]
@@ -176,14 +176,14 @@ def test_so_many_heads_that_none_could_be_compared_are_refused() -> None:
 def test_the_map_is_there_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = Inputs(text="the cat sleeps")
     monkeypatch.setattr(computing.st, "session_state", {"explore.last": inputs})
-    assert computing.answer_request("mapped", inputs, None, made) == {}
+    assert computing.answer_request("mapped", inputs, None, map_message) == {}
     computing.note_request("mapped", "encoder.self")
-    expected = {"asked": ["encoder.self"], **made(inputs, "encoder.self")}
-    assert computing.answer_request("mapped", inputs, None, made) == expected
-    assert computing.answer_request("mapped", Inputs(text="the dog sleeps"), None, made) == {}
+    expected = {"asked": ["encoder.self"], **map_message(inputs, "encoder.self")}
+    assert computing.answer_request("mapped", inputs, None, map_message) == expected
+    assert computing.answer_request("mapped", Inputs(text="the dog sleeps"), None, map_message) == {}
     monkeypatch.setattr(head_measures, "MOST_WORK", 10)
     computing.note_request("mapped", "decoder.self")
-    problem = computing.answer_request("mapped", inputs, None, made)["problem"]
+    problem = computing.answer_request("mapped", inputs, None, map_message)["problem"]
     assert problem.startswith("8 heads cannot be compared over ")
 
 
@@ -193,6 +193,6 @@ def test_the_figure_to_take_away_is_the_map_with_the_names_of_all_heads() -> Non
     (points,) = figure.data
     assert list(points.hovertext) == [f"L{layer} H{head}" for layer in range(2) for head in range(4)]
     np.testing.assert_allclose(
-        np.stack([points.x, points.y], 1), made(inputs, "encoder.self")["points"], atol=1e-4
+        np.stack([points.x, points.y], 1), map_message(inputs, "encoder.self")["points"], atol=1e-4
     )
     assert list(points.marker.color) == [0, 0, 0, 0, 1, 1, 1, 1]

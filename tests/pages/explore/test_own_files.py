@@ -139,7 +139,7 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     assert stack["stats"]["entropy"] == [pytest.approx(sum(entropies) / 2, abs=1e-4)]
     act = {"view": "head", "stack": "decoder.cross", "layer": 0, "head": 0}
     assert takeaway.table(inputs, act).splitlines()[4:6] == ["1,1,0,the,0.1", "1,1,1,cat,0.3"]
-    assert len(head_measures.made(inputs, "decoder.cross")["points"]) == 1
+    assert len(head_measures.map_message(inputs, "decoder.cross")["points"]) == 1
     for view in ("grid", "head", "lines"):
         assert takeaway.take_away(inputs, act | {"view": view}, dark=False).figure.data
 

@@ -214,15 +214,15 @@ def expected(pattern: np.ndarray, special: list[int], how: str) -> np.ndarray:
 def test_hidden_tokens_get_nothing_and_a_row_that_has_nothing_left_stays_zero() -> None:
     hiding = Hiding(queries=(), keys=(0,))
     np.testing.assert_array_equal(
-        hiding.shown(PATTERN, "hidden")[0], [[0, 0.25, 0.25], [0, 0, 0.25], [0, 0, 0]]
+        hiding.apply(PATTERN, "hidden")[0], [[0, 0.25, 0.25], [0, 0, 0.25], [0, 0, 0]]
     )
-    renormalised = hiding.shown(PATTERN, "renormalised")
+    renormalised = hiding.apply(PATTERN, "renormalised")
     np.testing.assert_array_equal(renormalised[0], [[0, 0.5, 0.5], [0, 0, 1], [0, 0, 0]])
     np.testing.assert_allclose(renormalised[1], [[0, 1 / 3, 2 / 3]] * 3, rtol=1e-7)
     np.testing.assert_array_equal(hiding.on_hidden(PATTERN)[0], [0.5, 0.75, 1])
-    np.testing.assert_array_equal(hiding.left(PATTERN)[0], [0.5, 0.25, 0])
+    np.testing.assert_array_equal(hiding.rest(PATTERN)[0], [0.5, 0.25, 0])
     np.testing.assert_array_equal(Hiding((2,), (0,)).mean_hidden(PATTERN), [0.625, 0.25])
-    assert hiding.shown(PATTERN, "shown") is PATTERN
+    assert hiding.apply(PATTERN, "shown") is PATTERN
     assert PATTERN[0, 0, 0] == 0.5  # the trace's own numbers stay
 
 

@@ -107,7 +107,7 @@ def test_where_all_have_no_room_only_the_open_head_and_its_layer_s_mean_are_sent
     hears = sight.beside(lambda address, tensor: None)
     for layer in range(2):
         hears(f"encoder.{layer}.self.pattern", torch.full((2, 3, 3), 1 / 3))
-    (block,) = sight.made()["layers"]
+    (block,) = sight.message()["layers"]
     assert (block["layer"], block["heads"], block["weights"].shape) == (1, [1], (2, 3, 3))
 
 

@@ -65,7 +65,7 @@ def test_the_stage_gets_the_window_that_is_open() -> None:
 
 
 def replace_text(inputs: Inputs, text: str) -> Inputs:
-    return Inputs(inputs.model, text, **dict(inputs.given))
+    return Inputs(inputs.model, text, **dict(inputs.overrides))
 
 
 def test_what_is_not_defined_is_said_with_what_to_do() -> None:

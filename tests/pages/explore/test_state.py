@@ -91,7 +91,7 @@ def test_every_default_is_one_that_a_link_could_hold() -> None:
 
 def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:
     inputs = Inputs(model="untrained", n_heads=8, mask="causal", beam=3, seed=0)
-    assert inputs.given == (("n_heads", 8), ("mask", "causal"))
+    assert inputs.overrides == (("n_heads", 8), ("mask", "causal"))
     assert inputs.settings["seed"] == 0 and inputs.settings["n_heads"] == 8
     assert inputs.reading == {"mask": "causal"}  # the others build the model
     assert Inputs().text == SHOWCASE

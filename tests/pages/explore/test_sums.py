@@ -34,7 +34,7 @@ def test_every_head_has_its_sum_and_mean(stack: str) -> None:
     subject = subject_of(Inputs())
     side, kind = stack.split(".")
     (of,) = (each for each in subject.stacks if each.id == stack)
-    trace, values = subject.run(None), sums.made(Inputs(), stack, "1-3.5", "0.2-4")["values"]
+    trace, values = subject.run(None), sums.sums_message(Inputs(), stack, "1-3.5", "0.2-4")["values"]
     for layer in range(of.n_layers):
         pattern = trace[f"{side}.{layer}.{kind}.pattern"].double().numpy()
         for head in range(of.n_heads):
@@ -44,7 +44,7 @@ def test_every_head_has_its_sum_and_mean(stack: str) -> None:
 
 def test_a_long_text_is_summed_from_its_full_patterns() -> None:
     trace = subject_of(LONG).run(None)
-    values = sums.made(LONG, "encoder.self", "", "120-299")["values"]
+    values = sums.sums_message(LONG, "encoder.self", "", "120-299")["values"]
     pattern = trace["encoder.1.self.pattern"].double().numpy()
     expected = by_loops(pattern[1], list(range(300)), list(range(120, 300)))
     assert values[3] == pytest.approx(expected, abs=1e-7)
@@ -66,19 +66,19 @@ def test_positions_are_written_as_ranges_and_odd_ones_are_refused() -> None:
         assert f"The link's queries='{odd}' is not positions from 0 to 4,096 like 0-3.7" in problems[0]
     assert read_link(View, {"keys": "0-3.7"}) == ({"keys": "0-3.7"}, [])
     with pytest.raises(ValueError, match="No key of this text is chosen; choose at least one of 0 to 13"):
-        sums.made(Inputs(), "encoder.self", "", "50-60")
+        sums.sums_message(Inputs(), "encoder.self", "", "50-60")
     with pytest.raises(ValueError, match="The keys 'odd' is not positions from 0"):
-        sums.made(Inputs(), "encoder.self", "", "odd")
+        sums.sums_message(Inputs(), "encoder.self", "", "odd")
 
 
 def test_an_answer_holds_for_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computing.st, "session_state", {"explore.last": Inputs()})
     computing.note_request("sums", "encoder.self", "1", "0-2")
-    found = computing.answer_request("sums", Inputs(), None, sums.made)
+    found = computing.answer_request("sums", Inputs(), None, sums.sums_message)
     assert found["asked"] == ["encoder.self", "1", "0-2"]
-    assert found["values"] == sums.made(Inputs(), "encoder.self", "1", "0-2")["values"]
+    assert found["values"] == sums.sums_message(Inputs(), "encoder.self", "1", "0-2")["values"]
     computing.note_request("sums", "encoder.self", "1", "77")
-    assert computing.answer_request("sums", Inputs(), None, sums.made)["problem"].startswith(
+    assert computing.answer_request("sums", Inputs(), None, sums.sums_message)["problem"].startswith(
         "No key of this text"
     )
 

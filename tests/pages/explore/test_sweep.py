@@ -21,7 +21,7 @@ WIDE = "the animal did not cross the street because it was too wide"
 
 
 def test_each_head_alone_moves_the_logits_as_a_pass_without_it_does() -> None:
-    found = sweep.made(INPUTS, "heads", "logits", 10)
+    found = sweep.run_sweep(INPUTS, "heads", "logits", 10)
     model = load_model("translator")
     reading = model.read(INPUTS.text)
     plain = model.trace(reading)["logits"][10]
@@ -40,7 +40,7 @@ def test_each_head_alone_moves_the_logits_as_a_pass_without_it_does() -> None:
 
 
 def test_each_position_of_another_text_is_patched_alone() -> None:
-    found = sweep.made(INPUTS.unedited, "positions", "probability", 10, "zero", WIDE)
+    found = sweep.run_sweep(INPUTS.unedited, "positions", "probability", 10, "zero", WIDE)
     model = load_model("translator")
     reading = model.read(INPUTS.text)
     p = model.trace(reading)["logits"][10].double().softmax(-1)
@@ -56,19 +56,19 @@ def test_each_position_of_another_text_is_patched_alone() -> None:
     ("kind", "title"), [("kl", "KL(before ‖ after)"), ("loss", "loss of what is written")]
 )
 def test_other_numbers_can_be_looked_at(kind: str, title: str) -> None:
-    found = sweep.made(INPUTS, "heads", kind, 3, "mean")
+    found = sweep.run_sweep(INPUTS, "heads", kind, 3, "mean")
     assert found["title"].startswith(title)
     assert torch.tensor(found["effects"]["encoder.self"]).shape == (2, 4)
 
 
 def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="give a text of as many tokens"):
-        sweep.made(INPUTS, "positions", "kl", 0, "zero", "the animal")
-    found = sweep.made(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
+        sweep.run_sweep(INPUTS, "positions", "kl", 0, "zero", "the animal")
+    found = sweep.run_sweep(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
     assert ("direct" in found) != ("notDirect" in found)
     monkeypatch.setattr(sweep, "MOST_BILLIONS", 0)
     with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
-        sweep.made(INPUTS, "heads", "kl", 0, "zero", "")
+        sweep.run_sweep(INPUTS, "heads", "kl", 0, "zero", "")
 
 
 def test_a_sweep_has_the_price_of_its_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_a_sweep_has_the_price_of_its_passes(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_another_text_that_is_too_long_is_refused() -> None:
     with pytest.raises(ValueError, match="The other text has 20,001 characters; at most 20,000 are read"):
-        sweep.made(INPUTS, "positions", "kl", 0, "zero", "x" * 20_001)
+        sweep.run_sweep(INPUTS, "positions", "kl", 0, "zero", "x" * 20_001)
 
 
 def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
@@ -96,7 +96,7 @@ def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
 
     for of in ("heads", "positions"):
         with pytest.raises(EndedError):
-            sweep.made(INPUTS, of, "kl", 0, "zero", WIDE, told=told)
+            sweep.run_sweep(INPUTS, of, "kl", 0, "zero", WIDE, told=told)
 
 
 def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
@@ -104,7 +104,7 @@ def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
     review = "the plot was dull , but the acting was superb ."
     own = Inputs("sentiment", review)
     assert controls.other_of(own) == review  # the next example is shorter
-    found = sweep.made(own, "positions", "logits", 0, "zero", review)
+    found = sweep.run_sweep(own, "positions", "logits", 0, "zero", review)
     assert max(abs(x) for row in found["effects"]["encoder"] for x in row) < 2e-6 * abs(found["before"])
     assert controls.other_of(Inputs("digits-classifier", "6")) == "7"
 
@@ -113,7 +113,7 @@ def test_a_score_costs_what_its_examples_do_however_short_the_text_is() -> None:
     """So a short text makes nobody of a class wait for a long sweep; counted by PyTorch."""
     short = Inputs(text="the")
     with FlopCounterMode(display=False) as counted:
-        sweep._heads(subject_of(short), sweep.Wish("heads", "score"), lambda share: None)
+        sweep._heads(subject_of(short), sweep.SweepRequest("heads", "score"), lambda share: None)
     assert counted.get_total_flops() <= sweep.price(short, "heads", "score")
     assert sweep.price(short, "heads", "score") == sweep.price(Inputs(), "heads", "score")
     assert sweep.price(short, "heads", "kl") < sweep.price(Inputs(), "heads", "kl")
@@ -184,7 +184,7 @@ def test_a_path_between_two_heads_is_seen_beside_the_whole_effect() -> None:
         at = model.outputs.index(output)
         np.testing.assert_allclose(values, [float(p[at]) for p in (plain, *heard, whole)], rtol=1e-4)
     assert not heard[0].equal(plain) and not heard[0].equal(heard[1])
-    kl = found.sweep._found["kl"]
+    kl = found.sweep._result["kl"]
     expected = [float((plain * (plain / p).log()).sum()) for p in (*heard, whole)]
     assert kl == pytest.approx(expected, rel=1e-4)
     assert found.sweep.title == (
