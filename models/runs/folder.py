@@ -5,41 +5,37 @@ Nothing here imports torch, but for what reads tensors.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from models.fields import options_of
-from models.files import FileError, read_lines, write_whole
-
-if TYPE_CHECKING:
-    from torch import Tensor
 import hashlib
-from collections import Counter
-
-from models.data.text_files import own_name
-
-if TYPE_CHECKING:
-    from models.data.tasks import Task
+import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from models.byte_units import MB, readable
+from models.data.text_files import own_name
+from models.fields import options_of
 from models.files import (
+    FileError,
     WriteError,
     read_json,
     read_json_if_any,
+    read_lines,
     write_json,
+    write_whole,
     writing,
 )
 from models.runs.owners import OWNER
+from models.runs.processes import Identity, boot, n_starved
 from models.training.config import RunConfig, TrainingConfig
 from models.zoo.folders import (
     BEST,
@@ -62,13 +58,6 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
     from models.runs.checkpoints import Checkpoint
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Literal, get_args
-
-from models.byte_units import MB, readable
-from models.runs.processes import Identity, boot, n_starved
 
 # What a person adds to a run: tags and notes, kept in its config.json; and the filter that finds them.
 

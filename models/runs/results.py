@@ -21,12 +21,12 @@ from models.config import ModelConfig
 from models.files import FileError, check_version, write_whole, writing
 from models.runs.folder import RunFolder, read_status
 from models.training.config import TrainingConfig
+from models.training.growth import Growth, growth, remedy
 from models.zoo.folders import BEST, TASK
 from models.zoo.folders import NEXT_BEST as NEXT
 
 if TYPE_CHECKING:
     from torch import Tensor
-from models.training.growth import Growth, growth, remedy
 
 # What a run was and what it reached, as plain values: the settings, the seed, the last held-out scores.
 # It is read without torch, from config.json, task.json and metrics.jsonl.

@@ -38,15 +38,15 @@ from models.runs.folder import (
     read_status,
     write_status,
 )
+from models.runs.jobs import RayBackend
 from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left, n_starved, this_process
 from models.runs.queue import JobRefused
 from models.training import PeerLost
+from models.zoo.folders import runs_root
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
-from models.runs.jobs import RayBackend
-from models.zoo.folders import runs_root
 
 MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25

@@ -7,26 +7,23 @@ runs are ordinary ones, in the folder of all runs. All is read without torch.
 from __future__ import annotations
 
 import math
+import os
+import platform
 import shutil
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from models.files import FileError, read_json, writing
+from models.files import FileError, read_json, write_json, writing
 from models.runs.folder import MAX_NAME, WORDLESS, Status, read_status
 from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
 from models.sweeps.spec import Spec, Value, written
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
-import os
-import platform
-from dataclasses import asdict, fields
-
-from models.files import write_json
 
 State = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
 SPEC = "sweep.json"

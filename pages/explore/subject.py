@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from math import ceil
-from typing import TYPE_CHECKING, Any
-
-from models.config import ModelConfig
-from models.engine.size import trace_operations
-from models.limits import in_force
-from models.zoo.offers import DEFAULT, offer_of, offers
-from pages.explore.state import Inputs
-
-if TYPE_CHECKING:
-    from models.interventions.edit import Edit
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import cast
+from math import ceil
+from typing import TYPE_CHECKING, Any, cast
 
+from models.config import ModelConfig
 from models.data.tasks import Reading
 from models.data.word_tokenizer import PRONOUNS, Unknown
+from models.engine.size import trace_operations
 from models.interventions.edit import named_numbers
+from models.limits import in_force
 from models.zoo.model import Attention, Model
-from pages.explore.state import settings_of
+from models.zoo.offers import DEFAULT, offer_of, offers
+from pages.explore.state import Inputs, settings_of
 from pages.shared import cache
 from pages.shared.work import check_price
 from viz_core.labels import visible
+
+if TYPE_CHECKING:
+    from models.interventions.edit import Edit
 
 REFERENCES = 16
 """Texts that a model brings with it, about."""
