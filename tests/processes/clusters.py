@@ -1,7 +1,6 @@
 """A real Ray cluster on this machine for tests, and runs small enough to train on it."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,17 @@ import psutil
 import pytest
 import torch
 
-from models.data.tasks import Task, make_task
+from models.data.tasks import Task
 from models.runs import jobs
-from models.runs.folder import RunFolder, create_run, list_runs
+from models.runs.folder import RunFolder, create_run
 from models.runs.ray import cluster as known
 from models.runs.recording import train_into
-from models.training.config import RunConfig, run_config
+from models.training.config import RunConfig
+from tests.small_runs import small_run, until
 
 START_SECONDS = 240.0  # for Ray's workers and PyTorch on a busy machine
 STOP_SECONDS = 20.0
-NODE = {
-    "num_cpus": 1,
-    "object_store_memory": 80 * 2**20,
-    "node_ip_address": "127.0.0.1",
-}
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "node_ip_address": "127.0.0.1"}
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0", "OMP_NUM_THREADS": "1"}
 OURS = ("models.runs.ray.keeper", "models.runs.ray.dispatcher")
 
@@ -65,21 +61,8 @@ def beside(*roots: Path) -> list[psutil.Process]:
     return [process for _, process in sorted(found, key=lambda pair: pair[0])]
 
 
-def make(task: Task | None = None, **training: Any) -> RunConfig:
-    values = {"steps": 60, "batch_size": 8, "held_out": 8, "n_snapshots": 4, "threads": 1, "device": "cpu"}
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return run_config(task or make_task("reverse"), sizes=sizes, training={**values, **training})
-
-
-def until(condition: Callable[[], object], seconds: float = START_SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, [vars(jobs.status(run.id)) for run in list_runs()]
-        time.sleep(0.05)
-
-
-def in_state(run_id: str, *states: str) -> Callable[[], bool]:
-    return lambda: jobs.status(run_id).state in states
+def make(task: Task | str = "reverse", **training: Any) -> RunConfig:
+    return small_run(task, **{"steps": 60, "batch_size": 8, "n_snapshots": 4, **training})
 
 
 def one_trains(*ids: str) -> list[str]:

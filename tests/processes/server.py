@@ -2,16 +2,11 @@
 
 import time
 
-from models.data.tasks import make_task
 from models.runs import jobs
 from models.runs.owners import MACHINE
-from models.training.config import run_config
-
-SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+from tests.small_runs import small_run
 
 if __name__ == "__main__":
-    config = run_config(
-        make_task("reverse"), sizes=SIZES, training={"steps": 1_000_000, "batch_size": 4, "threads": 1}
-    )
+    config = small_run(steps=1_000_000)
     print(jobs.submit(config, by=MACHINE), jobs.submit(config, keep_going=True, by=MACHINE), flush=True)
     time.sleep(600)

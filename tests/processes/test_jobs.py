@@ -12,35 +12,29 @@ import psutil
 import pytest
 import torch
 
-from models.data.tasks import make_task
 from models.runs import jobs, queue
-from models.runs.folder import create_run, list_runs, read_status
+from models.runs.folder import create_run, list_runs
 from models.runs.owners import MACHINE
 from models.runs.processes import SERVING, this_process
 from models.runs.recording import train_into
-from models.training.config import RunConfig, run_config
+from models.training.config import RunConfig
 from tests.limits import SetLimits
-from tests.processes.crowd import crowd
+from tests.small_runs import assert_same, in_state, kill_all, small_run, until
 
 HERE = Path(__file__).parent
-SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
 START_SECONDS = 120.0  # PyTorch on a busy machine
 STOP_SECONDS = 5.0
 
 
 def make(task: str = "reverse", **training: object) -> RunConfig:
-    values = {"steps": 1_000_000, "batch_size": 4, "held_out": 4, "n_snapshots": 4, "threads": 1, **training}
-    return run_config(make_task(task), sizes=SIZES, training=values)
+    return small_run(task, **{"steps": 1_000_000, "held_out": 4, "n_snapshots": 4, **training})
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
     yield tmp_path
-    for run in list_runs(tmp_path):
-        process = read_status(run.path).process
-        if process is not None:
-            process.kill()
+    kill_all(list_runs(tmp_path))
 
 
 @pytest.fixture
@@ -51,19 +45,6 @@ def busy(root: Path) -> Iterator[queue.Slot]:
     assert isinstance(slot, queue.Slot)
     yield slot
     slot.release()
-
-
-def until(condition: Callable[[], object], seconds: float) -> float:
-    """Seconds until it is true, as many as on a machine that has nothing else to do."""
-    start = time.monotonic()
-    while not condition():
-        assert (time.monotonic() - start) / crowd() < seconds, f"not within {seconds} seconds"
-        time.sleep(0.02)
-    return (time.monotonic() - start) / crowd()
-
-
-def in_state(run_id: str, *states: str) -> Callable[[], bool]:
-    return lambda: jobs.status(run_id).state in states
 
 
 def at_step(run_id: str, step: int) -> Callable[[], bool]:
@@ -192,11 +173,7 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
     assert "the process ended without a word at step" in jobs.status(run_id).sentence
     jobs.resume(run_id, by=MACHINE)
     until(in_state(run_id, "finished"), START_SECONDS)
-    ours, theirs = jobs.run_folder(run_id).checkpoint(), whole.checkpoint()
-    assert ours.tensors.keys() == theirs.tensors.keys()
-    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
-    losses = [[line["loss"] for line in run.metrics()] for run in (jobs.run_folder(run_id), whole)]
-    assert losses[0] == losses[1]
+    assert_same(jobs.run_folder(run_id), whole)
 
 
 def test_a_terminated_process_pauses(root: Path, busy: queue.Slot) -> None:

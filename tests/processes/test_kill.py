@@ -8,27 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data.tasks import make_task
 from models.runs.folder import RunFolder, create_run
 from models.runs.recording import train_into
-from models.training.config import run_config
+from tests.small_runs import assert_same, small_run
 
 ROOT = Path(__file__).parents[2]
 KILLS = 4
-CONFIG = run_config(
-    make_task("reverse"),
-    sizes={"n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1},
-    training={
-        "steps": 300, "batch_size": 4, "threads": 1, "device": "cpu", "held_out": 8,
-        "n_snapshots": 12, "validate_every": 150, "checkpoint_seconds": 0.0,
-    },
-)  # fmt: skip
-
-
-def numbers(run):
-    """What two runs have in common, if they are the same; times and memory are not."""
-    timed = ("seconds", "tokens_per_second", "memory")
-    return [{name: value for name, value in line.items() if name not in timed} for line in run.metrics()]
+CONFIG = small_run(dropout=0.1, steps=300, n_snapshots=12, validate_every=150, checkpoint_seconds=0.0)
 
 
 def python(*arguments, **options):
@@ -54,14 +40,11 @@ def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path, seed):
     assert len(moments) == KILLS
     assert moments[-1] < CONFIG.training.steps  # the last one, too, hit a run under way
     train_into(whole, CONFIG)
-    assert numbers(killed) == numbers(whole)
+    assert_same(killed, whole)
     assert killed.snapshots() == whole.snapshots()
     for step in whole.snapshots():
         for address, pattern in whole.snapshot(step).items():
             assert torch.equal(killed.snapshot(step)[address], pattern)
-    one, other = killed.checkpoint().tensors, whole.checkpoint().tensors
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
     assert not list(killed.path.rglob(".*.tmp"))
 
 

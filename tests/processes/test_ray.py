@@ -23,11 +23,10 @@ from tests.processes.clusters import (
     STOP_SECONDS,
     alone,
     done,
-    in_state,
     make,
     ray_cluster,
-    until,
 )
+from tests.small_runs import assert_same, in_state, until
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
 
@@ -52,10 +51,7 @@ def test_a_run_on_a_node_is_that_of_this_machine_to_the_bit(nodes: Any, tmp_path
         there = done(run_id)
         assert jobs.status(run_id).node == "127.0.0.1"
         assert jobs.status(run_id).sentence == "trains on the CPU with 1 thread, on 127.0.0.1"
-        ours, theirs = there.checkpoint(), here.checkpoint()
-        assert ours.tensors.keys() == theirs.tensors.keys()
-        assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
-        assert [line["loss"] for line in there.metrics()] == [line["loss"] for line in here.metrics()]
+        assert_same(there, here)
         assert there.snapshots() == here.snapshots()
 
 
@@ -67,10 +63,7 @@ def test_a_run_whose_worker_is_killed_goes_on_elsewhere_to_the_bit(nodes: Any, t
     assert status.pid is not None
     os.kill(status.pid, signal.SIGKILL)
     until(lambda: jobs.status(run_id).attempt == status.attempt + 1)
-    there, here = done(run_id), alone(config, tmp_path / "here")
-    ours, theirs = there.checkpoint(), here.checkpoint()
-    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
-    assert [line["loss"] for line in there.metrics()] == [line["loss"] for line in here.metrics()]
+    assert_same(done(run_id), alone(config, tmp_path / "here"))
 
 
 def test_runs_wait_for_room_and_are_paused_stopped_and_resumed(nodes: Any) -> None:

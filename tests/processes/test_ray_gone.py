@@ -9,7 +9,6 @@ from typing import Any
 
 import psutil
 import pytest
-import torch
 
 from models.runs import jobs
 from models.runs.folder import RunFolder
@@ -22,12 +21,11 @@ from tests.processes.clusters import (
     STOP_SECONDS,
     alone,
     beside,
-    in_state,
     make,
     one_trains,
     ray_cluster,
-    until,
 )
+from tests.small_runs import assert_same, in_state, until
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
 
@@ -60,11 +58,7 @@ def assert_undisturbed(there: RunFolder, path: Path) -> None:
     """The run has the numbers of one process that nothing disturbed, to the bit."""
     ours = there.checkpoint()
     assert ours is not None
-    here = alone(there.config(), path, last=ours.step)
-    theirs = here.checkpoint()
-    assert theirs is not None and theirs.step == ours.step
-    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
-    assert [line["loss"] for line in there.metrics()] == [line["loss"] for line in here.metrics()]
+    assert_same(there, alone(there.config(), path, last=ours.step))
 
 
 def training(attempt: int, *ids: str) -> list[str]:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from models.runs.queue import JobRefused
 from models.runs.recording import train_into
 from models.sweeps import Choices, Spec, Sweep
 from models.sweeps.plan import Configs
-from tests.processes.crowd import crowd
+from tests.small_runs import kill_all, until
 from tools.background_servers import ROOT
 
 SPEC = Spec(
@@ -35,17 +35,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweep]:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
     found = sweeps.create(SPEC, by=PERSON)
     yield found
-    for path in (found.path, *(run.path for run in list_runs())):
-        process = read_status(path).process
-        if process is not None:
-            process.kill()
-
-
-def until(condition: Callable[[], object], seconds: float = 120.0) -> None:
-    start = time.monotonic()
-    while not condition():
-        assert (time.monotonic() - start) / crowd() < seconds, f"not within {seconds} seconds"
-        time.sleep(0.05)
+    kill_all([RunFolder(found.path), *list_runs()])
 
 
 def states(sweep: Sweep) -> list[str]:

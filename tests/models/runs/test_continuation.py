@@ -12,53 +12,36 @@ from models.runs.continuation import Change, changed_config, kept_step, make_fur
 from models.runs.export import card_of
 from models.runs.folder import RunFolder, create_run
 from models.runs.recording import train_into
-from models.training.config import TrainingConfig, run_config
+from models.training.config import TrainingConfig
 from models.training.loop import Training, learning_rate
+from tests.small_runs import assert_same, small_run, stop_after
 
-TINY = {"steps": 6, "batch_size": 4, "threads": 1, "device": "cpu", "held_out": 8, "warmup_steps": 2}
-CONFIG = run_config(
-    make_task("reverse"),
-    sizes={"n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1},
-    training={**TINY, "validate_every": 3, "n_snapshots": 3, "checkpoint_seconds": 0.0},
-)
+CONFIG = small_run(dropout=0.1, warmup_steps=2, validate_every=3, n_snapshots=3, checkpoint_seconds=0.0)
 CHANGE = Change(steps=14, training={"learning_rate": 3e-4, "batch_size": 6}, schedule="anew")
 
 
 @pytest.fixture
-def trained(tmp_path, monkeypatch) -> RunFolder:
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+def trained(root) -> RunFolder:
     run = create_run(CONFIG, name="base")
     train_into(run, CONFIG)
     return run
 
 
 def further_of(run: RunFolder, change: Change) -> RunFolder:
-    return make_further(
-        run, changed_config(run, run.config(), change, kept_step(run)), change, kept_step(run)
-    )
+    step = kept_step(run)
+    return make_further(run, changed_config(run, run.config(), change, step), change, step)
 
 
 def test_a_changed_run_that_is_killed_ends_as_if_it_never_was(trained):
     """The exactness of ordinary runs holds: stopped anywhere and resumed is not stopped, to the bit."""
     whole, killed = further_of(trained, CHANGE), further_of(trained, CHANGE)
     train_into(whole, whole.config(), resume=True)
-    for last in (8, 11):
-        seen = []
-        train_into(
-            killed, killed.config(), resume=True,
-            on_record=lambda record, seen=seen: seen.append(record.step),
-            should_stop=lambda seen=seen, last=last: bool(seen) and seen[-1] >= last,
-        )  # fmt: skip
+    for n_steps in (2, 3):
+        train_into(killed, killed.config(), resume=True, **stop_after(n_steps))
     train_into(killed, killed.config(), resume=True)
-    one, other = (run.checkpoint().tensors for run in (killed, whole))
-    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-    timed = ("seconds", "tokens_per_second", "memory")
-    numbers = [
-        [{name: value for name, value in line.items() if name not in timed} for line in run.metrics()]
-        for run in (killed, whole)
-    ]
-    assert numbers[0] == numbers[1] and [line["step"] for line in numbers[0]] == list(range(1, 15))
-    rates = [line["learning_rate"] for line in numbers[1]]
+    assert_same(killed, whole)
+    assert [line["step"] for line in killed.metrics()] == list(range(1, 15))
+    rates = [line["learning_rate"] for line in killed.metrics()]
     assert rates[6:8] == pytest.approx([1.5e-4, 3e-4])  # a warm-up of two steps, again
     assert rates[-1] == pytest.approx(0.0, abs=1e-12)
 
@@ -123,13 +106,12 @@ def test_dropout_may_change_and_sizes_may_not(trained):
     assert "dropout" in may_change() and "n_heads" not in may_change() and "seed" not in may_change()
 
 
-def test_data_may_change_where_the_vocabulary_stays(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
+def test_data_may_change_where_the_vocabulary_stays(tmp_path, root):
     first, other = tmp_path / "first.txt", tmp_path / "same letters.txt"
     first.write_text("the cat sat on the mat and the dog sat on the log. " * 30)
     other.write_text("the log sat on the cat and the mat sat on the dog. " * 30)
     task = make_task("language-model", {"file": str(first), "length": 16})
-    config = run_config(task, sizes={"n_layers": 1, "n_heads": 2, "d_model": 16}, training=TINY)
+    config = small_run(task, warmup_steps=2)
     run = create_run(config, name="words")
     write_checkpoint(run.path / "checkpoint.safetensors", Checkpoint(6, *Training(config).state()))
     on = further_of(run, Change(steps=8, options={"file": str(other)}))

@@ -1,5 +1,6 @@
 """A run's folder is read whatever its state: half-written, damaged, foreign, from the future, or gone."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -26,16 +27,10 @@ from models.runs.folder import (
     own_names_in,
 )
 from models.runs.worker import train_here
-from models.training.config import run_config
 from models.zoo.folders import runs_root
+from tests.small_runs import small_run
 
-CONFIG = run_config(make_task("reverse"), sizes={"n_layers": 1, "d_model": 16, "n_heads": 2})
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
+CONFIG = small_run()
 
 
 def test_a_run_is_read_as_it_was_made(root):
@@ -183,29 +178,21 @@ def test_a_run_knows_itself_by_its_folder(root):
 
 
 ROWS = [f"text {i} is fine;{'good' if i % 2 else 'bad'}" for i in range(40)]
-TINY = {"n_layers": 1, "n_heads": 1, "d_model": 8}
-HOW = {"steps": 2, "batch_size": 4, "held_out": 4, "n_snapshots": 2, "threads": 1}
 
 
-@pytest.fixture(autouse=True)
-def root_data_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
+def reviews(file: Path):
+    return small_run(make_task("sentiment", {"file": str(file)}), steps=2, n_snapshots=2)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path, root: Path) -> Path:
     path = tmp_path / "mine.csv"
     path.write_text("\n".join(["text;label", *ROWS]))
     return path
 
 
-def config(file: Path, **training: int):
-    return run_config(make_task("sentiment", {"file": str(file)}), sizes=TINY, training={**HOW, **training})
-
-
 def test_a_run_whose_file_changed_or_went_away_ends_with_a_sentence_and_goes_on_with_it(file: Path):
-    run, content = create_run(config(file)), file.read_bytes()
+    run, content = create_run(reviews(file)), file.read_bytes()
     assert run.description()["files"]["file"]["name"] == "mine.csv"
     file.write_text("\n".join(["id;stars", *(f"{i};{i % 5}" for i in range(60))]))
     status = train_here(run)
@@ -220,7 +207,7 @@ def test_a_run_whose_file_changed_or_went_away_ends_with_a_sentence_and_goes_on_
 
 
 def test_a_run_that_is_trained_further_still_needs_its_old_file(file: Path):
-    run = create_run(config(file))
+    run = create_run(reviews(file))
     assert train_here(run).state == "finished"
     file.write_text(file.read_text() + "\none more;good")
     change = Change(steps=4)
@@ -232,13 +219,11 @@ def test_a_run_that_is_trained_further_still_needs_its_old_file(file: Path):
 
 
 def test_a_file_is_known_by_what_its_owner_called_it(tmp_path: Path, file: Path):
-    import hashlib
-
     content = file.read_bytes()
     kept = tmp_path / f"{hashlib.sha256(content).hexdigest()}.csv"
     kept.write_bytes(content)
     names_file_of(kept).write_bytes(with_name(kept, "reviews of spring.csv"))
-    described = create_run(config(kept)).description()
+    described = create_run(reviews(kept)).description()
     names_file_of(kept).unlink()
     assert name_of(described, "file") == "reviews of spring.csv"
     assert name_of(described, "pieces") == "" and name_of({}, "file") == ""

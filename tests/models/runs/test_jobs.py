@@ -1,5 +1,6 @@
 """Jobs without their processes: what is written, refused and resolved. Processes: tests/processes."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -11,25 +12,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from models.data.tasks import make_task
 from models.files import FileError
-from models.runs import jobs, queue
+from models.runs import continuation, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.folder import Status, read_request, read_status, write_status
 from models.runs.owners import MACHINE, Ownership, Visitor, owned
 from models.runs.processes import Identity, this_process
 from models.runs.queue import JobRefused
-from models.training.config import RunConfig, run_config
+from models.training.config import RunConfig
+from tests.limits import SetLimits
+from tests.small_runs import small_run
 
 ANNA, BEN, TEACHER = Visitor("a1"), Visitor("b2"), Visitor("c3", all_rights=True)
 Starts = list[tuple[str, Identity | None]]
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "runs"
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(folder))
-    return folder
 
 
 @pytest.fixture
@@ -42,8 +37,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
 
 @pytest.fixture
 def config() -> RunConfig:
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return run_config(make_task("reverse"), sizes=sizes, training={"steps": 50, "batch_size": 4})
+    return small_run(steps=50, device="auto")
 
 
 @pytest.fixture
@@ -76,25 +70,6 @@ def test_a_run_that_keeps_going_has_no_parent(root: Path, starts: Starts, config
     run_id = jobs.submit(config, keep_going=True, by=MACHINE)
     assert starts == [(run_id, None)]
     assert jobs.status(run_id).keep_going
-
-
-def test_a_visitor_s_third_run_is_refused_and_leaves_nothing(
-    root: Path, starts: Starts, config: RunConfig
-) -> None:
-    for _ in range(2):
-        jobs.submit(config, by=ANNA)
-    with pytest.raises(JobRefused, match="of yours train or wait already"):
-        jobs.submit(config, by=ANNA)
-    assert len(list(root.glob("*/config.json"))) == 2
-    jobs.submit(config, by=BEN)
-
-
-def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: RunConfig) -> None:
-    for _ in range(8):
-        jobs.submit(config, by=MACHINE)
-    with pytest.raises(JobRefused, match="8 runs wait already"):
-        jobs.submit(config, by=MACHINE)
-    assert len(starts) == 8
 
 
 def test_a_process_that_cannot_start_fails_the_run(
@@ -286,3 +261,59 @@ def test_status_is_json_that_others_may_read(root: Path, starts: Starts, config:
     values = json.loads((root / run_id / "status.json").read_text())
     assert values.keys() >= {"version", "state", "pid", "started_at", "heartbeat", "step", "steps"}
     assert values.keys() >= {"device", "sentence", "seconds"}
+
+
+# Runs that are refused: known before they are asked for, and nothing is left of them.
+
+
+def test_what_would_be_refused_is_known_before_and_leaves_nothing(
+    root: Path, starts: Starts, config: RunConfig, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs.check(config, by=ANNA)
+    assert not root.exists()  # a look makes nothing
+    for _ in range(2):
+        jobs.submit(config, by=ANNA)
+    before = sorted(root.rglob("*"))
+    for refused in (jobs.check, jobs.submit):
+        with pytest.raises(JobRefused, match="of yours train or wait already"):
+            refused(config, by=ANNA)
+    jobs.check(config, by=BEN)
+    set_limits(queue_length=2, visitor_minutes_a_day=30)
+    for refused in (jobs.check, jobs.submit):
+        with pytest.raises(JobRefused, match="2 runs wait already"):
+            refused(config, by=BEN)
+    assert len(starts) == 2
+    set_limits(runs_gb=1, snapshots_mb=1_000)
+    with pytest.raises(JobRefused, match=r"and all runs together have .* of 1.0 GB"):
+        jobs.check(config, by=MACHINE)
+    monkeypatch.setattr(queue, "memory_left", lambda: 1_000)
+    with pytest.raises(JobRefused, match=r"of memory, but 1.0 kB are free"):
+        jobs.check(config, by=MACHINE)
+    assert sorted(root.rglob("*")) == before
+
+
+def test_a_refusal_in_the_last_moment_leaves_no_folder(
+    root: Path, starts: Starts, config: RunConfig, ended: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = ended("finished", 50)
+    write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(50, {}, {"step": 50}))
+
+    def refused(*_: object, **__: object) -> None:
+        raise JobRefused("8 runs wait already")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.LocalBackend, "submit", refused)
+        with pytest.raises(JobRefused, match="8 runs wait already"):
+            jobs.submit(config, by=MACHINE)
+        with pytest.raises(JobRefused, match="8 runs wait already"):
+            jobs.extend(run_id, 100, by=MACHINE)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(continuation.shutil, "copyfile", full)
+    with pytest.raises(OSError, match="No space left"):
+        jobs.extend(run_id, 100, by=MACHINE)
+    with pytest.raises(ValueError, match="is no name for a run"):
+        jobs.submit(config, name="x" * 81, by=MACHINE)
+    assert [path.name for path in root.iterdir() if not path.name.startswith(".")] == [run_id]

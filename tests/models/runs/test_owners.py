@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from models.data.tasks import make_task
 from models.runs import jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.folder import Status, create_run, read_request, write_status
@@ -22,8 +22,9 @@ from models.runs.owners import (
     owned,
 )
 from models.runs.queue import JobRefused
-from models.training.config import RunConfig, run_config
+from models.training.config import RunConfig
 from tests.limits import SetLimits
+from tests.small_runs import small_run
 
 ANNA, BEN = Visitor("anna"), Visitor("ben")
 TEACHER, STRANGER = Visitor("c3", all_rights=True), Visitor()
@@ -39,16 +40,13 @@ ACTS: dict[str, Callable[[str, Visitor], object]] = {
 
 
 @pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The runs' folder of this test alone; no process is started."""
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+def no_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process is started."""
     monkeypatch.setattr(jobs, "_start", lambda folder, parent: None)
-    return tmp_path
 
 
-def config(**training: object) -> RunConfig:
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return run_config(make_task("reverse"), sizes=sizes, training={"steps": 50, "batch_size": 4, **training})
+def config(**training: Any) -> RunConfig:
+    return small_run(**{"steps": 50, "device": "auto", **training})
 
 
 def ended(root: Path, by: Visitor, state: str = "paused") -> str:

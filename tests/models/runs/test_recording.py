@@ -8,23 +8,18 @@ import torch
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
-from models.data.tasks import Sample, make_task
+from models.data.tasks import Sample
 from models.files import FileError, WriteError
 from models.runs import recording
 from models.runs.folder import create_run
 from models.runs.recording import train_into
-from models.training.config import TrainingConfig, run_config
+from models.training.config import TrainingConfig
 from models.training.loop import Training
-
-SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1}
-QUICK = {
-    "steps": 12, "batch_size": 4, "threads": 1, "device": "cpu", "held_out": 8,
-    "n_snapshots": 6, "validate_every": 6,
-}  # fmt: skip
+from tests.small_runs import assert_same, small_run, stop_after
 
 
 def config(**training):
-    return run_config(make_task("reverse"), sizes=SIZES, training={**QUICK, **training})
+    return small_run(dropout=0.1, **{"steps": 12, "n_snapshots": 6, "validate_every": 6, **training})
 
 
 @pytest.fixture
@@ -32,18 +27,6 @@ def new_run(tmp_path):
     """Makes runs, each in a folder of its own."""
     numbers = iter(range(100))
     return lambda run_config: create_run(run_config, path=tmp_path / f"run{next(numbers)}")
-
-
-def numbers(run):
-    """What two runs have in common, if they are the same; times and memory are not."""
-    timed = ("seconds", "tokens_per_second", "memory")
-    return [{name: value for name, value in line.items() if name not in timed} for line in run.metrics()]
-
-
-def stop_after(step):
-    """A `should_stop` and its `on_record`."""
-    seen = []
-    return {"should_stop": lambda: len(seen) >= step, "on_record": seen.append}
 
 
 def test_a_run_is_written_as_it_goes(new_run):
@@ -77,12 +60,9 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_if_never_stopped(new_run, sto
         done = stop
         assert stopped.checkpoint().step == stop
     assert train_into(stopped, stopped.config(), resume=True)
-    assert numbers(stopped) == numbers(whole)
+    assert_same(stopped, whole)
     assert stopped.snapshots() == whole.snapshots()
     assert [line["step"] for line in stopped.samples()] == [line["step"] for line in whole.samples()]
-    one, other = stopped.checkpoint().tensors, whole.checkpoint().tensors
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_what_was_written_after_the_checkpoint_is_dropped(new_run):
@@ -198,9 +178,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
     undisturbed = new_run(config())
     train_into(undisturbed, config())
     assert train_into(run, config(), resume=True)  # there is room again
-    one, other = run.checkpoint().tensors, undisturbed.checkpoint().tensors
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert [line["loss"] for line in run.metrics()] == [line["loss"] for line in undisturbed.metrics()]
+    assert_same(run, undisturbed)
 
 
 def test_every_line_is_json_that_any_program_reads(new_run):

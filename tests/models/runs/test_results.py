@@ -20,6 +20,7 @@ from models.training.loop import Training
 from models.zoo.folders import BEST, NEXT_BEST
 from models.zoo.offers import offer_of
 from tests.models.training.small import config
+from tests.small_runs import stop_after
 
 RUN = {"steps": 12, "validate_every": 2, "n_snapshots": 3, "checkpoint_seconds": 1_000.0}
 SCORES = {2: 0.1, 4: 0.5, 6: 0.5, 8: 0.3, 10: 0.7, 12: 0.7}
@@ -34,11 +35,6 @@ def scored(monkeypatch):
         return Verdict({"loss": LOSSES[self.step], "exact match": SCORES[self.step]}, {}, {})
 
     monkeypatch.setattr(Training, "verdict", verdict)
-
-
-def stop_after(count):
-    asked = iter(range(count + 1))
-    return {"should_stop": lambda: next(asked, None) in (count, None)}
 
 
 def weights_at(step, **changes):
@@ -186,8 +182,7 @@ def test_patience_ends_a_run_and_a_resumed_one_stays_ended(tmp_path, scored):
     assert run.checkpoint().step == 8
 
 
-def test_a_link_opens_the_best_or_the_last(tmp_path, scored, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+def test_a_link_opens_the_best_or_the_last(root, scored):
     run = create_run(config(**RUN), name="mine")
     assert offer_of(f"run:{run.id}@best") is None
     train_into(run, config(**RUN))
@@ -195,12 +190,6 @@ def test_a_link_opens_the_best_or_the_last(tmp_path, scored, monkeypatch):
     assert last.title == "run: mine" and chosen.title == "run: mine, best"
     assert torch.equal(last.load().model.embedding.weight, run.model().embedding.weight)
     assert torch.equal(chosen.load().model.embedding.weight, run.model("best").embedding.weight)
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return tmp_path
 
 
 def test_a_rate_of_three_is_said_with_the_tasks_rate(root):

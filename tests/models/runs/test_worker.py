@@ -13,7 +13,6 @@ import torch
 from filelock import FileLock
 
 from models.byte_units import MB
-from models.data.tasks import make_task
 from models.files import FileError, WriteError, writing
 from models.runs import queue, recording, report, worker
 from models.runs import worker as module
@@ -22,16 +21,12 @@ from models.runs.printing import runs_table
 from models.runs.processes import Identity, this_process
 from models.runs.queue import JobRefused
 from models.runs.worker import Watch, train_here
-from models.training.config import run_config
+from tests.small_runs import small_run
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    config = run_config(
-        make_task("reverse"), sizes=sizes, training={"steps": 6, "batch_size": 4, "held_out": 4}
-    )
-    return create_run(config, path=tmp_path / "run")
+    return create_run(small_run(held_out=4, device="auto"), path=tmp_path / "run")
 
 
 def raising(error: Exception) -> Callable[..., bool]:

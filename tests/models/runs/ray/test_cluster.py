@@ -30,12 +30,6 @@ ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]

@@ -17,12 +17,10 @@ from models.training.config import run_config
 TRAINS = Status(state="running", step=1_200, steps=5_000, node="10.0.0.5", pid=1, started_at=0.0, attempt=2)
 
 
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+@pytest.fixture(autouse=True)
+def hurry(root, monkeypatch):
     monkeypatch.setattr(keeper, "_SETTLING_SECONDS", 0.0)
     monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.01)
-    return tmp_path
 
 
 def owed(root, found, status):
