@@ -91,7 +91,7 @@ teacher: install  ## hash a teacher's secret, for a class
 	@$(VENV_PYTHON) -m tools.teacher
 
 limits: install  ## print the limits in force, with their defaults and reasons
-	@$(VENV_PYTHON) -m tools.limits
+	@$(VENV_PYTHON) -m models.limits
 
 lock: install  ## write the hashes of all packages again, after a requirements*.txt was changed
 	@$(VENV_PYTHON) tools/lock.py

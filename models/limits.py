@@ -1,6 +1,7 @@
 """The limits in force: `limits.toml` beside this file, and what a person's own file says instead.
 
-They are read once, when the program starts; every module takes its limits from `in_force()`.
+They are read once, when the program starts; every module takes its limits from `in_force()`. A limit is a
+field here and its default, bounds and reason there; `python -m models.limits` (`make limits`) prints all.
 """
 
 import os
@@ -170,3 +171,25 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
 
 def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def table() -> str:
+    """A line for each limit with its value, default and reason; a star marks what is not as it comes."""
+    rows = [("  limit", "in force", "default", "reason")]
+    for name, rule in declared().items():
+        value, default = _in_words(getattr(in_force(), name)), _in_words(rule["default"])
+        rows.append((f"{' ' if value == default else '*'} {name}", value, default, rule["reason"]))
+    first, second, third = (max(map(len, column)) for column in list(zip(*rows, strict=True))[:3])
+    return "\n".join(f"{a:<{first}}  {b:>{second}}  {c:>{third}}  {why}" for a, b, c, why in rows)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return (value if isinstance(value, str) else ", ".join(value)) or "–"
+
+
+if __name__ == "__main__":
+    print(table())

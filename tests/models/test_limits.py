@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from models.limits import FILE, declared, in_force, read
+from models.limits import FILE, declared, in_force, read, table
 from tests.limits import SetLimits, write_limits
-from tools import limits as printing
 
 ROOT = Path(__file__).parents[2]
 
@@ -141,7 +140,7 @@ def test_a_file_that_never_ends_or_has_no_home_is_refused(tmp_path: Path) -> Non
 
 def test_the_limits_are_printed_with_default_and_reason(set_limits: SetLimits) -> None:
     set_limits(threads=3, kiosk="masks")
-    lines = printing.table().splitlines()
+    lines = table().splitlines()
     assert lines[0].split() == ["limit", "in", "force", "default", "reason"]
     assert len(lines) == 1 + len(declared())
     [threads] = [line for line in lines if line.startswith("* threads")]
@@ -155,7 +154,7 @@ def test_a_wrong_file_ends_the_program_with_its_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FILE, str(write_limits(tmp_path / "class.toml", thread=3)))
-    command = [sys.executable, "-m", "tools.limits"]
+    command = [sys.executable, "-m", "models.limits"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
     assert ended.stderr == (f"{tmp_path / 'class.toml'}: there is no limit 'thread'; did you mean threads?\n")
