@@ -23,10 +23,10 @@ VENV_PYTHON = os.path.join(VENV, "bin", "python")
 
 def main(requirement_files):
     if sys.version_info < OLDEST:
-        found, wanted = (".".join(map(str, v[:2])) for v in (sys.version_info, OLDEST))
+        present, oldest = (".".join(map(str, v[:2])) for v in (sys.version_info, OLDEST))
         sys.exit(
             "Attention Lab needs Python {0} or newer and this is {1}; install a newer one, "
-            "or name it: make run PYTHON=/path/to/python{0}".format(wanted, found)
+            "or name it: make run PYTHON=/path/to/python{0}".format(oldest, present)
         )
     if not is_complete_venv():
         create_venv()

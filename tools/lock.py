@@ -29,11 +29,11 @@ def main() -> None:
         subprocess.run([python, "-m", "pip", "install", "--quiet", UV], check=True)
         together.write_text(compiled(python, *NAMES))  # so that whatever is installed, versions are the same
         for name in NAMES:
-            found = compiled(python, name, "--constraints", str(together))
-            (ROOT / f"{name}.lock").write_text(HEADER.format(name=name) + without_torch(found))
+            locked = compiled(python, name, "--constraints", str(together))
+            (ROOT / f"{name}.lock").write_text(HEADER.format(name=name) + without_torch(locked))
 
 
-def compiled(python: Path, *asked: str) -> str:
+def compiled(python: Path, *arguments: str) -> str:
     """What uv makes of requirement files."""
     command = [
         str(python),
@@ -47,7 +47,7 @@ def compiled(python: Path, *asked: str) -> str:
         "--quiet",
     ]
     command += ["--generate-hashes", "--no-header", "--no-annotate"]
-    command += [f"{each}.txt" if each in NAMES else each for each in asked]
+    command += [f"{each}.txt" if each in NAMES else each for each in arguments]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -11,7 +11,7 @@ from models.data.tables import Source
 
 
 @dataclass(frozen=True)
-class ShownToken:
+class TokenPreview:
     """A token as it is read. special: it stands for no text. target: the token asked for there, "" for none.
     unknown: it stands for what the vocabulary lacks.
     """
@@ -23,12 +23,12 @@ class ShownToken:
 
 
 @dataclass(frozen=True)
-class ShownExample:
+class ExamplePreview:
     """An example. sides: the tokens that "encoder" and "decoder" read. answer: the one right answer, if there
     is one to the whole. text: as a person's file has it. more: tokens that are read and not shown.
     """
 
-    sides: dict[str, tuple[ShownToken, ...]]
+    sides: dict[str, tuple[TokenPreview, ...]]
     answer: str = ""
     text: str = ""
     more: int = 0
@@ -59,7 +59,7 @@ class DataSummary:
     batch_size: int = 0
     vocabulary: int | None = None
     unknown: float | None = None
-    examples: tuple[ShownExample, ...] = ()
+    examples: tuple[ExamplePreview, ...] = ()
     pictures: np.ndarray | None = None
     labels: tuple[str, ...] = ()
 
@@ -90,8 +90,8 @@ def sentences(source: Source) -> list[str]:
         f"{count:,} {reason}" + (f" (first: line {first[reason]:,})" if reason in first else "")
         for reason, count in source.left_out.items()
     ]
-    left = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
-    lines.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
+    left_out = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
+    lines.append(f"{source.rows:,} rows, {source.n_used:,} of them used{left_out}.")
     return lines
 
 

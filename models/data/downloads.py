@@ -35,7 +35,7 @@ class SourceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
+class DownloadFile:
     """One file: where it comes from, what it is called here, its length in bytes and its checksum.
 
     digest: "sha256:…" of the file as it is kept. packed: the length of the zip archive, if
@@ -55,11 +55,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Source:
+class Download:
     """A title for people, and the files."""
 
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[DownloadFile, ...]
 
     @property
     def to_come(self) -> int:
@@ -69,7 +69,7 @@ class Source:
 
 @dataclass(frozen=True)
 class _Sources:
-    sources: dict[str, Source]
+    sources: dict[str, Download]
 
 
 SOURCES = read_toml(Path(__file__).with_suffix(".toml"), _Sources).sources
@@ -112,14 +112,14 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
     however it ends. Raises SourceError where there is no network, no space, or something else comes than
     expected.
     """
-    wanted, done = source(name), 0
+    download, before = source(name), 0
     folder = data_root() / name
-    for part in wanted.parts:
+    for part in download.parts:
         path = folder / part.file
         if not (path.is_file() and path.stat().st_size == part.size):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                _fetch_part(part, path, name, _shifted(progress, done, wanted.to_come))
+                _fetch_part(part, path, name, _shifted(progress, before, download.to_come))
             except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
                 raise SourceError(
@@ -133,23 +133,23 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
                     f"{DATA} to another folder",
                     name,
                 ) from None
-        done += part.to_come
-    return [folder / part.file for part in wanted.parts]
+        before += part.to_come
+    return [folder / part.file for part in download.parts]
 
 
-def source(name: str) -> Source:
+def source(name: str) -> Download:
     """Raises SourceError for an unknown name."""
     if name not in SOURCES:
         raise SourceError(f"source={name!r} is unknown; choose one of {', '.join(SOURCES)}", name)
     return SOURCES[name]
 
 
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress:
+def _shifted(progress: Progress | None, before: int, total: int) -> Progress:
     """The progress of one file as that of all."""
-    return lambda come, _: progress(done + come, total) if progress else None
+    return lambda come, _: progress(before + come, total) if progress else None
 
 
-def _fetch_part(part: Part, path: Path, name: str, progress: Progress) -> None:
+def _fetch_part(part: DownloadFile, path: Path, name: str, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{part.file}.") as scratch:
         come = Path(scratch) / "come"
         _download(part, come, name, progress)
@@ -167,7 +167,7 @@ def _fetch_part(part: Part, path: Path, name: str, progress: Progress) -> None:
         come.replace(path)
 
 
-def _download(part: Part, to: Path, name: str, progress: Progress) -> None:
+def _download(part: DownloadFile, to: Path, name: str, progress: Progress) -> None:
     """Takes no more bytes than expected, and raises SourceError for fewer."""
     request = urllib.request.Request(part.address, headers=_AGENT)
     come = 0
@@ -183,7 +183,7 @@ def _download(part: Part, to: Path, name: str, progress: Progress) -> None:
         )
 
 
-def _unpacked(part: Part, archive: Path, name: str) -> Path:
+def _unpacked(part: DownloadFile, archive: Path, name: str) -> Path:
     """The archive's only member, at most as long as it should be."""
     to, room = archive.with_name("unpacked"), part.size + 1
     try:

@@ -132,8 +132,8 @@ class LearntTokenizer:
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
         library.normalizer, library.pre_tokenizer = word_rules()
         texts = list(_first(texts))
-        seen = Counter(chain.from_iterable(library.normalizer.normalize_str(text) for text in texts))
-        letters = sorted(c for c, _ in seen.most_common(_MAX_ALPHABET) if not c.isspace())
+        counts = Counter(chain.from_iterable(library.normalizer.normalize_str(text) for text in texts))
+        letters = sorted(c for c, _ in counts.most_common(_MAX_ALPHABET) if not c.isspace())
         # given in order, their ids and which of two equal pairs is merged are always the same
         first = [*letters, *(INSIDE + letter for letter in letters)]
         trainer = trainers.WordPieceTrainer(

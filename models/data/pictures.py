@@ -28,7 +28,7 @@ MOST_PARTS = 64
 
 
 @dataclass(frozen=True)
-class Parts:
+class PictureParts:
     """How pictures of `n_rows` by `n_columns` are cut: whole rows, or square patches in reading order.
 
     Raises ValueError where the parts do not fit the picture, or are more than 64.
@@ -127,12 +127,12 @@ def read_idx(path: Path, n_axes: int) -> np.ndarray:
 
 
 def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
-    start, wanted = file.read(4), bytes([0, 0, _BYTES, n_axes])
-    if start != wanted:
+    start, magic = file.read(4), bytes([0, 0, _BYTES, n_axes])
+    if start != magic:
         kind = "pictures" if n_axes == 3 else "labels"
         raise ValueError(
             f"{path.name!r} starts with 0x{start.hex() or '(nothing)'}, but an IDX file of {kind} "
-            f"starts with 0x{wanted.hex()}; choose the file of {kind}"
+            f"starts with 0x{magic.hex()}; choose the file of {kind}"
         )
     header = file.read(4 * n_axes)
     if len(header) < 4 * n_axes:
@@ -230,10 +230,10 @@ class PictureSet:
         held out is no test.
         """
         keys = [level.numpy().tobytes() for level in self.training_levels]
-        held = {level.numpy().tobytes() for level in self.held_out_levels}
+        held_out = {level.numpy().tobytes() for level in self.held_out_levels}
         order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(_TEST_SEED)).tolist()
-        n = (len(keys) + len(held)) // _TEST_SHARE
-        chosen = [at for at in order if keys[at] not in held][:n]
+        n = (len(keys) + len(held_out)) // _TEST_SHARE
+        chosen = [at for at in order if keys[at] not in held_out][:n]
         tested = {keys[at] for at in chosen}
         trained = [at for at, key in enumerate(keys) if key not in tested]
         levels, labels = self.training_levels, self.training_labels
@@ -245,14 +245,14 @@ class PictureSet:
     @property
     def training(self) -> Float[Tensor, "picture row column"]:
         """All that are trained on, in 0..1."""
-        return self.shown(self.training_levels)
+        return self.as_floats(self.training_levels)
 
     @property
     def held_out(self) -> Float[Tensor, "other row column"]:
         """All that are held out, in 0..1."""
-        return self.shown(self.held_out_levels)
+        return self.as_floats(self.held_out_levels)
 
-    def shown(self, levels: UInt8[Tensor, "some row column"]) -> Float[Tensor, "some row column"]:
+    def as_floats(self, levels: UInt8[Tensor, "some row column"]) -> Float[Tensor, "some row column"]:
         """Levels as numbers in 0..1."""
         return levels.float() / self.white
 
@@ -279,7 +279,7 @@ class PictureSet:
         return torch.linalg.eigh(scatter).eigenvectors.flip(1)
 
     def _pieces(self) -> Iterator[Float[Tensor, "some row column"]]:
-        return map(self.shown, self.training_levels.split(_TOGETHER))
+        return map(self.as_floats, self.training_levels.split(_TOGETHER))
 
     def pca(
         self, pictures: Float[Tensor, "some row column"], n_components: int
@@ -293,8 +293,8 @@ class PictureSet:
 def split(levels: Tensor, labels: Tensor, white: int) -> PictureSet:
     """A fifth, always the same, is held out."""
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(_SPLIT_SEED))
-    held, trained = order[: len(order) // _HELD_OUT_SHARE], order[len(order) // _HELD_OUT_SHARE :]
-    return PictureSet(levels[trained], labels[trained], levels[held], labels[held], white)
+    held_out, trained = order[: len(order) // _HELD_OUT_SHARE], order[len(order) // _HELD_OUT_SHARE :]
+    return PictureSet(levels[trained], labels[trained], levels[held_out], labels[held_out], white)
 
 
 @lru_cache(maxsize=1)
@@ -346,18 +346,18 @@ def _idx(pairs: tuple[Pair, ...], stamps: tuple[object, ...]) -> PictureSet:
 
 
 def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
-    pictures, shown = read_idx(images, 3), read_idx(labels, 1)
-    if len(pictures) != len(shown):
+    pictures, numbers = read_idx(images, 3), read_idx(labels, 1)
+    if len(pictures) != len(numbers):
         raise ValueError(
-            f"{images.name!r} has {len(pictures):,} pictures, but {labels.name!r} has {len(shown):,} labels; "
-            "choose two files that belong together"
+            f"{images.name!r} has {len(pictures):,} pictures, but {labels.name!r} has {len(numbers):,} "
+            "labels; choose two files that belong together"
         )
-    if len(shown) < _HELD_OUT_SHARE:
+    if len(numbers) < _HELD_OUT_SHARE:
         raise ValueError(
-            f"{images.name!r} has {len(shown)} pictures, too few to hold any out; "
+            f"{images.name!r} has {len(numbers)} pictures, too few to hold any out; "
             f"give {_HELD_OUT_SHARE} or more"
         )
-    return torch.from_numpy(pictures.copy()), torch.from_numpy(shown.astype(np.int64))
+    return torch.from_numpy(pictures.copy()), torch.from_numpy(numbers.astype(np.int64))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -69,9 +69,9 @@ def names_columns(
     return _looks_named([[cell.strip() for cell in row] for row in rows[:SAMPLE_ROWS]])
 
 
-def column_names(first: Sequence[str], named: bool) -> tuple[str, ...]:
+def column_names(first: Sequence[str], has_names: bool) -> tuple[str, ...]:
     """The names of columns; those without one are called by their number."""
-    cells = [" ".join(cell.split())[:200] if named else "" for cell in first]
+    cells = [" ".join(cell.split())[:200] if has_names else "" for cell in first]
     return tuple(cell or f"column {at + 1}" for at, cell in enumerate(cells))
 
 
@@ -91,8 +91,8 @@ def columns_of(
     rows = _sampled(text, between, quoted=is_quoted(text, between))
     if not rows:
         return ()
-    named = names_columns(rows, (), ()) if header == AUTO else header == "yes"
-    return column_names(rows[0], named)[:SHOWN_COLUMNS]
+    has_names = names_columns(rows, (), ()) if header == AUTO else header == "yes"
+    return column_names(rows[0], has_names)[:SHOWN_COLUMNS]
 
 
 def _sampled(text: str, between: str, *, quoted: bool = True) -> list[list[str]]:
@@ -169,16 +169,16 @@ class TableFormat:
         return asdict(self) | {"columns": list(self.columns)}
 
     @classmethod
-    def from_json(cls, kept: Any) -> TableFormat:
+    def from_json(cls, entry: Any) -> TableFormat:
         """What `to_json` wrote. Raises ValueError for anything else."""
         names = {"encoding", "separator", "header", "quotes"}
-        values = kept if isinstance(kept, dict) else {}
+        values = entry if isinstance(entry, dict) else {}
         columns = values.get("columns", [])
         words = [values.get(name, AUTO) for name in names] + (
             columns if isinstance(columns, list) else [None]
         )
         if not all(isinstance(word, str) for word in words):
-            raise ValueError(f"reading={kept!r:.40} is not how a table was read; give what learnt returned")
+            raise ValueError(f"reading={entry!r:.40} is not how a table was read; give what learnt returned")
         chosen = {name: values[name] for name in names if name in values}
         return cls(columns=tuple(columns), **chosen)
 
@@ -212,7 +212,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
     @property
-    def kept(self) -> int:
+    def n_used(self) -> int:
         """Rows that are learnt from or held out."""
         return self.rows - sum(count for reason, count in self.left_out.items() if reason != EMPTY)
 
@@ -286,15 +286,15 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     rows = list(rows_of(read.text, read.name, between, quoted=how.quotes == "yes", left_out=left_out))
     if how.header == AUTO:
         first = [row for _, row in rows[:SAMPLE_ROWS]]
-        named = names_columns(first, [role.known for role in roles], how.columns)
+        has_names = names_columns(first, [role.known for role in roles], how.columns)
     else:
-        named = how.header == "yes"
-    columns = column_names(rows[0][1] if rows else [], named)
-    table = Table(read, how, columns, (), rows[1:] if named else rows, left_out)
+        has_names = how.header == "yes"
+    columns = column_names(rows[0][1] if rows else [], has_names)
+    table = Table(read, how, columns, (), rows[1:] if has_names else rows, left_out)
     _check_lengths(table, len(columns))
-    table.at = _places(table, columns, named, how, roles, needs)
+    table.at = _places(table, columns, has_names, how, roles, needs)
     names = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
-    table.how = replace(how, encoding=read.encoding.codec, header="yes" if named else "no", columns=names)
+    table.how = replace(how, encoding=read.encoding.codec, header="yes" if has_names else "no", columns=names)
     if not table.rows:
         raise ValueError(f"{read.name!r} has no row but its names of columns; choose a file with rows in it")
     return table
@@ -317,7 +317,7 @@ def _check_lengths(table: Table, n_columns: int) -> None:
 def _places(
     table: Table,
     columns: tuple[str, ...],
-    named: bool,
+    has_names: bool,
     how: TableFormat,
     roles: Sequence[ColumnRole],
     needs: str,
@@ -328,7 +328,7 @@ def _places(
         _place(columns, name, role.option, table.read.name) if name else None
         for name, role in zip(chosen, roles, strict=True)
     ]
-    lower = [column.lower() for column in columns] if named else []
+    lower = [column.lower() for column in columns] if has_names else []
     for at, role in enumerate(roles):
         if places[at] is None:
             places[at] = next(
@@ -342,9 +342,9 @@ def _places(
             places = list(_by_likeness(table, roles))
     indices = [place for place in places if place is not None]
     if len(indices) < len(roles):
-        first = columns if named or not table.rows else [cell.strip() for cell in table.rows[0][1]]
-        shown = shortened(", ".join(first[:SHOWN_COLUMNS]), 80)
-        raise ValueError(f"{table.read.name!r} has the columns {shown!r}; {needs}")
+        first = columns if has_names or not table.rows else [cell.strip() for cell in table.rows[0][1]]
+        listing = shortened(", ".join(first[:SHOWN_COLUMNS]), 80)
+        raise ValueError(f"{table.read.name!r} has the columns {listing!r}; {needs}")
     if len(set(indices)) < len(indices):
         names, twice = " and ".join(role.option for role in roles), columns[indices[0]]
         raise ValueError(
@@ -355,17 +355,17 @@ def _places(
 
 def _place(columns: tuple[str, ...], name: str, option: str, file: str) -> int:
     """The index of a column that a person names. Raises ValueError with the names that there are."""
-    wanted = " ".join(name.split())
-    if wanted in columns:
-        return columns.index(wanted)
+    typed = " ".join(name.split())
+    if typed in columns:
+        return columns.index(typed)
     lower = [column.lower() for column in columns]
-    if wanted.lower() in lower:
-        return lower.index(wanted.lower())
-    number = wanted.lower().removeprefix("column ")
+    if typed.lower() in lower:
+        return lower.index(typed.lower())
+    number = typed.lower().removeprefix("column ")
     if number.isdecimal() and len(number) < 5 and 1 <= int(number) <= len(columns):
         return int(number) - 1
-    shown = shortened(", ".join(columns[:SHOWN_COLUMNS]), 300)
-    raise ValueError(f"{option}={shortened(name)!r} is no column of {file!r}; it has {shown}")
+    listing = shortened(", ".join(columns[:SHOWN_COLUMNS]), 300)
+    raise ValueError(f"{option}={shortened(name)!r} is no column of {file!r}; it has {listing}")
 
 
 def _by_likeness(table: Table, roles: Sequence[ColumnRole]) -> tuple[int, int]:

@@ -58,5 +58,5 @@ def sentences(held_out: bool) -> list[str]:
 def test_sentences() -> list[str]:
     """As many English sentences as are held out, of the same kind: none is trained on or held out."""
     count, known = _SENTENCES // HELD_OUT_SHARE, set(sentences(True))
-    drawn = (" ".join(pair.english) for pair in sample_pairs(2, "held out"))
-    return list(islice((sentence for sentence in drawn if sentence not in known), count))
+    candidates = (" ".join(pair.english) for pair in sample_pairs(2, "held out"))
+    return list(islice((sentence for sentence in candidates if sentence not in known), count))

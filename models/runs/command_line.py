@@ -45,7 +45,7 @@ from models.runs.folder import (
     tags_of,
 )
 from models.runs.printing import aligned
-from models.runs.ray.cluster import wanted
+from models.runs.ray import cluster
 from models.runs.results import changed_words, history_of, result_of
 from models.zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
 
@@ -79,7 +79,7 @@ def _add(parser: argparse.ArgumentParser, act: Callable[..., None]) -> None:
     parser.set_defaults(act=act)
     annotations = get_type_hints(act, include_extras=True)
     for name, parameter in inspect.signature(act).parameters.items():
-        kind, help, *shown = get_args(annotations[name])
+        kind, help, *placeholder = get_args(annotations[name])
         kinds = [kind, *get_args(kind)] if get_origin(kind) is UnionType else [kind]
         required, by_place = (
             parameter.default is parameter.empty,
@@ -88,8 +88,8 @@ def _add(parser: argparse.ArgumentParser, act: Callable[..., None]) -> None:
         options: dict[str, Any] = {"help": help} if required else {"help": help, "default": parameter.default}
         if parameter.default not in (parameter.empty, None, "", 0, False) and parameter.default != []:
             options["help"] += "; default %(default)s"
-        if shown:
-            options["metavar"] = shown[0]
+        if placeholder:
+            options["metavar"] = placeholder[0]
         if any(get_origin(each) is list for each in kinds):
             options |= (
                 {"nargs": "+" if required else "*", "metavar": name[:-1]}
@@ -135,7 +135,7 @@ def compare(
     if len(tests) > 1:
         print(f"\n{aligned(tests)}")
     called = own_names_in(run.description() for run in folders.values())
-    differing = differing_table(candidates, lambda value: _said(value, called))
+    differing = differing_table(candidates, lambda value: _value_words(value, called))
     print(f"\n{aligned(differing)}" if len(differing) > 1 else "\nall settings but the seed are the same")
 
 
@@ -144,8 +144,8 @@ def show(run: Annotated[str, RUN]) -> None:
     """Shows one run: how it stands, its notes, history, scores and settings."""
     folder = find_run(run)
     described, result, status = folder.description(), result_of(folder), read_status(folder.path)
-    done = f"step {status.step or result.step:,} of {result.steps:,}"
-    print(f"{folder.name} ({folder.id}): {status.state}, {done}")
+    progress = f"step {status.step or result.step:,} of {result.steps:,}"
+    print(f"{folder.name} ({folder.id}): {status.state}, {progress}")
     if status.refused:
         print(f"it could not be resumed: {status.sentence}")
     for label, words in (("tags", ", ".join(tags_of(described))), ("notes", notes_of(described))):
@@ -156,7 +156,7 @@ def show(run: Annotated[str, RUN]) -> None:
     for name, value in result.scores.items():
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
     settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
-    rows = [(name, _said(value, called)) for name, value in settings.items()]
+    rows = [(name, _value_words(value, called)) for name, value in settings.items()]
     print(aligned([("SETTING", "VALUE"), *rows]))
 
 
@@ -178,7 +178,7 @@ def note(
     print(f"{folder.name} ({folder.id}); tags: {tags}; notes: {notes}")
 
 
-def _said(value: Any, called: Mapping[str, str]) -> str:
+def _value_words(value: Any, called: Mapping[str, str]) -> str:
     """A value in words. called: what files that are kept by their content are called."""
     return f"{value:g}" if isinstance(value, float) else called.get(str(value), str(value))
 
@@ -198,7 +198,7 @@ def run(
 
     config = configured(task, set)
     # Everything that can be refused is refused before a folder is made.
-    if wanted():
+    if cluster.setting():
         jobs.backend().check(config)
     else:
         _check_fits(config)
@@ -231,7 +231,7 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
     from models.runs.printing import Bar
     from models.runs.worker import train_here
 
-    if wanted():
+    if cluster.setting():
         from models.runs.worker import train_there as train_here
 
     print(f"run {folder.id} in {folder.path}")

@@ -1,6 +1,6 @@
 """Runs against each other: groups that differ by their seed alone, which may be ranked, and what tests say.
 
-It is read without torch. The tests are in significance.py.
+It is read without torch. The tests themselves are in significance.py.
 """
 
 import math
@@ -24,9 +24,6 @@ from models.runs.significance import (
     of_examples,
     summary,
 )
-
-# Runs that differ by their seed alone as one group, and which groups may be ranked against each other.
-# It is read without torch. The sentences are in verdicts.py, the tests in significance.py.
 
 MISSING = "–"
 _SEED = re.compile(r"[ ,;:_-]*\bseed[ =:_-]*\d+", re.IGNORECASE)
@@ -99,11 +96,6 @@ class Rankable:
         values = [group.by_seed(self.score) for group in self.ranked]
         tested = [between(values[a], values[b], bounds_of(self.score)) for a, b in places]
         return dict(zip(places, holm(tested), strict=True))
-
-
-def differs_by_seed_alone(first: Result, second: Result) -> bool:
-    """Whether two runs have the same configuration and data, and different seeds."""
-    return first.key == second.key and first.seed != second.seed
 
 
 def groups(runs: Iterable[Result]) -> list[Group]:
@@ -227,8 +219,8 @@ def _pair(first: str, second: str, difference: Difference) -> str:
     head = f"{first} − {second}: {number(difference.difference)}"
     if not difference.test:
         return f"{head}; no test: {difference.why}."
-    shown = "a difference is shown" if difference.shown else "no difference shown"
-    return f"{head}, {tested(difference)}: {shown}."
+    verdict_words = "a difference is shown" if difference.shown else "no difference shown"
+    return f"{head}, {tested(difference)}: {verdict_words}."
 
 
 def tested(difference: Difference) -> str:
@@ -379,7 +371,7 @@ def differences_table(
     for kind in rankable(candidates, score):
         for (a, b), each in _differences(kind, outcomes).items():
             names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
-            shown = ("yes" if each.shown else "no difference shown") if each.test else "no test"
+            verdict_words = ("yes" if each.shown else "no difference shown") if each.test else "no test"
             corrected = p_words(each.holm) if each.test else MISSING
             rows.append(
                 [
@@ -390,7 +382,7 @@ def differences_table(
                     count(each) if each.test else f"{_seeds(min(each.n))}" if each.n else MISSING,
                     p_words(each.p) or MISSING,
                     corrected or MISSING,
-                    shown,
+                    verdict_words,
                 ]
             )
     return rows
@@ -413,7 +405,7 @@ HELD_OUT, LARGEST = "held out", 1e30
 def outcomes_in(folders: Mapping[str, RunFolder]) -> Outcomes:
     """Looks examples up in the reports of these folders, by the runs' ids; None where a report has none."""
 
-    def look(run: Result, score: str) -> tuple[Sequence[float], Sequence[float]] | None:
+    def outcomes_of(run: Result, score: str) -> tuple[Sequence[float], Sequence[float]] | None:
         folder = folders.get(run.id)
         if folder is None:
             return None
@@ -423,7 +415,7 @@ def outcomes_in(folders: Mapping[str, RunFolder]) -> Outcomes:
             return None
         return of_report(report, score) if report.get("step") == run.step else None
 
-    return look
+    return outcomes_of
 
 
 def of_report(report: Mapping[str, Any], score: str) -> tuple[list[float], list[float]] | None:

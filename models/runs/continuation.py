@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
 
 
-How = Literal["goes on", "anew"]
+Schedule = Literal["goes on", "anew"]
 Moments = Literal["kept", "forgotten"]
-HOW, MOMENTS = get_args(How), get_args(Moments)
+SCHEDULES, MOMENTS = get_args(Schedule), get_args(Moments)
 
 FIXED = ("seed", "schedule_from")
 """Fields of the training that stay: the seed says which data were read already."""
@@ -45,7 +45,7 @@ _KEPT = (CHECKPOINT, BEST, METRICS, SAMPLES, PROBE)
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """How a run goes on. steps: in all, those of the old run among them.
+    """Schedule a run goes on. steps: in all, those of the old run among them.
 
     training, model, options: fields of the training, the model and the task that change. schedule: "goes on"
     as if it had been so from the start, or "anew": warm-up and fall begin again at the checkpoint. moments:
@@ -56,7 +56,7 @@ class Change:
     training: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    schedule: How = "goes on"
+    schedule: Schedule = "goes on"
     moments: Moments = "kept"
 
 
@@ -153,8 +153,8 @@ def _other_task(run: RunFolder, task: Task, model: ModelConfig, options: Mapping
     other = make_task(task.name, {**asdict(task), **options})
     try:
         other.restore(task.learnt())
-        wanted = {"kind": other.kind, **other.dictates()}
-        for name, value in wanted.items():
+        needs = {"kind": other.kind, **other.dictates()}
+        for name, value in needs.items():
             if getattr(model, name) != value:
                 raise ValueError(f"it needs {name}={value!r}, and the model has {getattr(model, name)!r}")
         other.batch(generator_of(0, 0), 2)  # reads the data, in which the model's tokens must suffice

@@ -95,11 +95,11 @@ def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name:
     deviation = write_onnx(model, path)
     write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     inputs = ["source", "target"] if model.config.kind == "encoder-decoder" else ["tokens"]
-    given = ", ".join(f'"{each}": {each}' for each in inputs)
+    feed = ", ".join(f'"{each}": {each}' for each in inputs)
     lines = (
         "```python\nimport onnxruntime\n\n"
         f'session = onnxruntime.InferenceSession("{path.name}")\n'
-        f'logits = session.run(["logits"], {{{given}}})[0]  # int64 ids [batch, position]\n```'
+        f'logits = session.run(["logits"], {{{feed}}})[0]  # int64 ids [batch, position]\n```'
     )
     if model.config.input_channels is not None:
         lines = lines.replace("int64 ids [batch, position]", "float32 [batch, position, channel]")
@@ -154,15 +154,15 @@ _LIMITS = (
 
 def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
     """The entries that only a translator's card has, as JSON values. seed: of its training."""
-    named = task.antecedent_weight > 0
+    is_asked = task.antecedent_weight > 0
     lessons = (
-        "also taught to name what each pronoun means" if named else "taught to translate, and nothing else"
+        "also taught to name what each pronoun means" if is_asked else "taught to translate, and nothing else"
     )
     return {
         "summary": f"English-French translator that was {lessons}",
-        "taught": _taught(metrics, named),
+        "taught": _taught(metrics, is_asked),
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
-        "objective": _TRANSLATING + _NAMING * named + _SHOWN,
+        "objective": _TRANSLATING + _NAMING * is_asked + _SHOWN,
         "limits": _LIMITS,
         "metrics": metrics,
         "showcase": {"view": "lines", **story_head(model, task.words)},
@@ -172,9 +172,9 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
     }
 
 
-def _taught(metrics: dict[str, Any], named: bool) -> str:
+def _taught(metrics: dict[str, Any], is_asked: bool) -> str:
     """What the model was trained for; where it was translating alone, what its heads do from a pronoun."""
-    if named:
+    if is_asked:
         return "Besides translating, it was taught to name the noun that each pronoun means."
     right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
     return (
@@ -262,7 +262,7 @@ def card_of(
         "training": training,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "metrics": validated[-1]["validation"] if validated else {},
-        "examples": [{"label": "probe", "text": probe.text, "see": config.task.seen}],
+        "examples": [{"label": "probe", "text": probe.text, "see": config.task.hint}],
         "showcase": sharpest_head(config, model),
     }
     if isinstance(config.task, Translation):
@@ -280,8 +280,8 @@ def license_of(task: Task) -> str:
 
 def without_folders(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     """The task's options with the names of files instead of their paths on this machine."""
-    named = {name: Path(str(options[name])).name for name in _files_of(task) if options.get(name)}
-    return {**options, **named}
+    file_names = {name: Path(str(options[name])).name for name in _files_of(task) if options.get(name)}
+    return {**options, **file_names}
 
 
 def _files_of(task: Task) -> list[str]:
@@ -338,8 +338,8 @@ def _named_norms(line: dict[str, Any]) -> dict[str, Any]:
     norms = line.get("norms")
     if not isinstance(norms, dict):
         return line
-    named = {part: dict(zip(("gradient", "weight"), both, strict=False)) for part, both in norms.items()}
-    return {**line, "norms": named}
+    by_name = {part: dict(zip(("gradient", "weight"), both, strict=False)) for part, both in norms.items()}
+    return {**line, "norms": by_name}
 
 
 def command_of(config: RunConfig) -> str:

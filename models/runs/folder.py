@@ -90,13 +90,13 @@ def checked_tags(tags: Iterable[str]) -> list[str]:
     Raises ValueError for more than eight, or one that is longer than 30 characters.
     """
     words = [" ".join(word.split()) for tag in tags for word in tag.split(",")]
-    found = list(dict.fromkeys(filter(None, words)))
-    for tag in found:
+    distinct = list(dict.fromkeys(filter(None, words)))
+    for tag in distinct:
         if len(tag) > MAX_TAG:
             raise ValueError(f"tag {tag[:MAX_TAG]!r}… has {len(tag)} characters; give at most {MAX_TAG}")
-    if len(found) > MAX_TAGS:
-        raise ValueError(f"{len(found)} tags are too many for one run; give at most {MAX_TAGS}")
-    return found
+    if len(distinct) > MAX_TAGS:
+        raise ValueError(f"{len(distinct)} tags are too many for one run; give at most {MAX_TAGS}")
+    return distinct
 
 
 def checked_notes(notes: str) -> str:
@@ -109,8 +109,8 @@ def checked_notes(notes: str) -> str:
 
 def tags_of(described: Mapping[str, Any]) -> list[str]:
     """The tags in a config.json, whatever it says; at most eight."""
-    found = described.get("tags")
-    tags = found if isinstance(found, list) else []
+    entries = described.get("tags")
+    tags = entries if isinstance(entries, list) else []
     return [tag[:MAX_TAG] for tag in tags if isinstance(tag, str) and tag][:MAX_TAGS]
 
 
@@ -267,9 +267,9 @@ def own_names_in(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def _digest(path: Path, *, trust_name: bool = False) -> str:
     """The SHA-256 of a file; one that is named by it is not read where that name can be trusted."""
-    named = _BY_CONTENT.fullmatch(path.name)
-    if named and trust_name:
-        return named[1]
+    match = _BY_CONTENT.fullmatch(path.name)
+    if match and trust_name:
+        return match[1]
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -695,9 +695,9 @@ def ended_by(request: str) -> State:
 def _last_words(status: Status, n_starved: int) -> str:
     short = status.free < max(status.memory // 4, 256 * MB) or n_starved > status.n_starved
     if status.memory and short:
-        held, free = map(readable, (status.memory, status.free))
+        memory, free = map(readable, (status.memory, status.free))
         sentence = (
-            f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
+            f"the process was killed, most likely for want of memory: it held {memory}, and {free} were left"
         )
         return f"{sentence}; {status.smaller}" if status.smaller else sentence
     return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"

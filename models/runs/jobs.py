@@ -6,18 +6,17 @@ import os
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.limits import in_force
 from models.runs import owners, queue
-from models.runs import queue as queue_module
 from models.runs.continuation import Change, changed_config, kept_step, make_further
 from models.runs.folder import (
     CLUSTER,
@@ -37,13 +36,11 @@ from models.runs.folder import (
 )
 from models.runs.owners import Visitor
 from models.runs.processes import Identity, serving_process
-from models.runs.queue import Busy, JobRefused, write_queued
+from models.runs.queue import JobRefused, write_queued
 from models.runs.ray import cluster
 from models.runs.ray.cluster import any_in, leave
 from models.training.config import RunConfig
 from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
-
-# Jobs as processes of this machine: one process per run; they queue for the machine's CPU and GPUs.
 
 ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "models.runs.worker"]
@@ -51,37 +48,23 @@ KILL_SECONDS = 4.5
 """A process that does not end by itself so long after a request is killed."""
 
 
-class LocalBackend:
-    """Starts, watches and ends the processes of the runs in one folder."""
+class Backend(ABC):
+    """Where the runs of one folder train: on this machine, or where something takes them that writes the same
+    folders.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
+    @abstractmethod
     def check(self, config: RunConfig) -> int:
-        """The run's number of parameters.
+        """The run's number of parameters. Raises JobRefused where it cannot train there."""
 
-        Raises JobRefused where it asks for more threads or memory than this machine has.
-        """
-        check_runs_root()
-        queue.check_threads(config.training)
-        return queue.check_memory(config)
-
+    @abstractmethod
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
-        """Queues the run, new or resumed, and starts its process.
-
-        Raises JobRefused where too many wait, and OSError where no process can be started.
+        """Accepts a run, new or resumed. Raises JobRefused where there is no room, and OSError where no
+        process can be started.
         """
-        folder = self.root / run_id
-        device = str(RunFolder(folder).description()["training"]["device"])
-        queue.check_queue(self.root)
-        waits = write_queued(folder, "its process starts", keep_going=keep_going)
-        queue_module.enter(self.root, run_id, queue_module.kind_for(device))
-        try:
-            _start(folder, None if keep_going else serving_process())
-        except OSError as error:
-            queue_module.leave(self.root, run_id)
-            write_status(folder, refused(waits, f"no process could start: {error}"))
-            raise
 
     def status(self, run_id: str) -> Status:
         """How the run stands now."""
@@ -96,12 +79,42 @@ class LocalBackend:
         status, hung = read_status(folder), hanging(folder)
         if status.live:
             write_request(folder, ask)
-            Thread(target=_make_sure, args=(folder, ask), name=f"stop {run_id}", daemon=True).start()
-        elif hung is not None:
-            hung.kill()
+            self._make_sure(folder, ask)
+        elif hung is not None or (status.state == "paused" and ask == "stop"):
+            if hung is not None:
+                hung.kill()
             write_status(folder, replace(status, state=ended_by(ask), resumed=False))
-        elif status.state == "paused" and ask == "stop":
-            write_status(folder, replace(status, state="stopped", resumed=False))
+
+    def _make_sure(self, folder: Path, ask: Ask) -> None:
+        """Ends a run that does not end by itself, unless somebody there does."""
+        return
+
+
+class LocalBackend(Backend):
+    """Processes of this machine, one for each run; they queue for the machine's CPU and GPUs."""
+
+    def check(self, config: RunConfig) -> int:
+        """As for any; refused are more threads or memory than this machine has."""
+        check_runs_root()
+        queue.check_threads(config.training)
+        return queue.check_memory(config)
+
+    def submit(self, run_id: str, *, keep_going: bool = False) -> None:
+        """Queues the run and starts its process."""
+        folder = self.root / run_id
+        device = str(RunFolder(folder).description()["training"]["device"])
+        queue.check_queue(self.root)
+        waits = write_queued(folder, "its process starts", keep_going=keep_going)
+        queue.enter(self.root, run_id, queue.kind_for(device))
+        try:
+            _start(folder, None if keep_going else serving_process())
+        except OSError as error:
+            queue.leave(self.root, run_id)
+            write_status(folder, refused(waits, f"no process could start: {error}"))
+            raise
+
+    def _make_sure(self, folder: Path, ask: Ask) -> None:
+        Thread(target=_kill_late, args=(folder,), name=f"stop {folder.name}", daemon=True).start()
 
 
 def _start(folder: Path, parent: Identity | None) -> None:
@@ -134,7 +147,7 @@ def launch(command: list[str], folder: Path) -> None:
     Thread(target=process.wait, name=f"collect {folder.name}", daemon=True).start()
 
 
-def _make_sure(folder: Path, ask: Ask) -> None:
+def _kill_late(folder: Path) -> None:
     """Kills a process that has not ended by itself: the run's last checkpoint stands."""
     end = time.monotonic() + KILL_SECONDS
     process = None
@@ -159,33 +172,19 @@ UNWATCHED_SECONDS = 5.0
 """A run of the cluster without a sign of life for so long may have lost its dispatcher."""
 
 
-class RayBackend:
-    """Hands the runs of one folder to a cluster's dispatcher, and starts it where none works."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
+class RayBackend(Backend):
+    """Hands runs to a cluster's dispatcher, and starts it where none works; it ends those that do not end."""
 
     def check(self, config: RunConfig) -> int:
-        """The run's number of parameters. Raises JobRefused where no cluster is there or too many runs wait.
-
-        Whether a machine of the cluster has the memory is checked there.
-        """
+        """As for any; refused without a cluster, or where too many wait. The memory is checked there."""
         from models.engine.size import count_parameters
 
         cluster.address()
-        waiting = [run for run in list_runs(self.root) if read_status(run.path).state == "queued"]
-        if len(waiting) >= in_force().queue_length:
-            raise Busy(
-                f"{len(waiting)} runs wait already, and at most {in_force().queue_length} may; stop one, or "
-                "wait for the first"
-            )
+        queue.check_length(sum(read_status(run.path).state == "queued" for run in list_runs(self.root)))
         return count_parameters(config.model).total
 
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
-        """Leaves a ticket for the dispatcher.
-
-        Raises JobRefused where no cluster answers, and OSError where no process can be started.
-        """
+        """Leaves a ticket for the dispatcher."""
         address, folder = cluster.address(), self.root / run_id
         write_queued(folder, f"asks the cluster at {address}", keep_going=keep_going, node=CLUSTER)
         office = cluster.office(self.root, address)
@@ -194,23 +193,14 @@ class RayBackend:
 
     def status(self, run_id: str) -> Status:
         """How the run stands now. One that fell silent has somebody look after it again, if nobody does."""
-        now = read_status(self.root / run_id)
+        now = super().status(run_id)
         if now.live and now.node and time.time() - now.heartbeat > UNWATCHED_SECONDS:
             with suppress(JobRefused, OSError):
-                address = cluster.named()
+                address = cluster.stated_address()
                 office = cluster.office(self.root, address)
                 if any_in(office):
                     _make_sure_of_a_keeper(self.root, office, address)
         return now
-
-    def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
-        """Asks the run to end; returns at once. The dispatcher ends one that does not within five seconds."""
-        folder = self.root / run_id
-        status = read_status(folder)
-        if status.live:
-            write_request(folder, ask)
-        elif status.state == "paused" and ask == "stop":
-            write_status(folder, replace(status, state=ended_by(ask), resumed=False))
 
 
 def _make_sure_of_a_keeper(root: Path, office: Path, address: str) -> None:
@@ -228,28 +218,9 @@ def _make_sure_of_a_keeper(root: Path, office: Path, address: str) -> None:
 # and a server that was restarted all see the same.
 
 
-@runtime_checkable
-class Backend(Protocol):
-    """Where runs train: this machine, or something that takes them elsewhere and writes the same folders."""
-
-    def check(self, config: RunConfig) -> int:
-        """The run's number of parameters. Raises JobRefused where it cannot train there."""
-
-    def submit(self, run_id: str, *, keep_going: bool = False) -> None:
-        """Accepts a run, new or resumed. Raises JobRefused where there is no room."""
-
-    def status(self, run_id: str) -> Status:
-        """How the run stands now."""
-
-    def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
-        """Asks the run to end within five seconds, or to pause; returns at once."""
-
-
 def backend() -> Backend:
     """The backend that all runs go to: this machine, or the Ray cluster that ATTENTION_LAB_RAY names."""
-    if os.environ.get("ATTENTION_LAB_RAY"):
-        return RayBackend(runs_root())
-    return LocalBackend(runs_root())
+    return (RayBackend if os.environ.get(cluster.VARIABLE) else LocalBackend)(runs_root())
 
 
 def submit(

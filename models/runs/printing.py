@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
+from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
 from models.fields import SWITCH, options_of
 from models.files import FileError
 from models.runs.folder import RunFolder, matches, read_status, tags_of
@@ -40,8 +40,8 @@ class Bar:
             self._bar.n = self._bar.initial = record.step - 1
         if record.validation:
             self._validation = {f"held-out {name}": f"{v:.4g}" for name, v in record.validation.items()}
-        shown = {"loss": f"{record.loss:.4f}", "tokens/s": f"{record.tokens_per_second:,.0f}"}
-        self._bar.set_postfix(shown | self._validation, refresh=False)
+        numbers = {"loss": f"{record.loss:.4f}", "tokens/s": f"{record.tokens_per_second:,.0f}"}
+        self._bar.set_postfix(numbers | self._validation, refresh=False)
         self._bar.update(record.step - self._bar.n)
 
 
@@ -64,9 +64,9 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
         try:
             described, lines = run.description(), run.metrics()
             status = read_status(run.path)
-            done = status.step or (lines[-1]["step"] if lines else 0)
-            step = f"{done:,} of {described['training']['steps']:,}"
-            loss = next((_loss(line, done) for line in reversed(lines) if "validation" in line), "")
+            last_step = status.step or (lines[-1]["step"] if lines else 0)
+            step = f"{last_step:,} of {described['training']['steps']:,}"
+            loss = next((_loss(line, last_step) for line in reversed(lines) if "validation" in line), "")
             state = ", ".join(filter(None, (status.state, short_outcome(status.outcome))))
             if status.refused:
                 refused.append(f"{run.id} could not be resumed: {status.sentence}")
@@ -115,8 +115,8 @@ def _best(run: RunFolder) -> str:
     return f"{best.score} {best.value:.4g} at {best.step:,}" if best else ""
 
 
-def _loss(line: Mapping[str, Any], done: int) -> str:
-    at = "" if line["step"] == done else f" at {line['step']:,}"
+def _loss(line: Mapping[str, Any], last_step: int) -> str:
+    at = "" if line["step"] == last_step else f" at {line['step']:,}"
     return f"{line['validation']['loss']:.4f}{at}"
 
 
@@ -163,7 +163,7 @@ def data_lines(summary: DataSummary) -> str:
         lines += _bars({f"to {end:,}": n for end, n in zip(summary.ends, summary.lengths, strict=True) if n})
     if summary.examples:
         lines += ["", "the first examples, as the model reads them (what is asked at a token follows →):"]
-        lines += [line for shown in summary.examples for line in _example(shown)]
+        lines += [line for example in summary.examples for line in _example(example)]
     return "\n".join(lines)
 
 
@@ -172,13 +172,13 @@ def _bars(counts: dict[str, int]) -> list[str]:
     return [f"  {name:<{width}}  {n:>9,}  {'#' * round(_BAR * n / most)}" for name, n in counts.items()]
 
 
-def _example(shown: ShownExample) -> list[str]:
-    lines = [f"  {shown.text}"] if shown.text else []
-    for side, cells in shown.sides.items():
-        lines.append(f"  {side}: {' | '.join(map(_cell, cells))}{' | …' if shown.more else ''}")
-    return [*lines, f"  answer: {shown.answer}", ""] if shown.answer else [*lines, ""]
+def _example(example: ExamplePreview) -> list[str]:
+    lines = [f"  {example.text}"] if example.text else []
+    for side, cells in example.sides.items():
+        lines.append(f"  {side}: {' | '.join(map(_cell, cells))}{' | …' if example.more else ''}")
+    return [*lines, f"  answer: {example.answer}", ""] if example.answer else [*lines, ""]
 
 
-def _cell(cell: ShownToken) -> str:
+def _cell(cell: TokenPreview) -> str:
     token = cell.token.replace("\n", "↵")
     return f"{token}→{cell.target}".replace("\n", "↵") if cell.target else token

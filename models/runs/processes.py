@@ -77,8 +77,8 @@ def this_process() -> Identity:
 
 def serving_process() -> Identity:
     """The process whose end pauses the runs: this one, or the one that supervises several servers."""
-    named = os.environ.get(SERVING)
-    return Identity.parse(named) if named else this_process()
+    identity = os.environ.get(SERVING)
+    return Identity.parse(identity) if identity else this_process()
 
 
 @cache
@@ -109,13 +109,13 @@ def born(pid: int) -> str:
 
 def memory_left() -> int:
     """Bytes of main memory that are free: the machine's, or its container's if that is less."""
-    left = psutil.virtual_memory().available
+    n_bytes = psutil.virtual_memory().available
     for limit, used in _CGROUPS:
         try:
-            left = min(left, int(limit.read_text()) - int(used.read_text()))
+            n_bytes = min(n_bytes, int(limit.read_text()) - int(used.read_text()))
         except (OSError, ValueError):  # no such container, or one without a limit ("max")
             continue
-    return max(left, 0)
+    return max(n_bytes, 0)
 
 
 def n_starved() -> int:

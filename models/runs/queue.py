@@ -38,11 +38,11 @@ SLOTS = "ATTENTION_LAB_SLOTS"
 
 _FOLDER = ".slots"
 _MOST_ASKED = 256
-_TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
+_PLACE = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
 
 
 @dataclass(frozen=True, order=True)
-class Ticket:
+class QueuePlace:
     """A run that waits: its time of arrival (nanoseconds, Unix time), the kind of slot, and its id."""
 
     since: int
@@ -109,31 +109,31 @@ def enter(root: Path, run_id: str, kind: Kind) -> None:
     """Puts the run at the end of the queue."""
     folder = root / _FOLDER / "queue"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / Ticket(time.time_ns(), kind, run_id).file).touch()
+    (folder / QueuePlace(time.time_ns(), kind, run_id).file).touch()
 
 
 def leave(root: Path, run_id: str) -> None:
     """Takes the run out of the queue."""
-    for ticket in _tickets(root):
-        if ticket.run_id == run_id:
-            _discard(root, ticket)
+    for place in _places(root):
+        if place.run_id == run_id:
+            _discard(root, place)
 
 
-def waiting(root: Path) -> list[Ticket]:
+def waiting(root: Path) -> list[QueuePlace]:
     """The runs that wait, the oldest first; those that no longer wait are taken out."""
     alive = []
-    for ticket in _tickets(root):
-        if read_status(root / ticket.run_id).state in ("queued", "stopping"):
-            alive.append(ticket)
+    for place in _places(root):
+        if read_status(root / place.run_id).state in ("queued", "stopping"):
+            alive.append(place)
         else:
-            _discard(root, ticket)
+            _discard(root, place)
     return alive
 
 
 def take(root: Path, run_id: str, kind: Kind) -> Slot | int:
     """A slot if one is free and it is this run's turn; else the number of runs that wait before it."""
-    ahead = [ticket for ticket in waiting(root) if ticket.kind == kind]
-    before = next((place for place, ticket in enumerate(ahead) if ticket.run_id == run_id), 0)
+    ahead = [place for place in waiting(root) if place.kind == kind]
+    before = next((n for n, place in enumerate(ahead) if place.run_id == run_id), 0)
     if before:
         return before
     for index in range(n_slots(kind)):
@@ -147,17 +147,17 @@ def take(root: Path, run_id: str, kind: Kind) -> Slot | int:
     return 0
 
 
-def _tickets(root: Path) -> list[Ticket]:
+def _places(root: Path) -> list[QueuePlace]:
     try:
         names = os.listdir(root / _FOLDER / "queue")
     except OSError:
         return []
-    parts = [match.groups() for match in map(_TICKET.fullmatch, names) if match]
-    return sorted(Ticket(int(since), kind, run_id) for since, kind, run_id in parts)
+    parts = [match.groups() for match in map(_PLACE.fullmatch, names) if match]
+    return sorted(QueuePlace(int(since), kind, run_id) for since, kind, run_id in parts)
 
 
-def _discard(root: Path, ticket: Ticket) -> None:
-    (root / _FOLDER / "queue" / ticket.file).unlink(missing_ok=True)
+def _discard(root: Path, place: QueuePlace) -> None:
+    (root / _FOLDER / "queue" / place.file).unlink(missing_ok=True)
 
 
 # How long each visitor of a class has trained lately: a line for each stretch, in a file beside the runs.
@@ -287,10 +287,14 @@ class NoRoom(JobRefused):
 
 def check_queue(root: Path) -> None:
     """Raises JobRefused where the queue is full."""
-    queued = len(waiting(root))
+    check_length(len(waiting(root)))
+
+
+def check_length(n_waiting: int) -> None:
+    """Raises JobRefused where so many runs fill the queue."""
     most = in_force().queue_length
-    if queued >= most:
-        raise Busy(f"{queued} runs wait already, and at most {most} may; stop one, or wait for the first")
+    if n_waiting >= most:
+        raise Busy(f"{n_waiting} runs wait already, and at most {most} may; stop one, or wait for the first")
 
 
 def check_live(root: Path, visitor: Visitor) -> None:
@@ -348,14 +352,14 @@ def check_minutes(root: Path, visitor: Visitor) -> int:
     if visitor.all_rights:
         return 0
     limits, used = in_force(), minutes_spent(root, visitor.id)
-    left = int(limits.visitor_minutes_a_day - used)
-    if left < 1:
+    remaining = int(limits.visitor_minutes_a_day - used)
+    if remaining < 1:
         raise NoRoom(
             f"your runs trained for {used:.0f} minutes within a day, and at most "
             f"{limits.visitor_minutes_a_day} are yours; come again in "
             f"{math.ceil(hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
         )
-    return min(limits.visitor_minutes, left)
+    return min(limits.visitor_minutes, remaining)
 
 
 def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:

@@ -150,13 +150,13 @@ def history_of(described: Mapping[str, Any]) -> list[dict[str, Any]]:
 def changed_words(entry: Mapping[str, Any]) -> str:
     """One entry of a history in words, without the run that it came from."""
     changed = _dict(entry.get("changed"))
-    words = [f"{name} {_said(pair)}" for name, pair in changed.items()]
+    words = [f"{name} {_change_words(pair)}" for name, pair in changed.items()]
     schedule = "the schedule starts anew" if entry.get("schedule") == "anew" else "the schedule goes on"
     moments = ["the optimiser's moments are forgotten"] if entry.get("moments") == "forgotten" else []
     return f"from step {entry['step']:,}: {', '.join([*words, schedule, *moments])}"
 
 
-def _said(pair: Any) -> str:
+def _change_words(pair: Any) -> str:
     if not isinstance(pair, list) or len(pair) != 2:
         return str(pair)
     return " → ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in pair)
@@ -339,12 +339,12 @@ def settle_best(folder: Path, best: Best | None) -> None:
     Waiting weights of that step take their place; those of other steps were cut away, and are removed.
     Raises WriteError.
     """
-    wanted = best.step if best else -1
+    best_step = best.step if best else -1
     with writing(folder / BEST):
-        if _step_of(folder / NEXT) == wanted:
+        if _step_of(folder / NEXT) == best_step:
             (folder / NEXT).replace(folder / BEST)
         (folder / NEXT).unlink(missing_ok=True)
-        if (folder / BEST).is_file() and _step_of(folder / BEST) != wanted:
+        if (folder / BEST).is_file() and _step_of(folder / BEST) != best_step:
             (folder / BEST).unlink()
 
 

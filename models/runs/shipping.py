@@ -30,7 +30,7 @@ AS_SHIPPED: dict[str, Any] = {"decay": "all"}
 
 def config_of(recipe: Recipe) -> RunConfig:
     """The whole config of a recipe. Raises ValueError where its data are missing."""
-    task = make_task(recipe.task, recipe.options, kept=True)
+    task = make_task(recipe.task, recipe.options, from_disk=True)
     return run_config(task, sizes=recipe.sizes, training={**AS_SHIPPED, **recipe.training})
 
 

@@ -1,4 +1,8 @@
-"""The thread beside a training run: it gives signs of life, takes requests, and sees its parent end."""
+"""A run's process: it waits for its slot, trains, and says in status.json how it stands and how it ended.
+
+python -m models.runs.worker RUN_FOLDER [--parent PID:START]. A thread beside the training gives signs of
+life, takes requests, and sees its parent end.
+"""
 
 from __future__ import annotations
 
@@ -165,27 +169,27 @@ class Watch:
         while not self._over.wait(LOOK_SECONDS):
             now = time.monotonic()
             if not self.asked:
-                self._look()
+                self._take_request()
             elif self._asked_at is not None and now - self._asked_at > PATIENCE_SECONDS:
                 self._cut_short()
             if now >= next_beat:
                 next_beat = now + BEAT_SECONDS
                 self._beat()
 
-    def _look(self) -> None:
+    def _take_request(self) -> None:
         """Takes up the first request of anyone who may ask."""
-        asked: str | None
+        request: str | None
         if self.signalled:
-            asked, sentence = "pause", SIGNALLED
+            request, sentence = "pause", SIGNALLED
         elif self.parent is not None and not self.parent.alive:
-            asked, sentence = "pause", SERVER_GONE
+            request, sentence = "pause", SERVER_GONE
         elif self.minutes and self._seconds_in_slot() >= 60 * self.minutes:
-            asked, sentence = "pause", TIME_IS_UP.format(self.minutes)
+            request, sentence = "pause", TIME_IS_UP.format(self.minutes)
         else:
-            asked, sentence = read_request(self.folder), self._status.sentence
-        if asked:
+            request, sentence = read_request(self.folder), self._status.sentence
+        if request:
             self._asked_at = time.monotonic()
-            self.note(asked=asked, state="stopping", sentence=sentence)
+            self.note(asked=request, state="stopping", sentence=sentence)
 
     def _beat(self) -> None:
         if not self.folder.is_dir():  # somebody deleted the run
@@ -204,8 +208,7 @@ class Watch:
         os._exit(1)
 
 
-# The process of one run: it waits for its slot, trains, and says in status.json how it ended.
-# python -m models.runs.worker RUN_FOLDER [--parent PID:START]
+# The process of one run: it waits for its slot, trains, and says how it ended.
 
 LAST_ONE_SECONDS = 10.0  # to wait for the last process of a run that was paused a moment ago
 TURN_SECONDS = 0.3
@@ -235,7 +238,7 @@ def _attend(folder: Path, parent: Identity | None) -> int:
             _end(watch, error)
             return 1
         if slot is None:
-            watch.finish(ended_by(watch.asked), _left(watch))
+            watch.finish(ended_by(watch.asked), _queue_sentence(watch))
             return 0
         if slot.kind == "gpu":
             os.environ["CUDA_VISIBLE_DEVICES"] = queue.visible_gpus()[slot.index]
@@ -285,12 +288,12 @@ def _wait_for_slot(watch: Watch) -> queue.Slot | None:
         queue.leave(root, run_id)
 
 
-def _left(watch: Watch) -> str:
+def _queue_sentence(watch: Watch) -> str:
     """Says that a run was taken out of the queue; "" where the watch itself says why it ends."""
     if read_request(watch.folder) is None:
         return ""
-    done = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
-    return f"it left the queue before its turn, and {done}; resume puts it into the queue again"
+    progress = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
+    return f"it left the queue before its turn, and {progress}; resume puts it into the queue again"
 
 
 def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
@@ -356,14 +359,14 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type
-        watch.trains(training.step, lambda: training.seconds, _said(training), device)
+        watch.trains(training.step, lambda: training.seconds, _chosen_words(training), device)
 
     def note(record: Record) -> None:
         watch.step = record.step
         if on_record is not None:
             on_record(record)
 
-    done = train_into(
+    finished = train_into(
         folder,
         config,
         resume=True,
@@ -371,7 +374,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
         on_start=starts,
         on_record=note,
     )
-    if not done:
+    if not finished:
         return ended_by(watch.asked), ""
     unreported = _report(folder)
     usual = config.task.training.get("learning_rate")
@@ -395,7 +398,7 @@ def _report(folder: RunFolder) -> str:
     return ""
 
 
-def _said(training: Training) -> str:
+def _chosen_words(training: Training) -> str:
     """What was chosen; and where one process does what several were asked for."""
     n = training.config.training.workers
     alone = n > 1 and type(training).__name__ == "Training"
@@ -429,13 +432,6 @@ def _is_out_of_memory(error: Exception) -> bool:
     return "MemoryError" in names or "OutOfMemoryError" in names or "can't allocate memory" in str(error)
 
 
-if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)  # everything is written: unloading PyTorch would only keep the slot from the next run
-
-
 # Follows a run of a cluster from the command line, which shows it as one of this machine.
 
 FOLLOW_SECONDS = 0.5
@@ -457,7 +453,7 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
     now = backend.status(folder.id)
     if now.live:
         raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
-    step, signals = now.step, _Asked()
+    step, signals = now.step, _Interrupt()
     with heeding_signals(signals):
         backend.submit(folder.id)
         while True:
@@ -474,7 +470,7 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
             time.sleep(FOLLOW_SECONDS)
 
 
-class _Asked:
+class _Interrupt:
     signalled = False
 
 
@@ -484,3 +480,10 @@ def _record(line: dict[str, Any]) -> Record:
 
     names = ("step", "loss", "losses", "learning_rate", "gradient_norm", "tokens_per_second", "memory")
     return Record(*(line[name] for name in names), validation=line.get("validation"))
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # everything is written: unloading PyTorch would only keep the slot from the next run

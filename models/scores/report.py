@@ -185,7 +185,7 @@ def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) 
     numbers = [number for piece in held for number in piece.numbers or []]
     if len(numbers) != len(each.above):  # of an older run, which draws pictures without their numbers
         return {"rows": [], "wrong": []}
-    labels = task.drawn(split, numbers)[1]
+    labels = task.pictures_of(split, numbers)[1]
     rows = []
     for label in range(task.pictures.n_classes):
         part = Quotients(*(side[labels == label] for side in each))
@@ -315,7 +315,7 @@ def translations(
         batch = rows_of(piece.batch, rows)
         numbers = None if piece.numbers is None else [piece.numbers[row] for row in rows]
         given += task.prompts_of(batch, split, numbers)
-        wanted += task.wanted(batch, split, numbers)
+        wanted += task.references(batch, split, numbers)
         made += task.translations(model, batch.to(next(model.parameters()).device))
     scores = [
         {

@@ -19,7 +19,7 @@ from models.sweeps.sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, l
 from models.zoo.folders import check_runs_root
 
 if TYPE_CHECKING:
-    from models.sweeps.driver import Open
+    from models.sweeps.driver import OpenTrial
 
 _NONE: list[str] = []
 NAME = "the sweep's name"
@@ -164,7 +164,7 @@ def _work(chosen: Sweep, n_slots: int) -> None:
                 bar.n = n_ended
                 bar.set_postfix_str(sentence)
 
-        def ended(trial: Open, state: str, value: float | None, sentence: str) -> None:
+        def ended(trial: OpenTrial, state: str, value: float | None, sentence: str) -> None:
             score = "" if value is None else f"  {spec.score} {value:.4g}"
             why = f"  ({sentence})" if sentence else ""
             bar.write(f"trial {trial.number}  {in_words(trial.settings)}  {state}{score}{why}")
@@ -173,8 +173,8 @@ def _work(chosen: Sweep, n_slots: int) -> None:
     if status.state == "failed":
         raise ValueError(status.sentence)
     _print(chosen)
-    said = status.sentence or "its runs keep their checkpoints"
-    print(f"{status.state} after {time.monotonic() - start:.0f} s: {said}")
+    outcome = status.sentence or "its runs keep their checkpoints"
+    print(f"{status.state} after {time.monotonic() - start:.0f} s: {outcome}")
     if status.state != "finished":
         print(_goes_on(chosen))
 

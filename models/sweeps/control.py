@@ -20,12 +20,12 @@ from models.runs.folder import REQUEST, Ask, Status, hanging, write_status
 from models.runs.owners import NotAllowed, Ownership, Visitor
 from models.runs.processes import serving_process
 from models.runs.queue import JobRefused
-from models.runs.ray.cluster import wanted
+from models.runs.ray import cluster
 from models.sweeps.spec import NAME, Spec
 from models.sweeps.sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
 from models.zoo.folders import check_runs_root, runs_root
 
-_SAID = 200  # settings that make no model: no page shows more
+_MOST_SKIPPED = 200  # settings that make no model: no page shows more
 DRIVER = [sys.executable, "-m", "models.sweeps.driver"]
 
 
@@ -72,7 +72,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
             "id": secrets.token_hex(6),
             "created": datetime.now(UTC).isoformat(timespec="microseconds"),
             "spec": whole.spec.to_dict() | {"name": name},
-            "skipped": [{"settings": settings, "sentence": why} for settings, why in whole.skipped[:_SAID]],
+            "skipped": [{"settings": each, "sentence": why} for each, why in whole.skipped[:_MOST_SKIPPED]],
         }
         write_json(path / SPEC, described)  # last: it makes the folder a sweep
     except BaseException:
@@ -200,7 +200,7 @@ def usual_slots() -> int:
 
     On a Ray cluster, which knows itself what it has room for, they are as many as may wait.
     """
-    if wanted():
+    if cluster.setting():
         return in_force().queue_length
     return queue.n_slots(queue.kind_for("auto"))
 

@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 
 from filelock import FileLock, Timeout
 from optuna.trial import FrozenTrial, TrialState
-from optuna.trial import Trial as Asked
+from optuna.trial import Trial as OptunaTrial
 
 from models.fields import shortened
 from models.files import FileError, writing
@@ -54,12 +54,12 @@ MOST_SKIPPED = 100
 
 
 @dataclass
-class Open:
+class OpenTrial:
     """A trial under way. runs: its run of each seed so far. values: the score of each seed that has ended."""
 
     number: int
     settings: Settings
-    asked: Asked
+    optuna: OptunaTrial
     runs: dict[int, str] = field(default_factory=dict)
     values: dict[int, float] = field(default_factory=dict)
     reported: int = 0
@@ -75,10 +75,10 @@ class Ledger:
         self._study = journal.opened(sweep.path, self.spec, self._min_steps())
         self.exhausted = ""
 
-    def open_trials(self) -> list[Open]:
+    def open_trials(self) -> list[OpenTrial]:
         """The trials that an earlier driver began and did not end."""
         begun = [self._reopened(each) for each in self._all() if each.state == TrialState.RUNNING]
-        return [trial for trial in begun if trial.runs or not self._skip_useless(trial.asked, trial.settings)]
+        return [each for each in begun if each.runs or not self._skip_useless(each.optuna, each.settings)]
 
     @property
     def n_ended(self) -> int:
@@ -93,7 +93,7 @@ class Ledger:
             return []
         return [str(each.user_attrs.get(SENTENCE, "")) for each in ended]
 
-    def next(self) -> Open | None:
+    def next(self) -> OpenTrial | None:
         """The next trial, begun; None where all are. What makes no model, or was tried, is skipped."""
         for skipped in count():
             if self._n_begun() >= self.spec.trials or self.exhausted:
@@ -104,51 +104,51 @@ class Ledger:
                 )
                 return None
             self._study.sampler = journal.sampler(self.spec, len(self._all()))
-            drawn = self._study.ask(journal.distributions(self.spec))
-            settings: Settings = dict(drawn.params)
-            if not self._skip_useless(drawn, settings):
-                return Open(drawn.number, settings, drawn)
+            trial = self._study.ask(journal.distributions(self.spec))
+            settings: Settings = dict(trial.params)
+            if not self._skip_useless(trial, settings):
+                return OpenTrial(trial.number, settings, trial)
         raise AssertionError("unreachable")
 
-    def keep(self, trial: Open) -> None:
+    def keep(self, trial: OpenTrial) -> None:
         """Notes the runs and the values of a trial."""
-        trial.asked.set_user_attr(RUNS, {str(seed): run for seed, run in trial.runs.items()})
-        trial.asked.set_user_attr(VALUES, {str(seed): value for seed, value in trial.values.items()})
+        trial.optuna.set_user_attr(RUNS, {str(seed): run for seed, run in trial.runs.items()})
+        trial.optuna.set_user_attr(VALUES, {str(seed): value for seed, value in trial.values.items()})
 
-    def report(self, trial: Open, step: int, value: float) -> bool:
+    def report(self, trial: OpenTrial, step: int, value: float) -> bool:
         """Notes the score of a step, after those of earlier ones; True where the trial is to be pruned."""
-        trial.asked.report(value, step)
+        trial.optuna.report(value, step)
         trial.reported = step
-        return trial.asked.should_prune()
+        return trial.optuna.should_prune()
 
-    def finish(self, trial: Open) -> None:
+    def finish(self, trial: OpenTrial) -> None:
         """Ends a trial with the mean of its values."""
         self._study.tell(trial.number, summary(list(trial.values.values())).mean)
 
-    def prune(self, trial: Open, sentence: str) -> None:
+    def prune(self, trial: OpenTrial, sentence: str) -> None:
         """Ends a trial that was stopped early; its value is the last that was reported."""
-        self._end(trial.asked, TrialState.PRUNED, sentence)
+        self._end(trial.optuna, TrialState.PRUNED, sentence)
 
-    def fail(self, trial: Open, sentence: str) -> None:
+    def fail(self, trial: OpenTrial, sentence: str) -> None:
         """Ends a trial without a value."""
-        self._end(trial.asked, TrialState.FAIL, sentence)
+        self._end(trial.optuna, TrialState.FAIL, sentence)
 
-    def stopped(self, trial: Open, sentence: str) -> None:
+    def stopped(self, trial: OpenTrial, sentence: str) -> None:
         """Ends a trial whose run somebody stopped or deleted."""
-        trial.asked.set_user_attr(STOPPED, True)
-        self._end(trial.asked, TrialState.FAIL, sentence)
+        trial.optuna.set_user_attr(STOPPED, True)
+        self._end(trial.optuna, TrialState.FAIL, sentence)
 
-    def _skip_useless(self, drawn: Asked, settings: Settings) -> bool:
+    def _skip_useless(self, trial: OptunaTrial, settings: Settings) -> bool:
         """Whether settings are no trial, which then ends as skipped."""
-        useless = self._useless(drawn.number, settings)
+        useless = self._useless(trial.number, settings)
         if useless:
-            drawn.set_user_attr(SKIPPED, True)
-            self._end(drawn, TrialState.FAIL, useless)
+            trial.set_user_attr(SKIPPED, True)
+            self._end(trial, TrialState.FAIL, useless)
         return bool(useless)
 
-    def _end(self, drawn: Asked, state: TrialState, sentence: str) -> None:
-        drawn.set_user_attr(SENTENCE, sentence)
-        self._study.tell(drawn.number, state=state)
+    def _end(self, trial: OptunaTrial, state: TrialState, sentence: str) -> None:
+        trial.set_user_attr(SENTENCE, sentence)
+        self._study.tell(trial.number, state=state)
 
     def _all(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
@@ -168,16 +168,16 @@ class Ledger:
             return str(error)
         return ""
 
-    def _reopened(self, trial: FrozenTrial) -> Open:
+    def _reopened(self, trial: FrozenTrial) -> OpenTrial:
         runs = {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
         values = {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
         self._study.sampler = journal.sampler(self.spec, trial.number)
-        drawn = journal.trial(self._folder, self._study, trial.number)
+        optuna_trial = journal.trial(self._folder, self._study, trial.number)
         # A kill in the middle of drawing leaves settings that are drawn now.
         settings: Settings = {name: trial.params.get(name) for name in self.spec.space}
         for name in self.spec.space.keys() - trial.params.keys():
-            settings[name] = journal.suggested(drawn, name, self.spec.space[name])
-        return Open(trial.number, settings, drawn, runs, values, trial.last_step or 0)
+            settings[name] = journal.suggested(optuna_trial, name, self.spec.space[name])
+        return OpenTrial(trial.number, settings, optuna_trial, runs, values, trial.last_step or 0)
 
     def _min_steps(self) -> int:
         """The first rung of ASHA: the first validation after a tenth of the steps and after the warm-up."""
@@ -243,7 +243,7 @@ FULL = "the disk is full"
 _LIVE = ("queued", "running", "stopping")
 _GOES_ON = "resume goes on"  # ends the sentence of a run that was paused by no person
 
-Ended = Callable[[Open, str, float | None, str], None]
+Ended = Callable[[OpenTrial, str, float | None, str], None]
 
 
 class Conductor:
@@ -273,7 +273,7 @@ class Conductor:
         self._spec, self._id = sweep.spec, sweep.id
         self._configs = Configs(self._spec)
         self._ledger = Ledger(sweep, self._configs)
-        self._open: list[Open] = []
+        self._open: list[OpenTrial] = []
         self._live: set[str] = set()  # runs that trained or waited when last looked at
         self._leaving: set[str] = set()  # runs of ended trials that have not ended yet
         self._left: dict[str, str] = {}  # runs that a person paused, each with its trial
@@ -304,7 +304,7 @@ class Conductor:
     def _turn(self) -> tuple[State, str] | None:
         """Looks at all runs, starts what may start; how the sweep ended, if it did."""
         for trial in list(self._open):
-            self._look(trial)
+            self._follow(trial)
         self._leaving = {run for run in self._leaving if status_of(run).live}
         failures = self._ledger.failures
         if len(failures) >= min(FAILURES, self._spec.trials):
@@ -341,7 +341,7 @@ class Conductor:
             elif trial is None and status_of(run.id).live:
                 self._leaving.add(run.id)
 
-    def _look(self, trial: Open) -> None:
+    def _follow(self, trial: OpenTrial) -> None:
         """Takes note of what the runs of a trial have done, and ends the trial where it has ended."""
         for seed, run_id in list(trial.runs.items()):
             if seed in trial.values:
@@ -363,7 +363,7 @@ class Conductor:
             self._close(trial, "finished", "")
         return None
 
-    def _after(self, trial: Open, seed: int, run_id: str, status: Status, was_live: bool) -> str:
+    def _after(self, trial: OpenTrial, seed: int, run_id: str, status: Status, was_live: bool) -> str:
         """Deals with a run that is not live; why its trial cannot end well, or "".
 
         was_live: whether this driver saw it live before.
@@ -400,7 +400,7 @@ class Conductor:
         self._lost[run_id] = self._lost.get(run_id, 0) + 1
         return written.get("state") in _LIVE and self._lost[run_id] <= LOST
 
-    def _reports(self, trial: Open, run_id: str) -> bool:
+    def _reports(self, trial: OpenTrial, run_id: str) -> bool:
         """Notes the new validations of a trial's first seed; True where it is behind and to be pruned."""
         if self._spec.prune == "none":
             return False
@@ -410,19 +410,19 @@ class Conductor:
                 return True
         return False
 
-    def _prune(self, trial: Open, run_id: str) -> None:
+    def _prune(self, trial: OpenTrial, run_id: str) -> None:
         step = trial.reported
         sentence = f"pruned at step {step:,}: of the trials that came so far, most are better"
         self._ledger.keep(trial)
         self._ledger.prune(trial, sentence)
         self._close(trial, "pruned", sentence)
 
-    def _give_up(self, trial: Open, problem: str) -> None:
+    def _give_up(self, trial: OpenTrial, problem: str) -> None:
         self._ledger.keep(trial)
         self._ledger.fail(trial, shortened(problem, 500))
         self._close(trial, "failed", problem)
 
-    def _close(self, trial: Open, state: str, sentence: str) -> None:
+    def _close(self, trial: OpenTrial, state: str, sentence: str) -> None:
         """Takes an ended trial off the list, and stops those of its runs that are not needed any more."""
         self._open.remove(trial)
         for run_id in trial.runs.values():
@@ -453,7 +453,7 @@ class Conductor:
                 check_cluster()
                 self._give_up(trial, f"seed {seed}: {error}")
 
-    def _due(self) -> Iterator[tuple[Open, int]]:
+    def _due(self) -> Iterator[tuple[OpenTrial, int]]:
         """The runs to start, first those of open trials; the seeds of new trials follow without end."""
         for trial in list(self._open):
             for seed in self._seeds(trial):
@@ -469,16 +469,16 @@ class Conductor:
     def _has_slot(self) -> bool:
         return len(self._live) + len(self._leaving) < self._n_slots
 
-    def _seeds(self, trial: Open) -> tuple[int, ...]:
+    def _seeds(self, trial: OpenTrial) -> tuple[int, ...]:
         """The seeds of a trial that may train now."""
         first, *_ = seeds = self._spec.seed_list
         return (first,) if self._spec.prune != "none" and first not in trial.values else seeds
 
-    def _may_start(self, trial: Open, seed: int) -> bool:
+    def _may_start(self, trial: OpenTrial, seed: int) -> bool:
         run_id = trial.runs.get(seed)
         return seed not in trial.values and run_id not in self._live and run_id not in self._left
 
-    def _start(self, trial: Open, seed: int) -> None:
+    def _start(self, trial: OpenTrial, seed: int) -> None:
         run_id = trial.runs.get(seed)
         if run_id is not None:
             if status_of(run_id).live:
@@ -560,7 +560,7 @@ def _work(
     n_slots: int,
     keep_going: bool = False,
     show: Callable[[int, str], None] = lambda n_ended, sentence: None,
-    **told: Any,
+    **options: Any,
 ) -> Status:
     """Works until the sweep ends or is asked to end; returns its last status."""
     # A killed driver leaves no run behind that nobody watches: its runs pause when it ends.
@@ -568,7 +568,7 @@ def _work(
     with heeding_signals(watch), watch:
         watch.starts("loads PyTorch")
         try:
-            state, sentence = _conduct(watch, show, by=by, n_slots=n_slots, keep_going=keep_going, **told)
+            state, sentence = _conduct(watch, show, by=by, n_slots=n_slots, keep_going=keep_going, **options)
         except Exception as error:
             with suppress(OSError), (watch.folder / LOG).open("a") as log:
                 traceback.print_exc(file=log)
@@ -577,7 +577,7 @@ def _work(
     return watch.status
 
 
-def _conduct(watch: Watch, show: Callable[[int, str], None], **told: Any) -> tuple[State, str]:
+def _conduct(watch: Watch, show: Callable[[int, str], None], **options: Any) -> tuple[State, str]:
 
     sweep = Sweep(watch.folder)
     start, before, last = time.monotonic(), watch.status.seconds, [""]
@@ -589,7 +589,7 @@ def _conduct(watch: Watch, show: Callable[[int, str], None], **told: Any) -> tup
             last[0] = sentence
             watch.trains(n_ended, lambda: before + time.monotonic() - start, sentence, "")
 
-    return Conductor(sweep, asked=lambda: watch.asked, say=say, **told).run()
+    return Conductor(sweep, asked=lambda: watch.asked, say=say, **options).run()
 
 
 def _problem(error: Exception) -> tuple[State, str]:

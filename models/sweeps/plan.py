@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.byte_units import MB
 from models.data.tasks import Task, generator_of, make_task
@@ -21,10 +21,6 @@ from models.runs.results import lower_is_better
 from models.sweeps.spec import USUAL_TRIALS, Choices, Direction, Range, Spec, Value, Variation, written
 from models.training.config import RunConfig, run_config
 from models.training.settings import check_not_dictated, parted
-
-if TYPE_CHECKING:
-    from models.training.config import RunConfig
-
 
 Settings = dict[str, Value]
 _TRIES = 100
@@ -126,15 +122,15 @@ def check_size(trials: int, seeds: int, by: Visitor) -> None:
     most = limits.sweep_runs if by.all_rights else limits.visitor_sweep_runs
     if not most:
         raise JobRefused("visitors start no sweeps here (visitor_sweep_runs is 0); ask your teacher to")
-    fewer, drawn = "list fewer values", "or set trials to how many of the settings to draw"
+    fewer, or_draw = "list fewer values", "or set trials to how many of the settings to draw"
     counts = f"{trials:,} settings × {seeds} seed{'s' * (seeds != 1)} = {trials * seeds:,} runs"
     if trials > limits.sweep_trials:
         raise JobRefused(
-            f"{counts}, and a sweep has at most {limits.sweep_trials:,} settings; {fewer}, {drawn}"
+            f"{counts}, and a sweep has at most {limits.sweep_trials:,} settings; {fewer}, {or_draw}"
         )
     if trials * seeds > most:
         raise JobRefused(
-            f"{counts}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {drawn}"
+            f"{counts}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {or_draw}"
         )
 
 
@@ -163,11 +159,11 @@ def _grid(spec: Spec, configs: Configs, by: Visitor) -> tuple[list[Settings], li
     Where fewer trials are asked for, the same ones are drawn every time.
     """
     in_all = spec.n_points or 0
-    wanted = min(spec.trials or in_all, in_all)
-    if wanted > _MOST_CHECKED:
-        check_size(wanted, spec.seeds, by)
+    n_points = min(spec.trials or in_all, in_all)
+    if n_points > _MOST_CHECKED:
+        check_size(n_points, spec.seeds, by)
     order: Iterable[int] = range(in_all)
-    if wanted < in_all:
+    if n_points < in_all:
         order = random.Random(0).sample(range(in_all), min(in_all, _MOST_CHECKED))
     points, skipped = dict[int, Settings](), list[tuple[Settings, str]]()
     for at in order:
@@ -178,7 +174,7 @@ def _grid(spec: Spec, configs: Configs, by: Visitor) -> tuple[list[Settings], li
             skipped.append((settings, str(error)))
         else:
             points[at] = settings
-        if len(points) == wanted:
+        if len(points) == n_points:
             break
     if not points:
         raise ValueError(f"none of the {len(skipped):,} settings makes a model: {skipped[0][1]}")
@@ -227,14 +223,14 @@ _RECORD_MB = 1
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SweepCost:
     """seconds: of the whole sweep without pruning, None where nobody knows. disk_bytes: at most."""
 
     seconds: float | None
     disk_bytes: int
 
 
-def estimated(plan: Plan, *, n_slots: int, threads: int) -> Estimate:
+def estimated(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
     """What a sweep comes to: the mean of its lowest, middle and highest settings, times its runs.
 
     threads: that each run trains with, where its settings leave that open. n_slots: runs at once.
@@ -254,7 +250,7 @@ def estimated(plan: Plan, *, n_slots: int, threads: int) -> Estimate:
     in_all = None
     if known:
         in_all = fmean(known) * math.ceil(plan.n_runs / max(1, n_slots))
-    return Estimate(seconds=in_all, disk_bytes=round(written * plan.n_runs))
+    return SweepCost(seconds=in_all, disk_bytes=round(written * plan.n_runs))
 
 
 def _some(plan: Plan) -> list[RunConfig]:

@@ -61,17 +61,17 @@ class Range:
     high: int | float
 
     def __post_init__(self) -> None:
-        said = f"{self.kind}({self.low!r:.30},{self.high!r:.30})"
+        words = f"{self.kind}({self.low!r:.30},{self.high!r:.30})"
         if self.kind not in get_args(Kind):
             raise ValueError(f"{self.kind!r:.40} is no kind of range; choose {', '.join(get_args(Kind))}")
         if not all(_is_number(end) for end in (self.low, self.high)):
-            raise ValueError(f"{said} needs two finite numbers; write it as {self.kind}(1,8)")
+            raise ValueError(f"{words} needs two finite numbers; write it as {self.kind}(1,8)")
         if not self.low < self.high:
-            raise ValueError(f"{said} holds no range: its first number must be the smaller one")
+            raise ValueError(f"{words} holds no range: its first number must be the smaller one")
         if self.kind == "log" and not self.low > 0:
-            raise ValueError(f"{said} cannot be drawn on a logarithmic scale: give a first number above 0")
+            raise ValueError(f"{words} cannot be drawn on a logarithmic scale: give a first number above 0")
         if self.kind == "int" and not (float(self.low).is_integer() and float(self.high).is_integer()):
-            raise ValueError(f"{said} needs whole numbers; write int(1,8), or uniform(0.1,0.5)")
+            raise ValueError(f"{words} needs whole numbers; write int(1,8), or uniform(0.1,0.5)")
 
     def __str__(self) -> str:
         return f"{self.kind}({self.low:.12g},{self.high:.12g})"
@@ -83,14 +83,14 @@ class Range:
 Variation = Choices | Range
 
 
-def variation(said: Mapping[str, Any]) -> Variation:
+def variation(values: Mapping[str, Any]) -> Variation:
     """What `to_dict` wrote. Raises ValueError for anything else."""
     try:
-        if said["kind"] == "choices":
-            return Choices(tuple(said["values"]))
-        return Range(said["kind"], said["low"], said["high"])
+        if values["kind"] == "choices":
+            return Choices(tuple(values["values"]))
+        return Range(values["kind"], values["low"], values["high"])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{shortened(str(said))} says neither choices nor a range ({error})") from None
+        raise ValueError(f"{shortened(str(values))} says neither choices nor a range ({error})") from None
 
 
 def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict[str, Variation]]:
@@ -108,11 +108,11 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
             raise ValueError(f"{shortened(line)!r} sets nothing; write it as n_heads=1,2,4 or n_heads=8")
         if name in fixed or name in space:
             raise ValueError(f"{name} is set twice; write all its values in one line: {name}=1,2,4")
-        found = parsed(name, text)
-        if isinstance(found, Choices | Range):
-            space[name] = found
+        varied = parsed(name, text)
+        if isinstance(varied, Choices | Range):
+            space[name] = varied
         else:
-            fixed[name] = found
+            fixed[name] = varied
     return fixed, space
 
 
@@ -269,8 +269,8 @@ class Spec:
         for line in self.settings():
             words += ["--set", line]
         words += ["--seeds", str(self.seeds)]
-        given = {"trials": self.trials, "sampler": self.sampler, "score": self.score, "name": self.name}
-        for name, value in given.items():
+        options = {"trials": self.trials, "sampler": self.sampler, "score": self.score, "name": self.name}
+        for name, value in options.items():
             words += [f"--{name}", str(value)] if value else []
         words += ["--prune", self.prune] if self.prune != "none" else []
         return shlex.join(words)
@@ -292,7 +292,7 @@ class Spec:
             if name not in known:
                 raise ValueError(f"{name!r:.60} is no field of Spec; {nearest(name, known)}")
         try:
-            space = {str(name): variation(said) for name, said in values["space"].items()}
+            space = {str(name): variation(varied) for name, varied in values["space"].items()}
             return cls(**{**values, "space": space, "fixed": dict(values.get("fixed", {}))})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a sweep states its task and its space ({error})") from None

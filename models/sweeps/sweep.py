@@ -25,7 +25,7 @@ from models.sweeps.spec import Spec, Value, written
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-State = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
+TrialPhase = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
 SPEC = "sweep.json"
 VERSION = 1
 RUNS, VALUES, SENTENCE, SKIPPED, STOPPED = "runs", "values", "sentence", "skipped", "stopped"
@@ -49,7 +49,7 @@ class Trial:
 
     number: int
     settings: dict[str, Value]
-    state: State
+    state: TrialPhase
     runs: tuple[str, ...] = ()
     value: float | None = None
     spread: float | None = None
@@ -112,8 +112,8 @@ class Sweep:
         if not written_status.sentence.startswith(WORDLESS):
             return written_status
         # Said of a run; a sweep counts trials, and the checkpoints are those of its runs.
-        done = f"after {written_status.step:,} of {written_status.steps:,} trials"
-        sentence = f"{WORDLESS} {done} (killed?); its runs keep their checkpoints, and resume goes on"
+        progress = f"after {written_status.step:,} of {written_status.steps:,} trials"
+        sentence = f"{WORDLESS} {progress} (killed?); its runs keep their checkpoints, and resume goes on"
         return replace(written_status, sentence=sentence)
 
     def ownership(self) -> Ownership:
@@ -241,8 +241,8 @@ def is_skipped(trial: FrozenTrial) -> bool:
     return bool(trial.user_attrs.get(SKIPPED))
 
 
-def _state(trial: FrozenTrial) -> State:
-    states: dict[str, State] = {"WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished"}
+def _state(trial: FrozenTrial) -> TrialPhase:
+    states: dict[str, TrialPhase] = {"WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished"}
     if trial.state.name == "FAIL":
         return "skipped" if is_skipped(trial) else "stopped" if trial.user_attrs.get(STOPPED) else "failed"
     return states.get(trial.state.name, "pruned")
@@ -321,7 +321,7 @@ def write_results(sweep: Sweep, out: Path, *, answer: str = "", shipped: bool = 
     again = f"python -m models.training sweep --shipped {sweep.name}"
     results = {
         "version": VERSION,
-        "trials": [_said(trial) for trial in sweep.trials() if trial.state != "skipped"],
+        "trials": [_plain_values(trial) for trial in sweep.trials() if trial.state != "skipped"],
         "importance": sweep.importance(),
         "seconds": sweep.status().seconds,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -335,7 +335,7 @@ def write_results(sweep: Sweep, out: Path, *, answer: str = "", shipped: bool = 
     return out
 
 
-def _said(trial: Trial) -> dict[str, Any]:
+def _plain_values(trial: Trial) -> dict[str, Any]:
     """A trial as JSON, without its runs."""
     return {name: value for name, value in asdict(trial).items() if name != "runs"}
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.data.tasks import Aligned, Example, Named, Rarity, Reading, Task, Writing, generator_of
+from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
 from models.data.tasks.batch import Alphabet, check_room
 from models.data.tasks.translation import Translation
 from models.engine import masks
@@ -147,7 +147,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         self.card = card
         self.outputs = task.outputs()
         self.abilities = task.abilities or (_ABILITIES[task.kind],)
-        self.see = task.seen
+        self.see = task.hint
         self.scored = bool(self.outputs)
         self.source, self.imports = repr(name), ""
 
@@ -218,7 +218,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def alignments(self, reading: Reading) -> list[Aligned] | None:
         return self.task.alignments(reading)
 
-    def antecedents(self, trace: Trace) -> list[Named] | None:
+    def antecedents(self, trace: Trace) -> list[Antecedent] | None:
         return self.task.antecedents(self.model, trace)
 
     def made_of(self) -> Alphabet | None:

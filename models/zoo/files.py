@@ -63,7 +63,7 @@ def read_task(path: Path, description: Any, learnt: Any, config: ModelConfig) ->
     """
 
     def make() -> Task:
-        task = make_task(description["name"], description["options"], kept=True)
+        task = make_task(description["name"], description["options"], from_disk=True)
         task.restore(learnt)
         for name, value in {"kind": task.kind, **task.dictates()}.items():
             if getattr(config, name) != value:

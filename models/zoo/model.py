@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.byte_units import MB
 from models.config import ModelConfig, Normalizer
-from models.data.tasks import Aligned, Example, Named, Rarity, Reading, Writing
+from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Writing
 from models.data.tasks.batch import Alphabet, Repeated, repeated
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
@@ -347,7 +347,7 @@ class Model(ABC):
         """What each column of the logits stands for when this is read."""
         return self.outputs
 
-    def antecedents(self, trace: Trace) -> list[Named] | None:
+    def antecedents(self, trace: Trace) -> list[Antecedent] | None:
         """The noun that the model takes each pronoun for; None where its task does not ask for it."""
         return None
 

@@ -27,7 +27,7 @@ from pages.sweeps import state
 from viz_core.boards import Board, Fact, Facts
 
 if TYPE_CHECKING:
-    from models.sweeps.plan import Estimate
+    from models.sweeps.plan import SweepCost
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Planned:
     sentence: str
     n_runs: int
     n_slots: int
-    cost: Estimate
+    cost: SweepCost
 
 
 _queue = Queue(

@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from models.data.data_summary import DataSummary, ShownExample, ShownToken, sentences
+from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
 from viz_core.boards import Bars, Board, Matrix, Panel, board_figure
 
 _MOST_CLASSES = 20
@@ -95,12 +95,12 @@ def boards_of(look: DataSummary) -> list[Board]:
     return [Board(rows=rows, notice="")] if rows else []
 
 
-def examples(shown: Sequence[ShownExample]) -> str:
+def examples(shown: Sequence[ExamplePreview]) -> str:
     """Examples as HTML: each token a cell, with its target under it. Everything of a file is escaped."""
     return f'<div class="read_examples">{"".join(map(_example, shown))}</div>'
 
 
-def _example(shown: ShownExample) -> str:
+def _example(shown: ExamplePreview) -> str:
     text = f"<p>{escape(shown.text)}</p>" if shown.text else ""
     sides = "".join(
         f'<div class="side" title="{_SIDES.get(side, side)}">{"".join(map(_cell, cells))}</div>'
@@ -111,7 +111,7 @@ def _example(shown: ShownExample) -> str:
     return f"<section>{text}{sides}{more}{answer}</section>"
 
 
-def _cell(cell: ShownToken) -> str:
+def _cell(cell: TokenPreview) -> str:
     kinds = " ".join(kind for kind in ("special", "unknown") if getattr(cell, kind))
     token = escape(cell.token).replace("\n", "↵").replace(" ", "·") or "∅"
     target = escape(cell.target).replace("\n", "↵").replace(" ", "·")

@@ -127,11 +127,11 @@ def test_a_server_that_holds_too_much_memory_is_renewed_and_one_that_cannot_star
         second = place.worker
         monkeypatch.setattr(place, "_settings", {"ATTENTION_LAB_LIMITS": "/nowhere.toml"})
         serving.renew(place)
-        assert place.worker is second and second.look()
+        assert place.worker is second and second.answers_now()
         monkeypatch.undo()
         serving.proxy.stop()  # then Caddy takes no change
         serving.renew(place)
-        assert place.worker is second and second.look()
+        assert place.worker is second and second.answers_now()
     finally:
         serving.proxy.stop()
         serving.places[0].worker.stop()

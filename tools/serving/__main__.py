@@ -58,11 +58,11 @@ class Serving:
             while not self.stopping.wait(LOOK_SECONDS):
                 if self.proxy.process and self.proxy.process.poll() is not None:
                     sys.exit("Caddy has ended; its lines above say why.")
-                wishes = self.places if self.renewing.is_set() else []
+                outdated = self.places if self.renewing.is_set() else []
                 self.renewing.clear()
                 for place in self.places:
                     place.mend()
-                    if place in wishes or place.worker.is_too_large(MOST_BYTES):
+                    if place in outdated or place.worker.is_too_large(MOST_BYTES):
                         self.renew(place)
         finally:
             self.proxy.stop()
@@ -86,7 +86,7 @@ class Serving:
     def _start_well(self, places: Sequence[Place]) -> bool:
         """Waits for these servers; returns whether all of them answer."""
         end = time.monotonic() + START_SECONDS
-        while not all(place.worker.look() for place in places):
+        while not all(place.worker.answers_now() for place in places):
             ended = any(place.worker.process.poll() is not None for place in places)
             if ended or time.monotonic() > end or self.stopping.wait(0.2):
                 return False
@@ -107,11 +107,11 @@ def main() -> None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # before prometheus_client is imported
         serving = Serving(options.host, options.port, options.workers, options.drain, Path(folder))
 
-        def told(number: int, _frame: FrameType | None) -> None:
+        def on_signal(number: int, _frame: FrameType | None) -> None:
             (serving.renewing if number == signal.SIGHUP else serving.stopping).set()
 
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, told)
+            signal.signal(number, on_signal)
         serve_metrics(serving.places, metrics_host, int(metrics_port))
         print(f"Attention Lab: http://{options.host}:{options.port} ({options.workers} servers)", flush=True)
         serving.run()

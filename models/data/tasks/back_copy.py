@@ -62,13 +62,13 @@ class BackCopy(Task):
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         texts: list[Tensor] = []
         while len(texts) < size:
-            rows = self.drawn(generator, size)
+            rows = self.random_texts(generator, size)
             texts += [row for row in rows if is_held_out(self.written((row + 1).tolist())) == held_out]
         letters = torch.stack(texts[:size]) + 1  # [text, position]
         inputs = torch.cat([torch.zeros_like(letters[:, :1]), letters[:, :-1]], dim=1)
         return Batch((inputs,), letters)
 
-    def drawn(self, generator: torch.Generator, size: int) -> Int[Tensor, "text letter"]:
+    def random_texts(self, generator: torch.Generator, size: int) -> Int[Tensor, "text letter"]:
         """Texts as numbers of letters from 0; the first letter is a consonant."""
         consonants = (~_IS_VOWEL).nonzero().flatten()
         letters = [consonants[torch.randint(len(consonants), (size,), generator=generator)]]
@@ -106,5 +106,5 @@ class BackCopy(Task):
     @cached_property
     def table(self) -> Float[Tensor, "letter next"]:
         """How probable each letter is after each; the rows of vowels are not asked."""
-        drawn = torch.randn((len(LETTERS),) * 2, generator=generator_of(_TABLE_SEED, 0))
-        return (drawn * _SHARPNESS).softmax(dim=-1)
+        logits = torch.randn((len(LETTERS),) * 2, generator=generator_of(_TABLE_SEED, 0))
+        return (logits * _SHARPNESS).softmax(dim=-1)

@@ -149,7 +149,7 @@ class Rarity(NamedTuple):
         return cls({**counts, **dict.fromkeys(special, math.inf)}, sentence)
 
 
-class Named(NamedTuple):
+class Antecedent(NamedTuple):
     """What a model says a pronoun means; positions count the encoder's tokens, special ones included.
 
     `antecedent` is where the named word stands; None if it is not in the text, or is the pronoun itself.

@@ -56,7 +56,7 @@ _EPOCHS = 1 << 40  # apart from the seeds of steps
 Row = TypeVar("Row")
 
 
-class Parts(dict[Split, list[Row]]):
+class PartsOnDemand(dict[Split, list[Row]]):
     """The examples of each part, which are read when they are first asked for."""
 
     def __init__(self, read: Callable[[Split], list[Row]]) -> None:
@@ -86,7 +86,7 @@ class Finite(Task):
     )
 
     @classmethod
-    def kept(cls, options: dict[str, Any]) -> Task:
+    def from_disk(cls, options: dict[str, Any]) -> Task:
         return cls.of({"splits": OLD, **options})
 
     @abstractmethod
@@ -229,7 +229,7 @@ class OwnFile(Task):
         if not self.file or "_unsaid" in self.__dict__:
             return {}
         how = self.how if "_kept" in self.__dict__ else self._read.how
-        return {READING: {**how.to_json(), "asked": self._asked()}}
+        return {READING: {**how.to_json(), "asked": self._file_options()}}
 
     def take_reading(self, learnt: dict[str, Any]) -> None:
         """Takes over what `kept_reading` returned. Runs from before it was kept read by the rules of then.
@@ -238,12 +238,12 @@ class OwnFile(Task):
         """
         if READING in learnt:
             how = TableFormat.from_json(learnt[READING])
-            if learnt[READING].get("asked") == self._asked():
+            if learnt[READING].get("asked") == self._file_options():
                 self.__dict__.update(how=how, _kept=True)
         elif self.file:
             self.__dict__["_unsaid"] = True
 
-    def _asked(self) -> list[str]:
+    def _file_options(self) -> list[str]:
         """The file's name and the options about it: where they change, what was found out counts no more."""
         about = [name for name, option in options_of(type(self)).items() if option.of == "file"]
         return [Path(self.file).name, *(str(getattr(self, name)) for name in about)]

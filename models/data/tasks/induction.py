@@ -92,11 +92,11 @@ class Induction(DrawnTexts):
         batch = self.batch(generator, _SAMPLES, held_out=True).to(model.embedding.weight.device)
         best = model(*batch.inputs).argmax(dim=-1)
         samples = []
-        for ids, written, wanted in zip(batch.inputs[0], best, batch.targets, strict=True):
-            asked = wanted != IGNORED
-            half = ids[: int(asked.sum()) + 1]
-            given, letters, right = map(self._text, (half, written[asked], wanted[asked]))
-            samples.append(Sample(given, letters, right))
+        for ids, written, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
+            places = targets != IGNORED
+            half = ids[: int(places.sum()) + 1]
+            prompt, letters, right = map(self._text, (half, written[places], targets[places]))
+            samples.append(Sample(prompt, letters, right))
         return samples
 
     def _text(self, ids: list[int] | Tensor) -> str:

@@ -135,11 +135,11 @@ class TextModel(OwnFile, Finite):
         typed = self._typed(prompt)
         ids = torch.tensor([typed], device=device)
         while (missing := len(typed) + n_tokens - ids.shape[1]) > 0:
-            seen = ids if ids.shape[1] <= self.length // 2 else ids[:, -(self.length // 2) :]
-            new = min(missing, self.length - seen.shape[1])
+            context = ids if ids.shape[1] <= self.length // 2 else ids[:, -(self.length // 2) :]
+            new = min(missing, self.length - context.shape[1])
             heat = self.temperature if temperature is None else temperature
-            rows = sample(model, seen, generator=generator, temperature=heat, max_new_tokens=new)
-            ids = torch.cat([ids, rows[:, seen.shape[1] :]], dim=1)
+            rows = sample(model, context, generator=generator, temperature=heat, max_new_tokens=new)
+            ids = torch.cat([ids, rows[:, context.shape[1] :]], dim=1)
         return self.tokenizer.decode(ids[0, len(typed) :].tolist())
 
     def learnt(self) -> dict[str, Any]:

@@ -110,10 +110,10 @@ def mask_of(attention: str, length: int, window: int) -> tuple[str, str]:
     dense = ("memory", f"{window}.0")
     if attention == "dense":
         return dense
-    wanted = pairs_per_token(*dense, length)
+    cost = pairs_per_token(*dense, length)
     mask, argument = _PATTERNS[attention]
     sizes = range(2, window + 1)
-    best = min(sizes, key=lambda size: abs(pairs_per_token(mask, argument(size), length) - wanted))
+    best = min(sizes, key=lambda size: abs(pairs_per_token(mask, argument(size), length) - cost))
     return mask, argument(best)
 
 

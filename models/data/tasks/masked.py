@@ -30,7 +30,7 @@ from models.data.tasks.batch import (
     check_room,
     of_examples,
 )
-from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, Parts, draw
+from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, PartsOnDemand, draw
 from models.data.tasks.task import generator_of, option
 from models.data.text_files import AUTO, own_name
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, sentences, test_sentences, texts_of
@@ -163,11 +163,11 @@ class Masked(OwnFile, Finite):
 
     def _hidden(self, split: Split, numbers: Sequence[int | None], generator: torch.Generator) -> Batch:
         """Examples of a part with words hidden; None for a number is any of them."""
-        drawn = random_of(generator)
-        seed = 0 if None in numbers else drawn.getrandbits(62)
+        any_rng = random_of(generator)
+        seed = 0 if None in numbers else any_rng.getrandbits(62)
         rows, follows = [], []
         for number in numbers:
-            rng = drawn if number is None else random.Random(seed + number)
+            rng = any_rng if number is None else random.Random(seed + number)
             ids, answer = self._example(rng, split, number)
             rows.append(hide(ids, rng, len(self.tokenizer)))
             follows.append(answer)
@@ -216,12 +216,12 @@ class Masked(OwnFile, Finite):
         at_cls = torch.zeros_like(batch.targets, dtype=torch.bool)
         at_cls[:, 0] = True
         targets = torch.where(at_cls, batch.extra["next"][:, None], batch.targets)
-        logits, wanted = self.answers(model, replace(batch, targets=targets))
+        logits, right = self.answers(model, replace(batch, targets=targets))
         first = at_cls.flatten() if torch.is_grad_enabled() else at_cls[targets != IGNORED]
-        return logits, wanted, first
+        return logits, right, first
 
     def probe(self) -> Reading:
-        return self.read(self._shown)
+        return self.read(self._probe_text)
 
     def read(self, text: str) -> Reading:
         """Words, among them [MASK] for hidden ones; a typed [SEP] ends a first sentence."""
@@ -277,23 +277,24 @@ class Masked(OwnFile, Finite):
             best = model(batch.inputs[0].to(model.embedding.weight.device)).argmax(dim=-1).cpu()
         samples = []
         for ids, words, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
-            asked = targets != IGNORED
-            rows = [torch.where(asked, shown, ids).tolist() for shown in (torch.tensor(MASK), words, targets)]
-            given, filled, right = map(self._text, rows)
-            samples.append(Sample(given, filled, right))
+            hidden = targets != IGNORED
+            fillings = (torch.tensor(MASK), words, targets)
+            rows = [torch.where(hidden, filling, ids).tolist() for filling in fillings]
+            prompt, filled, right = map(self._text, rows)
+            samples.append(Sample(prompt, filled, right))
         return samples
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the sentence that is watched."""
-        return {"tokenizer": self.tokenizer.to_json(), "shown": self._shown, **self.kept_reading()}
+        return {"tokenizer": self.tokenizer.to_json(), "shown": self._probe_text, **self.kept_reading()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no sentence to watch."""
-        shown = learnt.get("shown")
+        sentence = learnt.get("shown")
         tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
-        if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
-            raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
-        self.__dict__.update(tokenizer=tokenizer, _shown=shown)
+        if not isinstance(sentence, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
+            raise ValueError(f"shown={sentence!r:.40} or the tokenizer is not as learnt returned it")
+        self.__dict__.update(tokenizer=tokenizer, _probe_text=sentence)
         self.take_reading(learnt)
 
     @cached_property
@@ -310,8 +311,8 @@ class Masked(OwnFile, Finite):
         return passages_of(self.source, self.file, split == "held out", tested=tested, encoding=encoding)
 
     @cached_property
-    def _examples(self) -> Parts[_Pair]:
-        return Parts(self._encoded)
+    def _examples(self) -> PartsOnDemand[_Pair]:
+        return PartsOnDemand(self._encoded)
 
     def _encoded(self, split: Split) -> list[_Pair]:
         """The ids of pairs, or of sentences and nothing, no longer than what is read at once."""
@@ -323,7 +324,7 @@ class Masked(OwnFile, Finite):
         return [(encode(first)[:most], encode(second)[:most]) for first, second in pairs]
 
     @cached_property
-    def _shown(self) -> str:
+    def _probe_text(self) -> str:
         if self.source == GRAMMAR and not self.file:
             return _SHOWN
         words = self._passages("held out").singles[0].split()[: self.length // 4]
@@ -367,12 +368,12 @@ class Masked(OwnFile, Finite):
 def hide(ids: list[int], rng: random.Random, n_tokens: int) -> tuple[list[int], list[int]]:
     """What is read, and what is asked at each position (mostly IGNORED): 15% of the words, at least one."""
     words = [at for at, id_ in enumerate(ids) if id_ >= len(SPECIALS) or id_ == UNK]
-    read, asked = list(ids), [IGNORED] * len(ids)
+    read, targets = list(ids), [IGNORED] * len(ids)
     for at in rng.sample(words, min(len(words), max(1, round(MASKED_SHARE * len(words))))):
-        asked[at] = ids[at]
+        targets[at] = ids[at]
         chance = rng.random()
         if chance < 0.8:
             read[at] = MASK
         elif chance < 0.9:
             read[at] = rng.randrange(len(SPECIALS), n_tokens)
-    return read, asked
+    return read, targets

@@ -78,15 +78,15 @@ class ModularAddition(Finite):
             pairs = pairs[torch.randperm(len(pairs), generator=generator)[:size]]
         elif size != len(pairs):
             pairs = pairs[torch.randint(len(pairs), (size,), generator=generator)]
-        return self._asked(pairs)
+        return self._batch_of(pairs)
 
     def count(self, split: Split) -> int:
         return len(self._split[split])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return self._asked(self._split[split][list(numbers)])
+        return self._batch_of(self._split[split][list(numbers)])
 
-    def _asked(self, pairs: Int[Tensor, "pair number"]) -> Batch:
+    def _batch_of(self, pairs: Int[Tensor, "pair number"]) -> Batch:
         inputs = torch.cat([pairs, torch.full((len(pairs), 1), self.modulus)], dim=1)
         targets = torch.full_like(inputs, IGNORED)
         targets[:, -1] = pairs.sum(dim=1) % self.modulus

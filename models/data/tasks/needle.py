@@ -129,12 +129,12 @@ class Needle(Answering):
         """Words of the task; what follows the question is its answer as far as it is given."""
         words = text.lower().replace(STOP, f" {STOP} ").replace(ASKED, f" {ASKED} ").split()
         ids = self.ids_of(words)
-        question, given = self.parts_of(" ".join(words))
+        question, begun = self.parts_of(" ".join(words))
         *before, name = question[-len(_FACT) :] or [""]
         if ASKED not in words or name not in NAMES or tuple(before) != _FACT[:-1]:
             raise ValueError(f"the text asks for no code; end it with {' '.join(_QUESTION).format('ana')!r}")
-        if len(given) > self.numbers:
-            raise ValueError(f"the answer has {len(given)} words; give at most {self.numbers}")
+        if len(begun) > self.numbers:
+            raise ValueError(f"the answer has {len(begun)} words; give at most {self.numbers}")
         check_room(len(question) + self.numbers, self.length, "words with the answer")
         return Reading((torch.tensor([ids]),), {"decoder": words}, " ".join(words))
 

@@ -62,10 +62,10 @@ class ParallelText(OwnTable, Pairs):
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return make_batch([self._row(*self.rows[split][at], self.length) for at in numbers])
 
-    def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def references(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, however much of it the model reads."""
         if numbers is None:
-            return super().wanted(batch, split, numbers)
+            return super().references(batch, split, numbers)
         return [self.rows[split][at][1] for at in numbers]
 
     def n_tokens(self, text: str) -> int:
@@ -79,7 +79,7 @@ class ParallelText(OwnTable, Pairs):
 
     def probe(self) -> Reading:
         """The first held-out pair."""
-        text, translation = self._shown
+        text, translation = self._probe_pair
         row = self._row(text, translation, min(self.length, _MOST_PROBED))
         return self._reading(text, row.source, row.target)
 
@@ -112,15 +112,15 @@ class ParallelText(OwnTable, Pairs):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the pair that is watched."""
-        return {"tokenizer": self._pieces.to_json(), "shown": list(self._shown), **self.kept_reading()}
+        return {"tokenizer": self._pieces.to_json(), "shown": list(self._probe_pair), **self.kept_reading()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
-        shown = learnt.get("shown")
-        if not isinstance(shown, list) or len(shown) != 2 or not all(isinstance(s, str) for s in shown):
-            raise ValueError(f"shown={shown!r:.40} is no pair of texts; give what learnt returned")
+        pair = learnt.get("shown")
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(s, str) for s in pair):
+            raise ValueError(f"shown={pair!r:.40} is no pair of texts; give what learnt returned")
         pieces = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
-        self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
+        self.__dict__.update(_pieces=pieces, _probe_pair=(pair[0], pair[1]))
         self.take_reading(learnt)
 
     read_own, format_before = staticmethod(read_pairs), staticmethod(as_before)
@@ -131,8 +131,8 @@ class ParallelText(OwnTable, Pairs):
         if self.file:
             return self.file_rows
         training = _of_grammar(0, "training", _TRAINING)
-        drawn = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
-        held_out, further = drawn[:_HELD_OUT], drawn[_HELD_OUT:]
+        pairs = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
+        held_out, further = pairs[:_HELD_OUT], pairs[_HELD_OUT:]
         if self.splits == OLD:
             return {"training": training, "held out": held_out, "test": []}
         known = set(held_out)
@@ -148,7 +148,7 @@ class ParallelText(OwnTable, Pairs):
         return LearntTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
 
     @cached_property
-    def _shown(self) -> tuple[str, str]:
+    def _probe_pair(self) -> tuple[str, str]:
         """The first held-out pair that is short enough to be looked at, or else the shortest."""
         encode = self._pieces.encode
         short = (pair for pair in self.rows["held out"] if max(map(len, map(encode, pair))) < 32)

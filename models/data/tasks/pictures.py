@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from models.data.pictures import BLANK, Cut, Parts, PictureSet, hidden, moved
+from models.data.pictures import BLANK, Cut, PictureParts, PictureSet, hidden, moved
 from models.data.tasks.batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
 from models.data.tasks.finite import OLD, THREE, Finite, classes_of, draw
 from models.data.tasks.task import generator_of, option
@@ -43,15 +43,15 @@ class Pictures(Finite):
         return self.source.with_test if self.splits == THREE else self.source
 
     @cached_property
-    def cut(self) -> Parts:
+    def cut(self) -> PictureParts:
         """How the pictures are cut into parts."""
-        return Parts(*self.pictures.size, cast(Cut, self.parts))
+        return PictureParts(*self.pictures.size, cast(Cut, self.parts))
 
     def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
         levels, labels = self.pictures.part("held out" if held_out else "training")
         at = draw(len(levels), size, generator, once=held_out, again=self.splits == OLD)
-        return self.pictures.shown(levels[at]), labels[at]
+        return self.pictures.as_floats(levels[at]), labels[at]
 
     def count(self, split: Split) -> int:
         return len(self.pictures.part(split)[1])
@@ -62,10 +62,10 @@ class Pictures(Finite):
             return [""] * len(batch)
         return [str(number + 1) for number in numbers]
 
-    def drawn(self, split: Split, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def pictures_of(self, split: Split, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels of these numbers."""
         levels, labels = self.pictures.part(split)
-        return self.pictures.shown(levels[list(numbers)]), labels[list(numbers)]
+        return self.pictures.as_floats(levels[list(numbers)]), labels[list(numbers)]
 
     def probe(self) -> Reading:
         return self.read("1")
@@ -86,7 +86,7 @@ class Pictures(Finite):
 
     def _held_out(self, number: int) -> Tensor:
         """The held-out picture of a number, [1, row, column]."""
-        return self.pictures.shown(self.pictures.held_out_levels[number - 1 : number])
+        return self.pictures.as_floats(self.pictures.held_out_levels[number - 1 : number])
 
     @abstractmethod
     def _reading(self, number: int) -> Reading: ...
@@ -115,7 +115,7 @@ class Autoencoder(Pictures):
         return self._laid(self.draw(generator, size, held_out=held_out)[0], generator)
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return self._laid(self.drawn(split, numbers)[0], generator)
+        return self._laid(self.pictures_of(split, numbers)[0], generator)
 
     def _laid(self, pictures: Tensor, generator: torch.Generator) -> Batch:
         parts = self.cut.split(pictures)
@@ -159,11 +159,11 @@ class Autoencoder(Pictures):
 
     def _reading(self, number: int) -> Reading:
         parts = self.cut.split(self._held_out(number))
-        seen = hidden(parts, self.hidden, generator_of(0, number))
-        blank = (seen == BLANK).all(dim=2)[0].tolist()
+        visible = hidden(parts, self.hidden, generator_of(0, number))
+        blank = (visible == BLANK).all(dim=2)[0].tolist()
         labels = [f"{label}, hidden" if b else label for label, b in zip(self.cut.labels, blank, strict=True)]
-        picture = self.cut.join(seen)[0].clamp(min=0)
-        return Reading((seen,), {"encoder": labels}, str(number), picture)
+        picture = self.cut.join(visible)[0].clamp(min=0)
+        return Reading((visible,), {"encoder": labels}, str(number), picture)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class Classifier(Pictures):
         return Batch((self._framed(pictures),), labels[:, None])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        pictures, labels = self.drawn(split, numbers)
+        pictures, labels = self.pictures_of(split, numbers)
         return Batch((self._framed(pictures),), labels[:, None])
 
     def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
@@ -207,8 +207,8 @@ class Classifier(Pictures):
         """Ten held-out pictures, and what the model takes them for."""
         pictures, labels = self.draw(generator_of(seed, 0), _SHOWN, held_out=True)
         best = model(self._framed(pictures).to(next(model.parameters()).device)).argmax(dim=-1)[:, 0]
-        answers, wanted = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
-        return [Sample(made=answers, wanted=wanted, originals=pictures)]
+        answers, truth = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
+        return [Sample(made=answers, wanted=truth, originals=pictures)]
 
     def outputs(self) -> tuple[str, ...]:
         return self.classes

@@ -69,10 +69,10 @@ def grammar_row(tokenizer: WordTokenizer, pair: Pair, direction: Direction) -> R
     """A pair of the grammar; a pronoun without an antecedent in its sentence names itself."""
     source = source_ids(tokenizer, pair.source(direction), direction)
     pronouns = {tokenizer.id(word) for word in PRONOUNS if word in tokenizer}
-    named = [id_ if id_ in pronouns else NOTHING_NAMED for id_ in source]
+    nouns = [id_ if id_ in pronouns else NOTHING_NAMED for id_ in source]
     if mention := pair.mention(direction):
-        named[mention.pronoun + 1] = source[mention.antecedent + 1]
-    return Row(source, list(map(tokenizer.id, pair.target(direction))), named)
+        nouns[mention.pronoun + 1] = source[mention.antecedent + 1]
+    return Row(source, list(map(tokenizer.id, pair.target(direction))), nouns)
 
 
 def grammar_batches(tokenizer: WordTokenizer, size: int, seed: int, start: int = 0) -> Iterator[list[Row]]:
@@ -84,8 +84,8 @@ def grammar_batches(tokenizer: WordTokenizer, size: int, seed: int, start: int =
     rng = random.Random(seed)
     step = 0
     while True:
-        drawn = [_maybe_unknown(pair, rng) for pair in islice(pairs, _POOL * size)]
-        pool = [(pair, rng.choice(pair.directions)) for pair in drawn]
+        pairs_of_pool = [_maybe_unknown(pair, rng) for pair in islice(pairs, _POOL * size)]
+        pool = [(pair, rng.choice(pair.directions)) for pair in pairs_of_pool]
         pool.sort(key=lambda example: len(example[0].english) + len(example[0].french))
         firsts = list(range(0, len(pool), size))
         rng.shuffle(firsts)
@@ -141,12 +141,12 @@ def as_before(path: Path) -> TableFormat:
     separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "tab")
     quoted = separator != "tab"
     _, row = next(rows_of(text, path.name, SEPARATORS[separator], quoted=quoted), (0, []))
-    named = len(row) == 2 and all(
+    has_names = len(row) == 2 and all(
         cell.strip().lower() in names for cell, names in zip(row, _NAMES, strict=True)
     )
     return TableFormat(
         separator=separator,
-        header="yes" if named else "no",
+        header="yes" if has_names else "no",
         columns=("column 1", "column 2"),
         quotes="yes" if quoted else "no",
     )
@@ -159,11 +159,11 @@ _SLACK = 8  # tokens that a translation may have beyond twice its source
 
 def make_batch(rows: Sequence[Row]) -> Batch:
     """Sentences padded to one length: source and target, what follows, `extra["named"]` at each pronoun."""
-    sources, targets, named = zip(*rows, strict=True)
+    sources, targets, nouns = zip(*rows, strict=True)
     return Batch(
         (padded(sources, PAD), padded([[BOS, *ids] for ids in targets], PAD)),
         padded([[*ids, EOS] for ids in targets], IGNORED),
-        {"named": padded(named, NOTHING_NAMED)},
+        {"named": padded(nouns, NOTHING_NAMED)},
     )
 
 
@@ -212,7 +212,7 @@ class Pairs(Task):
         firsts = source[:, 0].tolist()
         return [self.spoken(row[:end], first) for row, end, first in zip(rows, ends, firsts, strict=True)]
 
-    def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+    def references(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """The right translation of each source of a batch."""
         rows = [[id_ for id_ in row if id_ not in (IGNORED, EOS)] for row in batch.targets.tolist()]
         return [self.spoken(r, f) for r, f in zip(rows, batch.inputs[0][:, 0].tolist(), strict=True)]

@@ -187,6 +187,6 @@ class Sentiment(OwnTable, TextClasses):
         return self.counted(texts, f"{_COUNTED:,} reviews like those of its training")
 
     @cached_property
-    def _shown(self) -> str:
+    def _probe_text(self) -> str:
         """The text that is watched: our own, or the beginning of a table's first held-out one."""
         return _PROBE if self.table is None else self.table.held_out[0][0][:_WATCHED_CHARACTERS]

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.data.data_summary import DataSummary, ShownExample, ShownToken
+from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
 from models.data.tasks.batch import IGNORED, Batch, Split
 from models.data.tasks.finite import Finite, OwnFile, OwnTable, texts_of
 from models.data.tasks.language_model import TextModel
@@ -56,20 +56,20 @@ def _last(asked: Tensor) -> Tensor:
     return torch.where(last > 0, last, asked.shape[1])
 
 
-def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ShownExample:
+def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ExamplePreview:
     """The example `at` of a batch of tokens."""
     alphabet, outputs = task.made_of(), task.outputs()
     names = alphabet.names if alphabet is not None else outputs
     own = frozenset(alphabet.own) if alphabet is not None else frozenset(range(len(names)))
     sides, more = {}, 0
     lengths = padding_of(task, batch)[1][:, at].tolist()
-    asked = batch.targets[at]
-    whole = asked.shape != batch.inputs[-1][at].shape
+    asked_ids = batch.targets[at]
+    whole = asked_ids.shape != batch.inputs[-1][at].shape
     for side, ids, length in zip(_SIDES[task.kind], batch.inputs, lengths, strict=True):
-        targets = asked.tolist() if not whole and ids is batch.inputs[-1] else [IGNORED] * ids.shape[1]
+        targets = asked_ids.tolist() if not whole and ids is batch.inputs[-1] else [IGNORED] * ids.shape[1]
         read = ids[at].tolist()[:length]
         sides[side] = tuple(
-            ShownToken(
+            TokenPreview(
                 names[id_],
                 special=id_ not in own,
                 target=outputs[target] if target != IGNORED else "",
@@ -78,8 +78,8 @@ def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ShownExample:
             for id_, target in zip(read[:MOST_CELLS], targets, strict=False)
         )
         more += max(0, len(read) - MOST_CELLS)
-    answer = " ".join(outputs[target] for target in asked.tolist() if target != IGNORED) if whole else ""
-    return ShownExample(sides, answer, text[:_MOST_TEXT] + "…" * (len(text) > _MOST_TEXT), more)
+    answer = " ".join(outputs[target] for target in asked_ids.tolist() if target != IGNORED) if whole else ""
+    return ExamplePreview(sides, answer, text[:_MOST_TEXT] + "…" * (len(text) > _MOST_TEXT), more)
 
 
 SPLITS: tuple[Split, ...] = ("training", "held out", "test")
@@ -244,7 +244,7 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
 
 def _at_pictures(task: Pictures) -> DataSummary:
     sizes = {str(split): count for split, count in task.split_sizes().items()}
-    pictures, labels = task.drawn("training", range(min(_PICTURES, task.count("training"))))
+    pictures, labels = task.pictures_of("training", range(min(_PICTURES, task.count("training"))))
     every: Tensor = torch.cat([task.pictures.part(split)[1] for split in SPLITS])
     counts = torch.bincount(every, minlength=task.pictures.n_classes).tolist()
     return DataSummary(

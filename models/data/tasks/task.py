@@ -18,9 +18,9 @@ from models.data.tasks.batch import (
     Aligned,
     Alphabet,
     Answers,
+    Antecedent,
     Batch,
     Judgement,
-    Named,
     Quotients,
     Rarity,
     Reading,
@@ -106,7 +106,7 @@ class Task(ABC):
         return cls(**options)
 
     @classmethod
-    def kept(cls, options: dict[str, Any]) -> Task:
+    def from_disk(cls, options: dict[str, Any]) -> Task:
         """The task that a run or a model was kept with: an option that it does not state is as it was before
         there was such an option. Raises ValueError as `of` does.
         """
@@ -117,7 +117,7 @@ class Task(ABC):
         return asdict(self)
 
     @property
-    def seen(self) -> str:
+    def hint(self) -> str:
         """What to look for, as far as it holds with these options."""
         return self.see_own if self.see_own and getattr(self, "file", "") else self.see
 
@@ -202,7 +202,7 @@ class Task(ABC):
         """
         return None
 
-    def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:
+    def antecedents(self, model: Transformer, trace: Trace) -> list[Antecedent] | None:
         """What the model takes each pronoun for; None where no model of the task was ever asked."""
         return None
 
@@ -245,8 +245,8 @@ class Task(ABC):
         """
         if torch.is_grad_enabled():
             return model(*batch.inputs).flatten(0, 1), batch.targets.flatten()
-        asked = batch.targets != IGNORED
-        return model(*batch.inputs, asked=asked), batch.targets[asked]
+        places = batch.targets != IGNORED
+        return model(*batch.inputs, asked=places), batch.targets[places]
 
     def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
         """What "loss" is the sum of: for each name of `losses`, its weight, and how many answers it is the
@@ -312,11 +312,11 @@ def generator_of(seed: int, step: int) -> torch.Generator:
     return torch.Generator().manual_seed((seed * 1_000_003 + step) % (1 << 63))
 
 
-def make_task(name: str, options: dict[str, Any] | None = None, *, kept: bool = False) -> Task:
-    """The task `name` with its options; `kept`: those of a run or model on disk, read by `Task.kept`.
+def make_task(name: str, options: dict[str, Any] | None = None, *, from_disk: bool = False) -> Task:
+    """The task `name` with its options; `from_disk`: those of a run or model, read as `Task.from_disk` does.
 
     Raises ValueError for unknown names and values.
     """
     if name not in TASKS:
         raise ValueError(f"task={name!r} is unknown; choose one of {', '.join(TASKS)}")
-    return TASKS[name].kept(options or {}) if kept else TASKS[name].of(options or {})
+    return TASKS[name].from_disk(options or {}) if from_disk else TASKS[name].of(options or {})

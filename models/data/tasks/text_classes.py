@@ -49,7 +49,7 @@ class TextClasses(Task):
     """The answer is read at [CLS], or in the mean of all positions.
 
     A subclass says what its `classes` are, has a `tokenizer` whose vocabulary begins with SPECIALS, draws
-    `labelled` texts, and says which is `_shown` while it trains.
+    `labelled` texts, and says which is `_probe_text` while it trains.
     """
 
     kind = "encoder-only"
@@ -69,7 +69,7 @@ class TextClasses(Task):
 
     @property
     @abstractmethod
-    def _shown(self) -> str:
+    def _probe_text(self) -> str:
         """The text that is watched."""
 
     @abstractmethod
@@ -90,11 +90,11 @@ class TextClasses(Task):
         """Its `extra` says which texts are of the kinds that are scored apart."""
         return self.laid(self.labelled(generator, size, held_out=held_out))
 
-    def laid(self, drawn: Labelled) -> Batch:
+    def laid(self, labelled: Labelled) -> Batch:
         """Texts with their answers as a batch."""
-        rows = [self._ids(text)[: self.longest] for text in drawn.texts]
-        marks = {name: torch.tensor(marked) for name, marked in drawn.marks.items()}
-        return Batch((padded(rows, _PAD),), torch.tensor(drawn.labels)[:, None], marks)
+        rows = [self._ids(text)[: self.longest] for text in labelled.texts]
+        marks = {name: torch.tensor(marked) for name, marked in labelled.marks.items()}
+        return Batch((padded(rows, _PAD),), torch.tensor(labelled.labels)[:, None], marks)
 
     def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         known = [[id_ for id_ in row if id_ not in (_PAD, _CLS)] for row in batch.inputs[0].tolist()]
@@ -118,16 +118,16 @@ class TextClasses(Task):
         return [
             Sample(
                 self.tokenizer.decode(ids)[:_SHOWN_CHARACTERS],
-                self.classes[made],
-                self.classes[wanted],
+                self.classes[answer],
+                self.classes[truth],
             )
-            for ids, made, wanted in zip(
+            for ids, answer, truth in zip(
                 batch.inputs[0].tolist(), best[:, 0].tolist(), batch.targets[:, 0].tolist(), strict=True
             )
         ]
 
     def probe(self) -> Reading:
-        return self._reading(self._shown, min(self.longest, _MOST_PROBED))
+        return self._reading(self._probe_text, min(self.longest, _MOST_PROBED))
 
     def read(self, text: str) -> Reading:
         """Any text; capitals are read as small letters. Raises ValueError where it is empty or too long."""
@@ -149,16 +149,16 @@ class TextClasses(Task):
         return {
             "tokenizer": self.tokenizer.to_json(),
             "classes": list(self.classes),
-            "shown": self._shown,
+            "shown": self._probe_text,
         }
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, no classes, or no text to watch."""
-        tokenizer, shown = LearntTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
-        if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
-            raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
+        tokenizer, text = LearntTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
+        if not isinstance(text, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
+            raise ValueError(f"shown={text!r:.40} or the tokenizer is not as learnt returned it")
         # where the cached properties of subclasses keep them
-        vars(self).update(tokenizer=tokenizer, classes=classes_of(learnt), _shown=shown)
+        vars(self).update(tokenizer=tokenizer, classes=classes_of(learnt), _probe_text=text)
 
     def counted(self, texts: Iterable[str], source: str) -> Rarity:
         """How often each of its tokens occurs in some texts."""

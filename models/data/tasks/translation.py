@@ -21,9 +21,9 @@ from models.data.tasks.batch import (
     Advice,
     Aligned,
     Alphabet,
+    Antecedent,
     Batch,
     Judgement,
-    Named,
     Rarity,
     Reading,
     Sample,
@@ -102,7 +102,7 @@ class Translation(Pairs):
     antecedent_weight: float = option(0.5, "of naming what pronouns mean", low=0.0, high=10.0)
 
     @property
-    def seen(self) -> str:
+    def hint(self) -> str:
         """Only a model that has to name nouns looks at them from pronouns."""
         return self.see if self.antecedent_weight else f"{_CROSSING}."
 
@@ -112,14 +112,14 @@ class Translation(Pairs):
         if {"file", "vocabulary"} <= options.keys():
             dropped = ("antecedent_weight",) if options["file"] else ("file", "vocabulary")
             own = {name: value for name, value in options.items() if name not in dropped}
-            return ParallelText.kept(own) if options["file"] else super().of(own)
+            return ParallelText.from_disk(own) if options["file"] else super().of(own)
         return super().of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         rng = random_of(generator)
         seed = rng.randrange(1 << 62)
-        drawn = islice(sample_pairs(seed, "held out" if held_out else "training"), size)
-        return make_batch([grammar_row(self.words, pair, rng.choice(pair.directions)) for pair in drawn])
+        pairs = islice(sample_pairs(seed, "held out" if held_out else "training"), size)
+        return make_batch([grammar_row(self.words, pair, rng.choice(pair.directions)) for pair in pairs])
 
     def batches(self, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
         """The sentences of one stream, like lengths together, as the shipped translator had them. To go on
@@ -137,11 +137,11 @@ class Translation(Pairs):
         source, target = batch.inputs
         memory = model.encode(source)
         translation = self._loss(model, memory, source, target, batch, label_smoothing)
-        asked = batch.extra["named"] != NOTHING_NAMED
+        pronouns = batch.extra["named"] != NOTHING_NAMED
         antecedent = translation.new_zeros(())
-        if bool(asked.any()):
-            named = model.unembed(memory[asked]).float()  # [pronoun, vocab]
-            antecedent = cross_entropy(named, batch.extra["named"][asked])
+        if bool(pronouns.any()):
+            logits = model.unembed(memory[pronouns]).float()  # [pronoun, vocab]
+            antecedent = cross_entropy(logits, batch.extra["named"][pronouns])
         loss = translation + self.antecedent_weight * antecedent
         return {"loss": loss, "translation": translation, "antecedent": antecedent}
 
@@ -156,10 +156,10 @@ class Translation(Pairs):
         memory, written = model.encode(source), batch.targets != IGNORED
         logits = model.decode(target, memory, source, asked=written)
         at = answers_at(logits, batch.targets[written], batch)
-        pronouns, asked = replace(batch, targets=batch.extra["named"]), batch.extra["named"] != NOTHING_NAMED
-        named = answers_at(model.unembed(memory[asked]), pronouns.targets[asked], pronouns)
-        scores = {"whole sentences": at.whole(), "antecedents": named.shares(), "tokens right": at.shares()}
-        return Judgement({"translation": at.loss(), "antecedent": named.loss()}, scores)
+        pronouns, places = replace(batch, targets=batch.extra["named"]), batch.extra["named"] != NOTHING_NAMED
+        nouns = answers_at(model.unembed(memory[places]), pronouns.targets[places], pronouns)
+        scores = {"whole sentences": at.whole(), "antecedents": nouns.shares(), "tokens right": at.shares()}
+        return Judgement({"translation": at.loss(), "antecedent": nouns.loss()}, scores)
 
     def probe(self) -> Reading:
         """The animal that did not cross the street, translated."""
@@ -247,7 +247,7 @@ class Translation(Pairs):
         return Translated(self.spoken(ids, int(source[0, 0])), self._labels(ids), ids, log_prob, tree)
 
     @torch.no_grad()
-    def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:
+    def antecedents(self, model: Transformer, trace: Trace) -> list[Antecedent] | None:
         """For each third-person pronoun of the source, the noun that the encoder's output there names; None
         for a model that was never asked.
 
@@ -257,7 +257,7 @@ class Translation(Pairs):
             return None
         tokens = trace.tokens["encoder"]
         ids = [self.words.id(token) for token in tokens]
-        named = []
+        nouns = []
         for position, token in enumerate(tokens):
             if token not in PRONOUNS:
                 continue
@@ -265,8 +265,8 @@ class Translation(Pairs):
             best = int(probabilities.argmax())
             place = ids.index(best) if best in ids and best != ids[position] else None
             word = self.words.vocabulary[best] if place is None else tokens[place]
-            named.append(Named(position, word, probabilities[best].item(), place))
-        return named
+            nouns.append(Antecedent(position, word, probabilities[best].item(), place))
+        return nouns
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
         """As the grammar aligns both languages; <eos> and words that it does not know have no counterpart."""

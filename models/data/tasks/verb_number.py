@@ -66,7 +66,7 @@ def sample_beginning(rng: random.Random, *, held_out: bool = False) -> Beginning
     has no other noun is of training.
     """
     while True:
-        beginning, nearest = _drawn(rng)
+        beginning, nearest = _any_beginning(rng)
         if is_held_out(beginning.subject, nearest) == held_out if nearest else not held_out:
             return beginning
 
@@ -79,7 +79,7 @@ def vocabulary() -> tuple[str, ...]:
     return tuple(sorted(nouns.union(*others)))
 
 
-def _drawn(rng: random.Random) -> tuple[Beginning, str]:
+def _any_beginning(rng: random.Random) -> tuple[Beginning, str]:
     """Any beginning, and the noun of it that is nearest to the verb and not its subject, or ""."""
     words, others, nearest = _first(rng)
     subject, plural = rng.choice(NOUN_FORMS), rng.random() < 0.5
@@ -95,10 +95,10 @@ def _drawn(rng: random.Random) -> tuple[Beginning, str]:
 
 def _first(rng: random.Random) -> tuple[list[str], list[bool], str]:
     """What may stand before the subject: nothing, a time, or a place with a noun of its own."""
-    drawn = rng.random()
-    if drawn < 0.7:
+    chance = rng.random()
+    if chance < 0.7:
         return [], [], ""
-    if drawn < 0.8:
+    if chance < 0.8:
         return [rng.choice(_FIRST), ","], [], ""
     noun, many = rng.choice(NOUN_FORMS), rng.random() < 0.5
     return [rng.choice(_PLACES), *_phrase(rng, noun[many]), ","], [many], noun[0]
@@ -106,11 +106,11 @@ def _first(rng: random.Random) -> tuple[list[str], list[bool], str]:
 
 def _attached(rng: random.Random, phrase: list[str]) -> list[str]:
     """A noun that hangs on what stands before it: by a place, or by a clause in the past, of no number."""
-    drawn = rng.random()
-    if drawn < 0.7:
+    chance = rng.random()
+    if chance < 0.7:
         return [rng.choice(_PLACES), *phrase]
     verb = rng.choice(_VERBS)
-    return ["that", verb, *phrase] if drawn < 0.85 else ["that", *phrase, verb]
+    return ["that", verb, *phrase] if chance < 0.85 else ["that", *phrase, verb]
 
 
 def _phrase(rng: random.Random, noun: str) -> list[str]:
@@ -160,13 +160,13 @@ class VerbNumber(TextClasses):
         Words of training are made unknown, so that the model can be asked what it would say without one.
         """
         rng = random_of(generator)
-        drawn = [sample_beginning(rng, held_out=held_out) for _ in range(size)]
-        texts = [each.text if held_out else self._with_holes(rng, each.text) for each in drawn]
+        beginnings = [sample_beginning(rng, held_out=held_out) for _ in range(size)]
+        texts = [each.text if held_out else self._with_holes(rng, each.text) for each in beginnings]
         marks = {
-            "nearest noun of the other number": [each.attracted for each in drawn],
-            "all other nouns of the other number": [each.opposed for each in drawn],
+            "nearest noun of the other number": [each.attracted for each in beginnings],
+            "all other nouns of the other number": [each.opposed for each in beginnings],
         }
-        return Labelled(texts, [int(each.plural) for each in drawn], marks)
+        return Labelled(texts, [int(each.plural) for each in beginnings], marks)
 
     def _with_holes(self, rng: random.Random, text: str) -> str:
         words = text.split()
@@ -182,5 +182,5 @@ class VerbNumber(TextClasses):
         return self.counted(texts, f"{_COUNTED:,} beginnings like those of its training")
 
     @cached_property
-    def _shown(self) -> str:
+    def _probe_text(self) -> str:
         return _PROBE

@@ -32,7 +32,7 @@ _FOREIGN = (
 _MOST_CHARACTERS = 300
 
 
-def wanted() -> str:
+def setting() -> str:
     """The cluster that the environment names; "" for none."""
     return os.environ.get(VARIABLE, "").strip()
 
@@ -40,20 +40,20 @@ def wanted() -> str:
 def address() -> str:
     """The cluster's host:port. Raises JobRefused, with the remedy, where none is there or Ray is missing."""
     if find_spec("ray") is None:
-        raise JobRefused(f"{VARIABLE}={wanted()!r}, but Ray is not installed: make install-ray")
-    place = named()
+        raise JobRefused(f"{VARIABLE}={setting()!r}, but Ray is not installed: make install-ray")
+    place = stated_address()
     host, port = _parts(place)
     if not _answered(place):
         raise NoRoom(
-            f"no Ray cluster answers at {host}:{port} ({VARIABLE}={wanted()!r}); start it "
+            f"no Ray cluster answers at {host}:{port} ({VARIABLE}={setting()!r}); start it "
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
         )
     return place
 
 
-def named() -> str:
+def stated_address() -> str:
     """The cluster's address, whether or not it answers. Raises JobRefused where "auto" names none."""
-    name = wanted()
+    name = setting()
     return os.environ.get("RAY_ADDRESS", "") or _noted() if name == "auto" else name
 
 

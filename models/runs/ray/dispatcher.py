@@ -49,7 +49,7 @@ _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
 
 
 @dataclass
-class Job:
+class ClusterRun:
     """A run that was given to the cluster. parent: whose end pauses it. lost: whether it ever had a worker
     and lost it. Its ticket counts the tries after lost workers, which Ray Train does not count.
     """
@@ -73,10 +73,10 @@ class Job:
 class Dispatcher:
     """Gives tickets to Ray and beats for the runs that wait, until there are none for a while."""
 
-    def __init__(self, root: Path, found: str, ray: Any, keeper: int) -> None:
-        self.root, self.found, self.ray, self.keeper = root, found, ray, keeper
-        self.office = cluster.office(root, found)
-        self.jobs: list[Job] = []
+    def __init__(self, root: Path, address: str, ray: Any, keeper: int) -> None:
+        self.root, self.address, self.ray, self.keeper = root, address, ray, keeper
+        self.office = cluster.office(root, address)
+        self.jobs: list[ClusterRun] = []
         self.token = f"seen-{secrets.token_hex(8)}"
         self._beat = 0.0
         (root / ".ray" / self.token).touch()
@@ -105,7 +105,7 @@ class Dispatcher:
             if ticket.path in known:
                 continue
             try:
-                job = Job(ticket, Identity.parse(ticket.parent) if ticket.parent else None)
+                job = ClusterRun(ticket, Identity.parse(ticket.parent) if ticket.parent else None)
             except ValueError:
                 ticket.drop()
                 continue
@@ -116,7 +116,7 @@ class Dispatcher:
                 ticket.attempt = read_status(self.root / ticket.run_id).attempt
                 self._start(job)
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: ClusterRun) -> None:
         """Hands a run to Ray, which starts it where the resources that it asks for are free."""
         try:
             training = RunFolder(self.root / job.run_id).config().training
@@ -127,13 +127,13 @@ class Dispatcher:
         except (ValueError, OSError) as error:
             self._end(job, refused(read_status(self.root / job.run_id), str(error)))
             return
-        given = work.Given(str(self.root), self.token, job.run_id, job.attempt, cpus)
+        assignment = work.Assignment(str(self.root), self.token, job.run_id, job.attempt, cpus)
         if training.workers > 1:
             task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
-            job.task = task.remote(given, training.workers, bool(gpu))
+            job.task = task.remote(assignment, training.workers, bool(gpu))
         else:
             task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
-            job.task = task.remote(given)
+            job.task = task.remote(assignment)
 
     def _resources(self, cpus: int, device: str) -> tuple[int, int]:
         """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
@@ -176,7 +176,7 @@ class Dispatcher:
             now = read_status(self.root / job.run_id)
             self._end(job, refused(now, reason) if reason else None)
 
-    def _lost(self, job: Job, error: Exception) -> None:
+    def _lost(self, job: ClusterRun, error: Exception) -> None:
         """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
         now, request = read_status(self.root / job.run_id), read_request(self.root / job.run_id)
         if not (self.root / job.run_id).is_dir() or not _belongs(now, job):
@@ -195,7 +195,7 @@ class Dispatcher:
             write_status(self.root / job.run_id, self._waits(job, now))
             self._start(job)
 
-    def _end(self, job: Job, status: Status | None) -> None:
+    def _end(self, job: ClusterRun, status: Status | None) -> None:
         """Writes a run's last status, where it has not done so itself, and forgets the run."""
         self.jobs = [each for each in self.jobs if each is not job]
         shutil.rmtree(self.root / ".ray" / "train" / f"{job.run_id}-{job.attempt}", ignore_errors=True)
@@ -209,7 +209,7 @@ class Dispatcher:
                 write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE))
         job.ticket.drop()
 
-    def _attend(self, job: Job) -> None:
+    def _attend(self, job: ClusterRun) -> None:
         """Beats for a run that no worker has, and kills one that does not end when asked."""
         folder = self.root / job.run_id
         if job.parent is not None and not job.parent.alive and not job.parted:
@@ -227,7 +227,7 @@ class Dispatcher:
         if self._beat + BEAT_SECONDS < time.monotonic() or request:
             self._speak_for(job, bool(request))
 
-    def _speak_for(self, job: Job, asked: bool) -> None:
+    def _speak_for(self, job: ClusterRun, ends: bool) -> None:
         """Writes the sign of life of a run that waits: only while no worker has its lock."""
         folder = self.root / job.run_id
         with contextlib.suppress(Timeout, OSError), FileLock(folder / LOCK, timeout=0):
@@ -235,12 +235,12 @@ class Dispatcher:
             trains = now.node != CLUSTER and time.time() - now.heartbeat < _FRESH_SECONDS
             if trains or not _belongs(now, job):
                 return
-            if asked and job.task is not None:
+            if ends and job.task is not None:
                 self.ray.cancel(job.task, force=True)
                 return
             write_status(self.root / job.run_id, self._waits(job, now))
 
-    def _waits(self, job: Job, now: Status) -> Status:
+    def _waits(self, job: ClusterRun, now: Status) -> Status:
         """The status of a run that no worker has, yet or again."""
         sentence = now.sentence if job.lost else self._waits_for_room()
         if now.node != CLUSTER:
@@ -257,10 +257,10 @@ class Dispatcher:
         room, everything = self.ray.available_resources(), self.ray.cluster_resources()
         kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
         free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
-        return f"waits until the cluster at {self.found} has room for it ({free})"
+        return f"waits until the cluster at {self.address} has room for it ({free})"
 
 
-def _belongs(now: Status, job: Job) -> bool:
+def _belongs(now: Status, job: ClusterRun) -> bool:
     """Whether the run is live and nobody else's by now."""
     return now.live and now.attempt <= job.attempt
 

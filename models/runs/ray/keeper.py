@@ -48,8 +48,8 @@ _SETTLING_SECONDS = 2.0  # within which a worker sees that its run was taken awa
 class Keeper:
     """Starts the dispatcher of one cluster while there are tickets for it."""
 
-    def __init__(self, root: Path, found: str) -> None:
-        self.root, self.found, self.office = root, found, cluster.office(root, found)
+    def __init__(self, root: Path, address: str) -> None:
+        self.root, self.address, self.office = root, address, cluster.office(root, address)
 
     def keep(self) -> None:
         """Returns when no ticket is left and the dispatcher has ended, or when the cluster is gone."""
@@ -60,7 +60,7 @@ class Keeper:
             ended = process is None or process.poll() is not None
             if ended and not any_in(self.office):
                 return
-            if cluster.answers(self.found):
+            if cluster.answers(self.address):
                 answered = now
                 if process is not None and ended:
                     deaths = deaths + 1 if process.returncode and now - began < _SOON_SECONDS else 0
@@ -74,13 +74,13 @@ class Keeper:
                 if process is not None:
                     process.kill()
                     process.wait()
-                self.give_up(f"the cluster at {self.found} {cluster.WENT_AWAY}")
+                self.give_up(f"the cluster at {self.address} {cluster.WENT_AWAY}")
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS) if process is not None and not ended else time.sleep(LOOK_SECONDS)
 
     def _dispatcher(self) -> subprocess.Popen[bytes]:
-        words = [str(self.root.resolve()), self.found, "--keeper", str(os.getpid())]
+        words = [str(self.root.resolve()), self.address, "--keeper", str(os.getpid())]
         return subprocess.Popen([*DISPATCHER, *words], cwd=ROOT)
 
     def give_up(self, why: str) -> None:

@@ -22,7 +22,7 @@ RETRIES = 3
 PORT_SECONDS = 1_800  # for a process to wait for the others, while the first validates
 
 
-class Given(NamedTuple):
+class Assignment(NamedTuple):
     """What a node is told of a run. root: the folder of the runs. token: the name of a file that the
     dispatcher wrote there: a node that does not see it has another folder. attempt: of the dispatcher; cpus:
     threads where the run's config asks for none.
@@ -40,12 +40,12 @@ class Given(NamedTuple):
         return Path(self.root) / self.run_id
 
 
-def train(given: Given) -> str:
+def train(assignment: Assignment) -> str:
     """Trains a run in this process of a node; returns a sentence where it could not, else ""."""
-    unseen = not_seen(given)
+    unseen = not_seen(assignment)
     if unseen:
         return unseen
-    folder = given.folder
+    folder = assignment.folder
     if not folder.is_dir():
         return ""  # deleted meanwhile
     try:
@@ -54,19 +54,19 @@ def train(given: Given) -> str:
             (folder / LOG).open("a") as log,
             redirect_stderr(log),
         ):
-            _work(folder, given)
+            _work(folder, assignment)
     except Timeout:
         return "another process trains this run still; stop it, then resume"
     return ""
 
 
-def _work(folder: Path, given: Given) -> None:
+def _work(folder: Path, assignment: Assignment) -> None:
     from models.runs.worker import work
 
     before = read_status(folder)
-    if not before.live or before.attempt > given.attempt:
+    if not before.live or before.attempt > assignment.attempt:
         return
-    status = replace(before, node=_node(), attempt=given.attempt)
+    status = replace(before, node=_node(), attempt=assignment.attempt)
     watch = Watch(folder, status, minutes=owned(folder).minutes)
     with watch:
         request = read_request(folder)
@@ -76,11 +76,11 @@ def _work(folder: Path, given: Given) -> None:
         import torch
 
         # The process may have trained another run before, with other threads.
-        torch.set_num_threads(RunFolder(folder).config().training.threads or given.cpus)
+        torch.set_num_threads(RunFolder(folder).config().training.threads or assignment.cpus)
         work(watch)
 
 
-def train_together(given: Given, workers: int, gpu: bool) -> str:
+def train_together(assignment: Assignment, workers: int, gpu: bool) -> str:
     """Trains a run by several workers of Ray Train, each on a node that has room; returns as `train` does.
 
     Where a worker is lost, Ray Train starts all anew, and they go on from the last checkpoint.
@@ -88,18 +88,18 @@ def train_together(given: Given, workers: int, gpu: bool) -> str:
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
-    unseen = not_seen(given)
+    unseen = not_seen(assignment)
     if unseen:
         return unseen
-    resources = {"CPU": given.cpus, **({"GPU": 1} if gpu else {})}
+    resources = {"CPU": assignment.cpus, **({"GPU": 1} if gpu else {})}
     trainer = TorchTrainer(
         train_share,
-        train_loop_config=given._asdict(),
+        train_loop_config=assignment._asdict(),
         torch_config=TorchConfig(backend="cpu:gloo,cuda:nccl" if gpu else "gloo", timeout_s=PORT_SECONDS),
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpu, resources_per_worker=resources),
         run_config=RunConfig(
-            name=f"{given.run_id}-{given.attempt}",
-            storage_path=f"{given.root}/.ray/train",
+            name=f"{assignment.run_id}-{assignment.attempt}",
+            storage_path=f"{assignment.root}/.ray/train",
             failure_config=FailureConfig(max_failures=RETRIES),
         ),
     )
@@ -111,30 +111,30 @@ def train_share(values: dict[str, Any]) -> None:
     """What each worker of a group does: the first as `train`, the others beside it, without a word."""
     import torch.distributed as dist
 
-    given = Given(**values)
+    assignment = Assignment(**values)
     if dist.get_rank():
-        _follow(given)
+        _follow(assignment)
         return
-    refused = train(given)
+    refused = train(assignment)
     dist.destroy_process_group()  # the others, who wait for the next step, see that there is none
     if refused:
         raise RuntimeError(refused)
 
 
-def _follow(given: Given) -> None:
+def _follow(assignment: Assignment) -> None:
     """Trains beside the process of rank 0 until that one has ended."""
     import torch
 
     from models.runs.recording import train_into
 
-    refused = not_seen(given)
+    refused = not_seen(assignment)
     if refused:
         raise RuntimeError(refused)
-    folder = given.folder
+    folder = assignment.folder
     if not read_status(folder).live:
         return
     config = RunFolder(folder).config()
-    torch.set_num_threads(config.training.threads or given.cpus)
+    torch.set_num_threads(config.training.threads or assignment.cpus)
     try:
         train_into(RunFolder(folder), config, resume=True)
     except (ValueError, ArithmeticError):
@@ -144,13 +144,13 @@ def _follow(given: Given) -> None:
             raise  # the first was lost, not done
 
 
-def not_seen(given: Given) -> str:
+def not_seen(assignment: Assignment) -> str:
     """A sentence where this node does not see the folder of the runs; "" where it does."""
-    if (Path(given.root) / ".ray" / given.token).is_file():
+    if (Path(assignment.root) / ".ray" / assignment.token).is_file():
         return ""
     return (
-        f"the folder of the runs, {given.root!r}, is not the same on {_node()}; put it where all machines of "
-        "the cluster see it (ATTENTION_LAB_RUNS), at the same path"
+        f"the folder of the runs, {assignment.root!r}, is not the same on {_node()}; put it where all "
+        "machines of the cluster see it (ATTENTION_LAB_RUNS), at the same path"
     )
 
 

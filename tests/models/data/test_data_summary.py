@@ -37,7 +37,7 @@ def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
     found = summary_of(task)
     frame = pd.read_csv(file, sep=";", encoding="cp1252").dropna().drop_duplicates("Satz")
     assert found.classes == frame["Ton"].value_counts().to_dict()
-    assert sum(found.sizes.values()) == len(frame) == found.source.kept
+    assert sum(found.sizes.values()) == len(frame) == found.source.n_used
     assert found.source.rows == len(pd.read_csv(file, sep=";", encoding="cp1252"))
     tokens = frame["Satz"].map(lambda text: 1 + len(task.tokenizer.encode(text)))
     assert (found.longest, found.median) == (tokens.max(), tokens.median())

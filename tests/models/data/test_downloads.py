@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from models.data import downloads
-from models.data.downloads import SOURCES, Part, Source, SourceError, fetch, find, needed
+from models.data.downloads import SOURCES, Download, DownloadFile, SourceError, fetch, find, needed
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
@@ -50,8 +50,8 @@ def root(tmp_path, monkeypatch) -> Path:
     return tmp_path / "data"
 
 
-def offer(monkeypatch, *parts: Part) -> None:
-    monkeypatch.setitem(downloads.SOURCES, "play", Source("A play", parts))
+def offer(monkeypatch, *parts: DownloadFile) -> None:
+    monkeypatch.setitem(downloads.SOURCES, "play", Download("A play", parts))
 
 
 def everything(root: Path) -> list[Path]:
@@ -59,8 +59,8 @@ def everything(root: Path) -> list[Path]:
 
 
 def test_files_come_whole_with_progress(address, root, monkeypatch):
-    one = Part(f"{address}/text", "one.txt", len(CONTENT), SHA)
-    two = Part(f"{address}/zip", "two.txt", len(CONTENT), SHA, packed=len(FILES["/zip"]))
+    one = DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA)
+    two = DownloadFile(f"{address}/zip", "two.txt", len(CONTENT), SHA, packed=len(FILES["/zip"]))
     offer(monkeypatch, one, two)
     assert find("play") is None
     seen: list[tuple[int, int]] = []
@@ -94,7 +94,7 @@ def test_files_come_whole_with_progress(address, root, monkeypatch):
 )
 def test_what_is_wrong_is_not_kept(address, root, monkeypatch, path, changes, sentence):
     values = {"address": address + path, "file": "one.txt", "size": len(CONTENT), "digest": SHA} | changes
-    offer(monkeypatch, Part(**values))
+    offer(monkeypatch, DownloadFile(**values))
     with pytest.raises(SourceError, match=f"^{address}{path} {sentence}") as caught:
         fetch("play")
     assert caught.value.source == "play"
@@ -102,13 +102,13 @@ def test_what_is_wrong_is_not_kept(address, root, monkeypatch, path, changes, se
 
 
 def test_nobody_answers(root, monkeypatch):
-    offer(monkeypatch, Part("http://127.0.0.1:9/text", "one.txt", 5, SHA))
+    offer(monkeypatch, DownloadFile("http://127.0.0.1:9/text", "one.txt", 5, SHA))
     with pytest.raises(SourceError, match=r"could not be read \(.*refused.*\); try again"):
         fetch("play")
 
 
 def test_a_download_can_be_ended(address, root, monkeypatch):
-    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
 
     def stop(come: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -119,14 +119,14 @@ def test_a_download_can_be_ended(address, root, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_written(address, root, monkeypatch):
-    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
     root.parent.joinpath("data").write_text("a file where the folder should be")
     with pytest.raises(SourceError, match=r"cannot be written .*set ATTENTION_LAB_DATA to another folder"):
         fetch("play")
 
 
 def test_a_cut_file_is_as_good_as_none(address, root, monkeypatch):
-    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
     path = fetch("play")[0]
     path.write_bytes(CONTENT[:100])
     assert find("play") is None

@@ -12,7 +12,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from models.data.pictures import BLANK, MAX_BYTES, Parts, digits, hidden, idx, moved, read_idx
+from models.data.pictures import BLANK, MAX_BYTES, PictureParts, digits, hidden, idx, moved, read_idx
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from models.data.pictures import BLANK, MAX_BYTES, Parts, digits, hidden, idx, m
     [(8, 8, "rows"), (8, 8, "2x2"), (8, 8, "4x4"), (28, 28, "7x7"), (4, 6, "2x2"), (3, 5, "rows")],
 )
 def test_parts_go_back_to_pictures_exactly(n_rows: int, n_columns: int, cut):
-    parts = Parts(n_rows, n_columns, cut)
+    parts = PictureParts(n_rows, n_columns, cut)
     pictures = torch.rand(3, n_rows, n_columns, generator=torch.Generator().manual_seed(0))
     assert torch.equal(parts.join(parts.split(pictures)), pictures)
 
 
 @pytest.mark.parametrize("cut", ["rows", "2x2"])
 def test_every_pixel_is_where_a_loop_puts_it(cut):
-    parts = Parts(4, 6, cut)
+    parts = PictureParts(4, 6, cut)
     picture = torch.arange(24.0).view(1, 4, 6)
     found = parts.split(picture)[0].tolist()
     across = 6 // parts.width
@@ -39,8 +39,8 @@ def test_every_pixel_is_where_a_loop_puts_it(cut):
 
 
 def test_labels_name_rows_and_patches():
-    assert Parts(3, 5).labels == ["row 1", "row 2", "row 3"]
-    assert Parts(4, 6, "2x2").labels == [
+    assert PictureParts(3, 5).labels == ["row 1", "row 2", "row 3"]
+    assert PictureParts(4, 6, "2x2").labels == [
         *("patch 1,1", "patch 1,2", "patch 1,3"),
         *("patch 2,1", "patch 2,2", "patch 2,3"),
     ]
@@ -56,7 +56,7 @@ def test_labels_name_rows_and_patches():
 )
 def test_parts_that_do_not_fit_are_refused_in_words(sizes, sentence: str):
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        Parts(*sizes)
+        PictureParts(*sizes)
 
 
 # IDX files byte by byte, plain and gzipped, and every way in which they can be broken.

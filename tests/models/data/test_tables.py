@@ -88,7 +88,7 @@ def test_what_is_left_out_is_counted_with_its_first_line(tmp_path: Path):
         "empty": 2, "with a missing cell": 2, "of another number of columns": 1, "that come twice": 1,
         "that come twice with another label": 1,
     }  # fmt: skip
-    assert (source.rows, source.kept) == (45, 40)
+    assert (source.rows, source.n_used) == (45, 40)
     assert source.first["with a missing cell"] == 42 and source.first["of another number of columns"] == 48
 
 

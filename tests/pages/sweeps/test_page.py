@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from models.sweeps import list_sweeps
-from models.sweeps.plan import Estimate
+from models.sweeps.plan import SweepCost
 from pages.shared.board import takeaway
 from pages.sweeps import form, open_sweep, state, trials
 from tests.pages.sweeps.conftest import MakeSweep
@@ -27,7 +27,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a first visit; its links lead nowhere, since there are no other pages."""
     links: list[dict] = []
     monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
-    cost = Estimate(seconds=90.0, disk_bytes=10**6)
+    cost = SweepCost(seconds=90.0, disk_bytes=10**6)
     monkeypatch.setattr("models.sweeps.plan.estimated", lambda *_, **__: cost)
     shown = AppTest.from_function(_page, default_timeout=SECONDS)
     shown.session_state["links"] = links

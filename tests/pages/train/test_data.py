@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from models.data.data_summary import DataSummary, ShownExample, ShownToken
+from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
 from pages.train import data
 from viz_core.boards import Bars
 
 
 def test_what_a_file_says_is_text_and_no_markup() -> None:
-    shown = ShownExample({"encoder": (ShownToken("<b>", True, "<i>\n", True),)}, "<u>", "<script>", 3)
+    shown = ExamplePreview({"encoder": (TokenPreview("<b>", True, "<i>\n", True),)}, "<u>", "<script>", 3)
     html = data.examples([shown])
     assert "<script>" not in html and "&lt;script&gt;" in html and "&lt;u&gt;" in html
     cell = '<span class="cell special unknown">&lt;b&gt;<b class="target">&lt;i&gt;↵</b></span>'

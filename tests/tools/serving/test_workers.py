@@ -19,7 +19,7 @@ def idle() -> "subprocess.Popen[bytes]":
 def test_a_server_is_lost_when_it_ended_or_was_silent_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker(1, idle())  # nothing answers at port 1
     try:
-        assert not worker.look() and not worker.is_lost()  # it may still be starting
+        assert not worker.answers_now() and not worker.is_lost()  # it may still be starting
         worker.started -= servers.START_SECONDS + 1
         assert worker.is_lost()
         worker.well_at = time.monotonic()
@@ -27,10 +27,10 @@ def test_a_server_is_lost_when_it_ended_or_was_silent_for_too_long(monkeypatch: 
         worker.well_at -= servers.HANGS_SECONDS + 1
         assert worker.is_lost()
         monkeypatch.setattr(servers, "_answers", lambda port: True)
-        assert worker.look() and not worker.is_lost()
+        assert worker.answers_now() and not worker.is_lost()
     finally:
         worker.stop()
-    assert not worker.look() and worker.is_lost()
+    assert not worker.answers_now() and worker.is_lost()
 
 
 def test_a_server_that_ends_at_once_is_started_again_where_it_was_ever_more_slowly(

@@ -56,14 +56,14 @@ def test_validation_reads_each_example_once_and_fewer_where_there_are_fewer(tabl
     task = make_task("parallel-text", {"file": table, "vocabulary": 300})
     read = texts(task, "held out")
     assert len(read) == len(set(read)) == task.split_sizes()["held out"] < 256
-    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, kept=True)
+    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, from_disk=True)
     assert len(texts(older, "held out")) == 1_000 and older.split_sizes()["test"] == 0
     assert set(texts(older, "held out")) == set(read), "the held-out part is the same"
 
 
 def test_a_batch_of_like_lengths_has_little_padding_and_reads_every_pair_in_an_epoch(table: str) -> None:
     task = make_task("parallel-text", {"file": table, "vocabulary": 300})
-    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, kept=True)
+    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, from_disk=True)
     new, old = ([*islice(each.batches(0, 16), 32)] for each in (task, older))
     assert padding(new) < 0.6 * padding(old)
     n = task.split_sizes()["training"]
@@ -106,10 +106,10 @@ def test_a_validation_says_the_same_in_batches_of_any_size(table: str) -> None:
 
 
 def test_the_config_of_an_older_run_means_what_it_meant() -> None:
-    kept = make_task("digits-classifier", {"parts": "rows"}, kept=True)
+    kept = make_task("digits-classifier", {"parts": "rows"}, from_disk=True)
     assert kept.to_dict()["splits"] == "old"
     assert make_task("digits-classifier", kept.to_dict()) == kept, "and goes on meaning it"
-    assert make_task("digits-classifier", {"splits": "two"}, kept=True).to_dict()["splits"] == "two"
+    assert make_task("digits-classifier", {"splits": "two"}, from_disk=True).to_dict()["splits"] == "two"
     with pytest.raises(ValueError, match="splits='four' is unknown; choose one of three, two, old"):
         make_task("digits-classifier", {"splits": "four"})
 

@@ -52,7 +52,7 @@ def pieces(task, split) -> list[list[int]]:
 
 
 def test_an_older_run_trains_on_nine_tenths_and_begins_held_out_pieces_anywhere(book):
-    task = make_task("language-model", {"file": book, "length": 16}, kept=True)
+    task = make_task("language-model", {"file": book, "length": 16}, from_disk=True)
     training, held_out, test = task._texts
     assert (training + held_out, test) == ("\n".join(LINES * 60), "")
     first = [tuple(row) for row in task.batch(generator_of(1, 0), 500, held_out=True).inputs[0].tolist()]

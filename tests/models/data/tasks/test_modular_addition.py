@@ -37,7 +37,7 @@ def test_other_batches_are_drawn_from_their_side() -> None:
 
 
 def test_an_older_run_has_two_parts_and_draws_as_it_did() -> None:
-    task = make_task("modular-addition", {"modulus": 7, "percent": 40}, kept=True)
+    task = make_task("modular-addition", {"modulus": 7, "percent": 40}, from_disk=True)
     assert task.split_sizes() == {"training": 19, "held out": 30, "test": 0}
     assert len(task.examples(1, 200)[0]) == 200 and task.examples(1, 200, split="test") == []
 

@@ -25,7 +25,7 @@ def table(head: str = "id;avis;note") -> str:
 def restored(task: OwnFile) -> OwnFile:
     """The task as its run's folder gives it back."""
     learnt = json.loads(json.dumps(task.learnt()))
-    again = make_task(task.name, json.loads(json.dumps(task.to_dict())), kept=True)
+    again = make_task(task.name, json.loads(json.dumps(task.to_dict())), from_disk=True)
     again.restore(learnt)
     return again
 
@@ -48,7 +48,7 @@ def test_a_run_from_before_reads_its_file_as_it_did(tmp_path: Path):
     file = stored(tmp_path, "\n".join(["utterance;intent", *rows]))
     task = make_task("sentiment", {"file": file})
     assert task.classes == ("bad", "good")
-    old = make_task("sentiment", {"file": file, "pool": "cls", "longest": 48, "pieces": 8000}, kept=True)
+    old = make_task("sentiment", {"file": file, "pool": "cls", "longest": 48, "pieces": 8000}, from_disk=True)
     old.restore(
         {**{k: v for k, v in task.learnt().items() if k != "reading"}, "classes": ["bad", "good", "x"]}
     )

@@ -129,7 +129,7 @@ def test_held_out_pictures_come_once_each_and_never_in_training(name: str):
         set(map(tuple, task.pictures.part(split)[0].flatten(1).tolist())) for split in task.split_sizes()
     ]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
-    older = make_task(name, {}, kept=True)
+    older = make_task(name, {}, from_disk=True)
     assert older.pictures is digits() and older.split_sizes()["training"] == 1438
     assert len(older.draw(generator_of(0, 0), 800, held_out=True)[0]) == 800
 

@@ -263,7 +263,7 @@ def test_without_a_file_the_pairs_are_the_grammars():
     assert task.split_sizes()["training"] == 5_000 and task.split_sizes()["test"] > 400
     parts = [set(part) for part in task.rows.values()]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
-    text, translation = task._shown
+    text, translation = task._probe_pair
     assert text in [" ".join(pair.english) for pair in islice(sample_pairs(1, "held out"), 500)]
     assert task.written(task.probe().inputs[1][0, 1:].tolist()) == translation
 

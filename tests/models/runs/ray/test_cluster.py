@@ -84,7 +84,7 @@ def test_auto_believes_only_a_note_that_nobody_else_can_have_written(attack, tmp
     note.parent.mkdir()
     note.parent.chmod(0o777)  # as Ray makes it
     note.write_text("127.0.0.1:6379")
-    assert cluster.named() == "127.0.0.1:6379"
+    assert cluster.stated_address() == "127.0.0.1:6379"
     if attack == "others may write":
         note.chmod(0o666)
     elif attack == "another wrote":
@@ -102,7 +102,7 @@ def test_auto_believes_only_a_note_that_nobody_else_can_have_written(attack, tmp
     with pytest.raises(
         JobRefused, match=r"'auto', but others could have written .*; give the cluster's address"
     ):
-        cluster.named()
+        cluster.stated_address()
 
 
 def test_ray_that_is_missing_is_asked_for_in_one_sentence(monkeypatch):
@@ -131,7 +131,7 @@ def test_a_node_with_another_folder_says_so(root, monkeypatch):
     run = create_run(config)
     write_status(run.path, Status(state="queued", node=CLUSTER, heartbeat=time.time(), attempt=1))
     monkeypatch.setattr(work, "_node", lambda: "10.0.0.5")
-    said = work.train(work.Given(str(root), "seen-never", run.id, 1, 1))
+    said = work.train(work.Assignment(str(root), "seen-never", run.id, 1, 1))
     assert said.startswith(
         f"the folder of the runs, {str(root)!r}, is not the same on 10.0.0.5; put it where"
     )
