@@ -7,6 +7,7 @@ import streamlit as st
 
 from models.limits import in_force
 from pages.shared import teachers, visitors
+from pages.shared.lab_stops import STOPS
 
 SHARED = Path(__file__).parent / "shared"
 
@@ -22,17 +23,7 @@ pages = {
         st.Page("beside/page.py", title="Side by side", url_path="beside"),
         st.Page("findings/page.py", title="Findings", url_path="findings"),
     ],
-    "The lab": [
-        st.Page("lab/attention/page.py", title="Attention", url_path="attention"),
-        st.Page("lab/softmax/page.py", title="Softmax", url_path="softmax"),
-        st.Page("lab/heads/page.py", title="Heads", url_path="heads"),
-        st.Page("lab/masks/page.py", title="Masks", url_path="masks"),
-        st.Page("lab/positions/page.py", title="Positions", url_path="positions"),
-        st.Page("lab/block/page.py", title="Block", url_path="block"),
-        st.Page("lab/translation/page.py", title="Translation", url_path="translation"),
-        st.Page("lab/objective/page.py", title="Objective", url_path="objective"),
-        st.Page("lab/design/page.py", title="Design", url_path="design"),
-    ],
+    "The lab": [st.Page(f"lab/{stop.name}/page.py", title=stop.title, url_path=stop.name) for stop in STOPS],
     "Your models": [
         st.Page("train/page.py", title="Train", url_path="train"),
         st.Page("runs/page.py", title="Runs", url_path="runs"),
