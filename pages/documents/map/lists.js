@@ -17,14 +17,14 @@ export class Lists {
     this.root = el("div", { class: "lists", tabindex: "0", role: "region", "aria-label": "Pairs" });
   }
 
-  /** @param {Looked | undefined} looked @param {any[]} pairs @param {Tokens} tokens @param {string} left */
-  draw(looked, pairs, tokens, left) {
+  /** @param {Looked | undefined} looked @param {any[]} pairs @param {Tokens} tokens @param {string} note */
+  draw(looked, pairs, tokens, note) {
     if (looked && `${looked.query} ${looked.key}` !== this.looking) this.root.scrollTop = 0;
     this.looking = looked && `${looked.query} ${looked.key}`;
     this.root.replaceChildren(
       ...(looked ? this.looked(looked, tokens) : []),
       el("h2", { text: "Brightest pairs" }),
-      ...(left ? [el("p", { class: "muted", text: left })] : []),
+      ...(note ? [el("p", { class: "muted", text: note })] : []),
       el(
         "ol",
         {},

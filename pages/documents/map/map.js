@@ -6,12 +6,23 @@ import { anyNumber } from "../../shared/browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
-import { largestOf, layoutOf, placeOf, traceOf } from "./figure.js";
+import {
+  cellAt,
+  isWhole,
+  largestOf,
+  layoutOf,
+  leftOut,
+  moved,
+  placeOf,
+  rangesOf,
+  traceOf,
+  within,
+  zoomed,
+} from "./figure.js";
 import { Lists } from "./lists.js";
-import { cellAt, isWhole, leftOut, moved, within, zoomed } from "./view.js";
 
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
-/** @typedef {import("./view.js").Seen} Seen */
+/** @typedef {import("./figure.js").Area} Area */
 /** @typedef {import("./figure.js").Sent} Sent */
 
 const WAIT = 120; // milliseconds without a move before the server is asked
@@ -22,14 +33,16 @@ let pointer = null;
 
 export class PatternMap {
   /** @type {any} */ header;
-  /** @type {Seen | undefined} */ seen;
+  /** @type {Area | undefined} what of it is shown */ shown;
+  /** @type {any} Plotly's */ layout;
+  /** @type {import("./figure.js").Ranges} of the axes, which follow a hand at once */ ranges;
   /** @type {Sent | null} */ tile = null;
   /** @type {Sent} */ whole;
   /** @type {string[]} */ queries;
   /** @type {string[]} */ keys;
   /** @type {{query: number, key: number}[]} */ pairs;
   /** @type {string | undefined} */ token;
-  left = "";
+  withoutChoice = "";
   /** @type {Send} */ send;
   /** @type {import("../../shared/browser/theme.js").Theme} */ theme;
   byHand = false; // whether Plotly may still tell where a wheel or a drag has gone to
@@ -82,16 +95,16 @@ export class PatternMap {
     if (header.whole) {
       Object.assign(this, { whole: header.whole, keys: header.tokens, pairs: header.pairs, tile: null });
       this.queries = header.queries ?? header.tokens;
-      this.left = leftOut(header.lone, this.queries.length);
+      this.withoutChoice = leftOut(header.lone, this.queries.length);
       this.token = header.token;
     } else if (this.token !== header.token) return send({ type: "again" });
     const sizes = this.sizes();
     const same =
       this.header && this.header.sizes.rows === sizes.rows && this.header.sizes.keys === sizes.keys;
-    if (!this.seen || !same) this.seen = everything(sizes);
+    if (!this.shown || !same) this.shown = everything(sizes);
     this.header = { ...header, sizes };
     if (header.tile !== undefined) this.tile = header.tile;
-    if (header.whole && !isWhole(this.seen, sizes)) this.askSoon();
+    if (header.whole && !isWhole(this.shown, sizes)) this.askSoon();
     writeAddress(new URLSearchParams(header.link));
     this.draw();
   }
@@ -101,7 +114,7 @@ export class PatternMap {
   }
 
   area() {
-    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    const { rows, keys } = /** @type {Area} */ (this.shown);
     return { q0: rows.from, q1: rows.to, k0: keys.from, k1: keys.to };
   }
 
@@ -111,7 +124,7 @@ export class PatternMap {
 
   /** @param {number} times */
   zoom(times) {
-    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    const { rows, keys } = /** @type {Area} */ (this.shown);
     this.show({ rows: zoomed(rows, times), keys: zoomed(keys, times) });
   }
 
@@ -122,10 +135,10 @@ export class PatternMap {
     this.send({ type: "look", query, key });
   }
 
-  /** @param {Seen} asked */
+  /** @param {Area} area */
   show({ rows, keys }) {
     const sizes = this.sizes();
-    this.seen = { rows: within(rows, sizes.rows), keys: within(keys, sizes.keys) };
+    this.shown = { rows: within(rows, sizes.rows), keys: within(keys, sizes.keys) };
     this.byHand = false;
     this.draw();
     this.askSoon();
@@ -138,7 +151,7 @@ export class PatternMap {
 
   /** @param {KeyboardEvent} event @param {number} back @param {number} on */
   key(event, back, on) {
-    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    const { rows, keys } = /** @type {Area} */ (this.shown);
     /** @type {Record<string, () => void>} */
     const does = {
       "+": () => this.zoom(0.5),
@@ -165,17 +178,19 @@ export class PatternMap {
     const { theme, plot } = this;
     const tokens = { queries: this.queries, keys: this.keys };
     const largest = largestOf(this.whole.cells.values);
-    const seen = /** @type {Seen} */ (this.seen);
+    const area = /** @type {Area} */ (this.shown);
     const size = { width: plot.clientWidth, height: plot.clientHeight };
-    const given = { largest, log: range === "log", theme, tokens, seen, looked, ...size };
+    const given = { largest, log: range === "log", theme, tokens, area, looked, ...size };
     const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, given));
+    this.layout = layoutOf(given);
+    this.ranges = { x: this.layout.xaxis.range, y: this.layout.yaxis.range };
     registerFor(Plotly, traces);
     styled(this.root.getRootNode());
     const config = { ...configOf("pattern"), scrollZoom: true, doubleClick: false, responsive: false };
-    await Plotly.react(this.plot, traces, layoutOf(given), config);
+    await Plotly.react(this.plot, traces, this.layout, config);
     this.listen();
     this.say();
-    this.lists.draw(this.header.looked, this.pairs, tokens, this.left);
+    this.lists.draw(this.header.looked, this.pairs, tokens, this.withoutChoice);
     announce(this.root, {
       what: "map",
       generation: this.header.generation,
@@ -188,6 +203,10 @@ export class PatternMap {
     this.plot.dataset.heard = "yes";
     const plot = /** @type {any} */ (this.plot);
     plot.on("plotly_relayout", (/** @type {any} */ change) => this.relaid(change));
+    plot.on("plotly_relayouting", (/** @type {any} */ change) => {
+      this.ranges = rangesOf(change, this.ranges);
+      this.tell();
+    });
     plot.on("plotly_doubleclick", () => this.showAll());
     plot.on("plotly_click", (/** @type {any} */ { points }) => this.press(points[0].x, points[0].y));
     for (const hand of ["wheel", "pointerdown"])
@@ -201,10 +220,8 @@ export class PatternMap {
   relaid(change) {
     if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) return;
     if (!this.byHand) return void this.draw();
-    const { rows, keys } = /** @type {Seen} */ (this.seen);
-    const x = [change["xaxis.range[0]"] ?? keys.from - 0.5, change["xaxis.range[1]"] ?? keys.to - 0.5];
-    const y = [change["yaxis.range[1]"] ?? rows.from - 0.5, change["yaxis.range[0]"] ?? rows.to - 0.5];
-    this.show({ rows: { from: y[0] + 0.5, to: y[1] + 0.5 }, keys: { from: x[0] + 0.5, to: x[1] + 0.5 } });
+    const { x, y } = rangesOf(change, this.ranges);
+    this.show({ rows: { from: y[1] + 0.5, to: y[0] + 0.5 }, keys: { from: x[0] + 0.5, to: x[1] + 0.5 } });
   }
 
   /** The sharpest picture that holds a place, and its cell. @param {number} key @param {number} query */
@@ -226,15 +243,16 @@ export class PatternMap {
 
   /** What is under the pointer; where it points at nothing, what can be done. */
   tell() {
-    const place = pointer && placeOf(this.plot, pointer);
-    const found = place && this.find(place.key, place.query);
-    const told = found ? this.told(found) : this.hint();
-    if (this.over.textContent !== told) this.over.textContent = told;
+    const box = this.plot.getBoundingClientRect();
+    const point = pointer && { left: pointer.clientX - box.left, top: pointer.clientY - box.top };
+    const place = point && placeOf(this.layout, this.ranges, point);
+    const cell = place && this.find(place.key, place.query);
+    const words = cell ? this.words(cell) : this.hint();
+    if (this.over.textContent !== words) this.over.textContent = words;
   }
 
-  /** @param {NonNullable<ReturnType<PatternMap["find"]>>} found */
-  told(found) {
-    const { sent, row, column, weight } = found;
+  /** @param {NonNullable<ReturnType<PatternMap["find"]>>} cell */
+  words({ sent, row, column, weight }) {
     const { tall, wide, q0, k0 } = sent;
     const named = (/** @type {number} */ at, /** @type {number} */ size, /** @type {string[]} */ tokens) => {
       const last = Math.min(at + size, tokens.length) - 1;
@@ -250,9 +268,9 @@ export class PatternMap {
 
   /** @param {number} x @param {number} y */
   press(x, y) {
-    const found = this.find(x, y);
-    if (!found) return;
-    const { sent, row, column } = found;
+    const cell = this.find(x, y);
+    if (!cell) return;
+    const { sent, row, column } = cell;
     this.send({ type: "look", query: sent.q0 + row * sent.tall, key: sent.k0 + column * sent.wide });
   }
 
@@ -277,7 +295,7 @@ export class PatternMap {
   }
 }
 
-/** @param {import("./view.js").Sizes} sizes @returns {Seen} */
+/** @param {import("./figure.js").Sizes} sizes @returns {Area} */
 const everything = (sizes) => ({ rows: { from: 0, to: sizes.rows }, keys: { from: 0, to: sizes.keys } });
 
 export const mount = mounting(PatternMap);
