@@ -4,6 +4,7 @@ Each mask is one file of models/engine/masks/kinds, and is found by being there.
 """
 
 import ast
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,3 +52,16 @@ MASK_TITLES = {
 def about_argument(mask: str) -> MaskName:
     """What the argument of a mask may be, with or without "causal+"; also for a mask that is not known."""
     return MASKS.get(mask.removeprefix("causal+"), MASKS["none"])
+
+
+def numbers(name: str, argument: str, count: int | None = None) -> list[int]:
+    """The whole numbers of "4.1"; so small that no arithmetic on them overflows. Raises ValueError."""
+    parts = argument.split(".")
+    if not all(re.fullmatch("[0-9]{1,6}", part) for part in parts) or len(parts) != (count or len(parts)):
+        raise ValueError(refusal(name, argument, ".".join("41"[: count or 2])))
+    return [int(part) for part in parts]
+
+
+def refusal(name: str, argument: str, example: str) -> str:
+    """The sentence for an argument that cannot be read."""
+    return f"argument {argument[:40]!r} of mask {name!r} is not {MASKS[name].rule}; try {example!r}"

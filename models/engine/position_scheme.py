@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -250,3 +251,22 @@ def by_query_and_key(
     key = torch.arange(n_key, device=per_distance.device)
     index = query - key + n_query - 1  # [query, key]: where `distances` holds query - key
     return per_distance.gather(-1, index.expand(*per_distance.shape[:-1], n_key))
+
+
+# Waves at positions, which are added to embeddings, or turned by, or read as distances.
+
+
+def angles(
+    positions: Real[Tensor, " position"], n_channels: int, base: int | float
+) -> Float[Tensor, "position pair"]:
+    """position / base^(2i / n_channels) in radians for channel pair i, float64 (Vaswani et al. 2017, 3.5)."""
+    even_channel = torch.arange(0, n_channels, 2, dtype=torch.float64, device=positions.device)
+    return positions.double()[:, None] * torch.exp(-math.log(base) * even_channel / n_channels)
+
+
+def waves(
+    positions: Real[Tensor, " position"], d_model: int, base: int | float = 10_000.0
+) -> Float[Tensor, "position d_model"]:
+    """`sinusoids` at any positions, whole or not, below 0 too."""
+    angle = angles(positions, d_model, base)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]

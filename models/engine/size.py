@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from models.config import ModelConfig
-from models.engine.positions import POSITIONS
+from models.engine.positions import POSITIONS, has_bias
+from models.engine.trace import BIAS, GLOSSARY
 
 FLOAT_BYTES = 4
 CELL = 400
@@ -128,3 +129,18 @@ def activation_bytes(
     outputs = 3 * config.output_vocab_size * (lengths[-1] if config.pooling == "none" else 1)
     inner = per_layer * n_kept * (0.6 if half else 1.0)
     return round(n_examples * FLOAT_BYTES * (inner + stream + outputs))
+
+
+def addresses(config: ModelConfig) -> list[str]:
+    """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
+    names, biased = [], has_bias(config.positions)
+    for stack in config.stacks:
+        has_cross = config.kind == "encoder-decoder" and stack == "decoder"
+        per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
+        per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
+        per_layer = [a for a in per_layer if biased or a != BIAS.address]
+        per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
+        names.append(f"{stack}.embed")
+        names += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
+        names.append(f"{stack}.norm")
+    return [*names, "logits"]

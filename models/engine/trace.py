@@ -6,9 +6,6 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine.position_scheme import has_bias
-
 
 class Entry(NamedTuple):
     """One row of the glossary. In the address, {stack} is encoder or decoder and {layer} counts from 0."""
@@ -37,7 +34,7 @@ def _attention(name: str, turned: str = "", bias: tuple[Entry, ...] = ()) -> tup
     )
 
 
-_BIAS = Entry(
+BIAS = Entry(
     "{stack}.{layer}.self.bias",
     "[head, query, key]",
     "what is added to the products: for positions (ALiBi, T5), or words, too (Transformer-XL, DeBERTa)",
@@ -49,7 +46,7 @@ GLOSSARY: tuple[Entry, ...] = (
         "token embeddings times sqrt(d_model), or vectors read, before positions",
     ),
     Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
-    *_attention("self", ", turned if positions are rotary", (_BIAS,)),
+    *_attention("self", ", turned if positions are rotary", (BIAS,)),
     Entry(
         "{stack}.{layer}.resid_self",
         "[query, d_model]",
@@ -73,21 +70,6 @@ GLOSSARY: tuple[Entry, ...] = (
     Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
 )
 """All that a trace can hold or edit, as it is computed; only an encoder-decoder's decoder has cross."""
-
-
-def addresses(config: ModelConfig) -> list[str]:
-    """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
-    names, biased = [], has_bias(config.positions)
-    for stack in config.stacks:
-        has_cross = config.kind == "encoder-decoder" and stack == "decoder"
-        per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
-        per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
-        per_layer = [a for a in per_layer if biased or a != _BIAS.address]
-        per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
-        names.append(f"{stack}.embed")
-        names += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
-        names.append(f"{stack}.norm")
-    return [*names, "logits"]
 
 
 class Trace:

@@ -20,12 +20,13 @@ from torch import Tensor, nn
 
 from models.data.grammar.pairs import held_out
 from models.data.tasks import generator_of
+from models.data.tasks.translation import Translation
 from models.fields import Field, whole
 from models.files import read_json
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell
 from models.training.evaluation import translation_scores
 from models.zoo import load_model
-from models.zoo.engine_model import Translator
+from models.zoo.engine_model import TrainedModel
 
 TEMPERATURE = 0.33
 LOW, HIGH = -0.1, 1.1
@@ -116,7 +117,7 @@ class Quality:
     pronoun: float
 
 
-def quality(lm: Translator, sentences: int, kept: Kept | None = None) -> Quality:
+def quality(lm: TrainedModel[Translation], sentences: int, kept: Kept | None = None) -> Quality:
     """How well it translates held-out sentences, with these heads alone where they are given."""
     heads = kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
     with gated(lm.projections(), values_of(heads, lm.config.n_heads)):
@@ -125,14 +126,14 @@ def quality(lm: Translator, sentences: int, kept: Kept | None = None) -> Quality
 
 
 def prune(
-    lm: Translator,
+    lm: TrainedModel[Translation],
     penalty: float,
     *,
     steps: int = STEPS,
     settling: int = SETTLING,
     batch_size: int = BATCH,
     gate_rate: float = GATE_RATE,
-) -> tuple[Translator, Kept]:
+) -> tuple[TrainedModel[Translation], Kept]:
     """The model after training on with gates, each of which costs `penalty` nats while it is open.
 
     The loss is that of translating alone, and the expected number of open gates times the penalty.
@@ -162,7 +163,7 @@ def prune(
     return pruned, gates.kept()
 
 
-def found(lm: Translator, penalty: float) -> dict[str, Any]:
+def found(lm: TrainedModel[Translation], penalty: float) -> dict[str, Any]:
     """What one penalty leaves: the heads, and the quality with them, trained on and merely cut."""
     pruned, kept = prune(lm, penalty)
     trained, cut = quality(pruned, SENTENCES, kept), quality(lm, SENTENCES, kept)

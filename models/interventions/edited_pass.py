@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from models.data.tasks import Reading, Writing
+from models.data.tasks.batch import Reading, Writing
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place, Seen
 

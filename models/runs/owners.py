@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from models.files import FileError, read_json_if_any, write_json
+from models.zoo.folders import CONFIG, run_path
 
 OWNER = "owner.json"
 VERSION = 1
@@ -83,6 +84,15 @@ def may_change(folder: Path, visitor: Visitor) -> bool:
 def may_see(folder: Path, visitor: Visitor) -> bool:
     """Whether a visitor may look at the run and open its model."""
     return may_change(folder, visitor) or owned(folder).shared
+
+
+def visible_run(run_id: str, visitor: Visitor) -> Path | None:
+    """The folder of a run, whose id comes from outside, where a visitor may look at it."""
+    try:
+        folder = run_path(run_id)
+    except FileError:
+        return None
+    return folder if (folder / CONFIG).is_file() and may_see(folder, visitor) else None
 
 
 def check(folder: Path, visitor: Visitor, act: str) -> None:

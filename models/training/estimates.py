@@ -15,7 +15,7 @@ from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Batch, Task
 from models.engine import size
-from models.engine.layers import Layer
+from models.engine.transformer import Layer
 from models.training.config import RunConfig
 from models.training.loop import Training, snapshot_bytes, snapshot_steps
 from models.training.memory import activation_bytes, choose, example, memory_bytes

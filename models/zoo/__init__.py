@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,10 +17,12 @@ from models.zoo.folders import (
     read_card,
     shipped_names,
 )
-from models.zoo.hub.folder import PREFIX
+from models.zoo.hub import isolation
+from models.zoo.hub.folder import PREFIX, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.engine_model import TrainedModel
+    from models.zoo.model import Model
 
 __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
@@ -37,8 +40,6 @@ def load_model(source: str | Path) -> Any:
     model or format, or too large.
     """
     if isinstance(source, str) and source.startswith(PREFIX):
-        from models.zoo.hub import load_hub
-
         return load_hub(source)
     from models.zoo.engine_model import read_run, read_trained  # imports torch, and every task
 
@@ -81,3 +82,35 @@ def _weights_of(source: str | Path) -> Path:
 def _short(source: str | Path) -> str:
     text = repr(str(source))
     return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def load_hub(name: str) -> Model:
+    """The model of "hf:" and a name. Raises FileError where it cannot be opened.
+
+    Where work is done elsewhere, the folder is first tried there: whatever its files do, they do it there.
+    """
+    from models.zoo.hub.loading import check_memory
+
+    folder = open_folder(name)
+    if isolation.is_elsewhere():
+        check_memory(folder)
+        isolation.run(_try, name, folder.stamp, n_bytes=folder.n_bytes)
+    return _opened(folder)
+
+
+def _try(name: str, stamp: int) -> None:
+    """Opens a folder as it is at this stamp, reads a word, and puts it into the chat template, if any."""
+    from models.zoo.hub.model import HubModel
+
+    model = _opened(open_folder(name))
+    if isinstance(model, HubModel):
+        with suppress(ValueError):  # a template may refuse a word; it may not go on for ever
+            model.tokenizer.ids("a")
+            model.tokenizer.templated("a")
+
+
+def _opened(folder: Folder) -> Model:
+    from models.zoo.hub.model import HubModel
+    from models.zoo.hub.pictures import PictureModel
+
+    return (PictureModel if folder.reads_pictures else HubModel)(folder)

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from models.config import ModelConfig
 from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
 from models.data.tasks.batch import Alphabet, check_room
-from models.data.tasks.translation import Translation
 from models.engine import masks
 from models.engine.decoding import greedy, sample
 from models.engine.long_text import LongHeads, LongTrace, Told
@@ -288,9 +287,6 @@ class TrainedModel(EngineModel, Generic[Learnt]):
             raise ValueError(f"kind={self.config.kind!r} does not go on writing; ask a decoder-only model")
         (ids,) = self.task.read(text).inputs
         return ids
-
-
-Translator = TrainedModel[Translation]
 
 
 def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel[Any]:

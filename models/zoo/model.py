@@ -15,12 +15,21 @@ from torch import Tensor, nn
 
 from models.byte_units import MB
 from models.config import ModelConfig, Normalizer
-from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Writing
-from models.data.tasks.batch import Alphabet, Repeated, repeated
+from models.data.tasks.batch import (
+    Aligned,
+    Alphabet,
+    Antecedent,
+    Example,
+    Rarity,
+    Reading,
+    Repeated,
+    Writing,
+    repeated,
+)
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
-from models.engine.size import trace_operations
-from models.engine.trace import Trace, addresses
+from models.engine.size import addresses, trace_operations
+from models.engine.trace import Trace
 from models.interventions.edit import Edit, read_edits, write_numbers
 from models.interventions.edited_pass import Editing, Prepared, write_under_edits
 

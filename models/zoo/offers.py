@@ -24,6 +24,7 @@ from models.files import FileError, read_json
 from models.limits import in_force
 from models.mask_names import MASK_TITLES, about_argument
 from models.registry import import_all
+from models.zoo import load_model
 from models.zoo.folders import (
     PROBE,
     RUN_ID,
@@ -34,7 +35,6 @@ from models.zoo.folders import (
     uploads_root,
     weights_path,
 )
-from models.zoo.hub import load_hub
 from models.zoo.hub.folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
@@ -259,8 +259,6 @@ def shipped() -> dict[str, Offer]:
 
 
 def _of_card(name: str, card: dict[str, Any]) -> Offer:
-    from models.zoo import load_model
-
     examples = tuple(card.get("examples", ()))
     words = card["learnt"].get("words")
     lists = words if isinstance(words, dict) else {}
@@ -284,8 +282,6 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
 
 
 def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
-    from models.zoo import load_model
-
     try:
         path = run_path(run_id)
         weights = weights_path(path, which)
@@ -364,7 +360,7 @@ def _of_folder(folder: Folder) -> Offer:
     chats = (CHAT,) if "chat_template" in folder.tokenizer_config or folder.has("chat_template.jinja") else ()
     return Offer(
         name=folder.name,
-        load=lambda: load_hub(folder.name),
+        load=lambda: load_model(folder.name),
         title=folder.title,
         summary=_summary_of(folder),
         sizes=sizes,
@@ -383,7 +379,7 @@ def _of_picture_folder(folder: Folder) -> Offer:
     )
     return Offer(
         name=folder.name,
-        load=lambda: load_hub(folder.name),
+        load=lambda: load_model(folder.name),
         title=folder.title,
         summary=_summary_of(folder),
         sizes=folder.sizes,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks import Reading
+from models.data.tasks.batch import Reading
 from models.engine.trace import Trace
 from models.zoo.model import Attention, Model
 from models.zoo.own_attention import Kept, OwnAttention, read_file, read_layer

@@ -7,15 +7,19 @@ from typing import Any
 import streamlit as st
 
 from models.data.tasks import Reading
+from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import Unknown
 from models.fields import Rule, characters, checked, one_of, setting, whole
 from models.interventions.edit import named_numbers
+from models.zoo.engine_model import TrainedModel
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.lab.lesson import Columns, Own
 from pages.shared import cache, model_field, on_offer
 from pages.shared.state import State
 from pages.shared.work import check_price
+
+Translator = TrainedModel[Translation]
 
 
 def check_length(n_words: int, most: int) -> None:

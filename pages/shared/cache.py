@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 import psutil
 from cachetools import LRUCache
 
-import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.byte_units import MB
 from models.limits import in_force
 from models.zoo.hub.folder import PREFIX, NoRoomError
@@ -29,7 +28,8 @@ from models.zoo.offers import Offer, offer_of
 from pages.shared import server_load
 
 if TYPE_CHECKING:
-    from models.zoo.engine_model import TrainedModel, Translator
+    from models.data.tasks.translation import Translation
+    from models.zoo.engine_model import TrainedModel
     from models.zoo.model import Model
 
 PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
@@ -207,6 +207,6 @@ def trained(name: str) -> TrainedModel[Any]:
     return cast("TrainedModel[Any]", model(name))
 
 
-def translator() -> Translator:
+def translator() -> TrainedModel[Translation]:
     """The shipped translator."""
     return trained("translator")

@@ -6,10 +6,11 @@ from typing import Any
 
 from models.fields import Rule, checked, nearest, shortened, text
 from models.limits import in_force
+from models.runs.owners import visible_run
 from models.zoo.hub.folder import is_path, local_names, open_folder
 from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from pages.shared import visitors
-from pages.shared.training import runs, uploads
+from pages.shared.training import uploads
 
 RUNS = "runs"
 """Stands for all runs in the limits' list of models."""
@@ -21,7 +22,7 @@ def may_open(name: str) -> bool:
     """Whether there is a model of this name for this visitor."""
     allowed, run = in_force().models, RUN.fullmatch(name)
     if run:
-        return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
+        return (not allowed or RUNS in allowed) and visible_run(run[1], visitors.visitor()) is not None
     if HUB.fullmatch(name):
         return may_name(name) and offer_of(name) is not None
     if OWN.fullmatch(name):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import list_models, load_model
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.shared import glossary
 from tests.browser.explore_page import ExplorePage, agrees
 

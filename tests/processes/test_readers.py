@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from models.zoo import hub
+from models import zoo
 from models.zoo.hub import isolation
 from pages.shared import cache, work_process
 from tests.models.zoo.hub import families
@@ -152,7 +152,7 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     run = work_process._read
 
     def count(function: Any, *given: Any, **more: Any) -> Any:
-        tried.extend([given[0]] if function is hub._try else [])
+        tried.extend([given[0]] if function is zoo._try else [])
         return run(function, *given, **more)
 
     monkeypatch.setattr(work_process, "_read", count)
@@ -165,7 +165,7 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     said = refusal_of(lambda: cache.model(bad))
     assert "random ones would take their place" in said
     isolation.set_runner(None)
-    assert said == refusal_of(lambda: hub.load_hub(bad))
+    assert said == refusal_of(lambda: zoo.load_hub(bad))
 
 
 def test_many_read_at_once_and_none_replaces_another(serving: None, tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from models.config import ModelConfig
 from models.contrast.knob import Knob, is_ours, number, only_ours, register, with_model
 from models.contrast.side import Side
 from models.engine.attention import MultiHeadAttention
-from models.engine.layers import Stack
 from models.engine.positions import POSITIONS
-from models.engine.transformer import Transformer
+from models.engine.transformer import Stack, Transformer
 from models.zoo.model import Model
 
 MOST_HEADS = 4_096

@@ -7,9 +7,8 @@ from dataclasses import replace
 from models.config import POSITION_SCHEMES
 from models.contrast.knob import Knob, is_ours, one_of, only_ours, register, with_model
 from models.contrast.side import Side
-from models.engine.layers import Stack
 from models.engine.positions import POSITIONS
-from models.engine.transformer import Transformer
+from models.engine.transformer import Stack, Transformer
 from models.zoo.model import Model
 
 

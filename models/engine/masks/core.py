@@ -1,14 +1,11 @@
 """What a mask is, how masks go together, and how a kind of mask, a file of `masks.kinds`, registers."""
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
-
-from models.mask_names import MASKS
 
 # The masks that every transformer needs, how masks go together, and what all kinds of masks check alike.
 
@@ -64,7 +61,7 @@ def at_least(name: str, value: int, least: int) -> None:
         raise ValueError(f"{name}={value} must be at least {least}; try {name}={max(least, 4)}")
 
 
-# What a kind of mask is made of, and how its argument is read; each kind is a file of `masks.kinds`.
+# What a kind of mask is made of; each kind is a file of `masks.kinds`.
 
 Part = Callable[[Int[Tensor, "query 1"], Int[Tensor, " key"], int, str], Bool[Tensor, "query key"]]
 """Which of some queries may attend to which of some keys, by their positions, among n tokens."""
@@ -99,16 +96,3 @@ def register(
 ) -> None:
     """Enters a kind of mask under the name of its file, whose ABOUT says what pages show of it."""
     KINDS[name] = Kind(make, part, usual, least, code)
-
-
-def numbers(name: str, argument: str, count: int | None = None) -> list[int]:
-    """The whole numbers of "4.1"; so small that no arithmetic on them overflows. Raises ValueError."""
-    parts = argument.split(".")
-    if not all(re.fullmatch("[0-9]{1,6}", part) for part in parts) or len(parts) != (count or len(parts)):
-        raise ValueError(refusal(name, argument, ".".join("41"[: count or 2])))
-    return [int(part) for part in parts]
-
-
-def refusal(name: str, argument: str, example: str) -> str:
-    """The sentence for an argument that cannot be read."""
-    return f"argument {argument[:40]!r} of mask {name!r} is not {MASKS[name].rule}; try {example!r}"

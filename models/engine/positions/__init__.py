@@ -12,10 +12,18 @@ in a new file, here alternating.py:
 Every file of this folder is imported, so that a scheme is found by being there.
 """
 
-from models.engine.position_scheme import POSITIONS, LayerPositions, PositionScheme, has_bias, register, turns
+from models.engine.position_scheme import (
+    POSITIONS,
+    LayerPositions,
+    PositionScheme,
+    has_bias,
+    register,
+    turns,
+    waves,
+)
 from models.engine.positions.alibi import alibi_bias, alibi_slopes
 from models.engine.positions.rotary import rotate
-from models.engine.positions.sinusoidal import sinusoids, waves
+from models.engine.positions.sinusoidal import sinusoids
 from models.engine.positions.t5 import relative_buckets
 from models.engine.positions.transformer_xl import TransformerXL
 from models.registry import import_all

@@ -1,30 +1,13 @@
 """Sinusoidal positions: fixed waves, added to the embeddings."""
 
-import math
 from functools import lru_cache
 
 import torch
-from jaxtyping import Float, Real
+from jaxtyping import Float
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.position_scheme import PositionScheme, register
-
-
-def angles(
-    positions: Real[Tensor, " position"], n_channels: int, base: int | float
-) -> Float[Tensor, "position pair"]:
-    """position / base^(2i / n_channels) in radians for channel pair i, float64 (Vaswani et al. 2017, 3.5)."""
-    even_channel = torch.arange(0, n_channels, 2, dtype=torch.float64, device=positions.device)
-    return positions.double()[:, None] * torch.exp(-math.log(base) * even_channel / n_channels)
-
-
-def waves(
-    positions: Real[Tensor, " position"], d_model: int, base: int | float = 10_000.0
-) -> Float[Tensor, "position d_model"]:
-    """`sinusoids` at any positions, whole or not, below 0 too."""
-    angle = angles(positions, d_model, base)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]
+from models.engine.position_scheme import PositionScheme, register, waves
 
 
 def sinusoids(

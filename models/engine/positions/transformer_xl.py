@@ -14,9 +14,9 @@ from models.engine.position_scheme import (
     by_query_and_key,
     distances,
     register,
+    waves,
 )
 from models.engine.position_scheme import key_minus_query as key_minus_query
-from models.engine.positions.sinusoidal import waves
 
 
 @register("transformer-xl")

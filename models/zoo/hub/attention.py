@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,6 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from models.engine.capture import ROUNDING, Observer, OpenCall
-from models.zoo.hub.long_reading import READING, keep, mask_of
 
 NAME = "attention-lab"
 EAGER = "eager_attention_forward"
@@ -52,6 +52,23 @@ class AttentionCall(NamedTuple):
     has_sinks: bool
 
 
+class LongReader(Protocol):
+    """Whoever reads a long text with a model: what becomes of its attentions and of its masks."""
+
+    def keep(
+        self, module: nn.Module, qkv: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, *, scale: float,
+        cap: float | None, causal: bool, bias: Tensor | None,
+    ) -> Tensor:  # fmt: skip
+        """z [1, query, head, d_head] of an attention."""
+
+    def mask_of(self, *given: Any, **named: Any) -> Tensor | None:
+        """The mask that transformers asks for, by its rule."""
+
+
+LONG: ContextVar[LongReader | None] = ContextVar("long", default=None)
+"""Whoever reads a long text in this thread."""
+
+
 def eager_of(module: nn.Module) -> Eager | None:
     """The eager attention beside a module's class or one that it inherits from; None where there is none."""
     for each in type(module).__mro__:
@@ -81,12 +98,12 @@ def attend(
             f"{type(module).__name__} has no {EAGER} beside it, so its attention cannot be recorded; "
             "open another model"
         )
-    long = READING.get()
+    long = LONG.get()
     if long is not None:
         own = _described(module, query, key, given)
         causal = given.get("is_causal")
-        z = keep(
-            long, module, (query, key, value), mask, scale=own.scale, cap=own.cap,
+        z = long.keep(
+            module, (query, key, value), mask, scale=own.scale, cap=own.cap,
             causal=bool(getattr(module, "is_causal", True)) if causal is None else causal,
             bias=given["position_bias"] if own.has_bias else None,
         )  # fmt: skip
@@ -129,7 +146,8 @@ def _bias_in(mask: Tensor | None) -> Tensor | None:
 
 def _mask(*given: Any, **named: Any) -> Tensor | None:
     """The mask that transformers makes; of a long text, by its rule."""
-    return (eager_mask if READING.get() is None else mask_of)(*given, **named)
+    long = LONG.get()
+    return (eager_mask if long is None else long.mask_of)(*given, **named)
 
 
 AttentionInterface.register(NAME, attend)

@@ -16,8 +16,7 @@ from models.data.tasks.masked import Masked
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.text_classes import TextClasses
 from models.data.word_tokenizer import SPECIALS
-from models.engine.layers import Stack
-from models.engine.transformer import Transformer
+from models.engine.transformer import Stack, Transformer
 
 # What all architectures of transformers ask of a config, and what their weights are made of.
 

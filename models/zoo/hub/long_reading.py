@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
@@ -20,18 +19,54 @@ from transformers.masking_utils import sdpa_mask
 from models.engine.long_text import LongHeads, LongTrace
 from models.engine.masks import Allowed, of_tensor
 from models.engine.position_scheme import Added, ByDistance, Whole
+from models.zoo.hub.attention import LONG
 
 _RULE = "_rule_of_attention_lab"
 
 
-class Long(NamedTuple):
+class _Reader(NamedTuple):
     """A long text that is read. names: the address of each attention by its module's id."""
 
     names: dict[int, str]
     trace: LongTrace
 
+    def keep(
+        self,
+        module: nn.Module,
+        qkv: tuple[Tensor, Tensor, Tensor],
+        mask: Tensor | None,
+        *,
+        scale: float,
+        cap: float | None,
+        causal: bool,
+        bias: Tensor | None,
+    ) -> Tensor:
+        """z [1, query, head, d_head] of an attention of a long text."""
+        q, k, v = (each[0].float() for each in qkv)
+        sinks = getattr(module, "sinks", None)
+        heads = LongHeads(
+            q, k, scale, causal and mask is None and q.shape[1] > 1, cap,
+            None if mask is None else _allowed(module, mask),
+            None if bias is None else _added(bias, q.shape[1], k.shape[1]),
+            None if sinks is None else sinks.detach().float(),
+        )  # fmt: skip
+        z = self.trace.attend(self.names[id(module)], heads, v)
+        return z[None].transpose(1, 2).to(qkv[0].dtype)
 
-READING: ContextVar[Long | None] = ContextVar("reading", default=None)
+    def mask_of(self, *given: Any, **named: Any) -> Tensor | None:
+        """The mask that transformers makes, with its rule in the place of its numbers; None for no mask, or
+        where a kernel knows it.
+        """
+        known = signature(sdpa_mask).bind(*given, **named)
+        known.apply_defaults()
+        wanted = known.arguments | known.arguments.pop("kwargs", {})
+        if wanted["use_vmap"] or wanted["attention_mask"] is not None:
+            return sdpa_mask(**wanted)
+        rule = wanted["mask_function"]
+        empty = sdpa_mask(**wanted | {"mask_function": lambda *at: torch.zeros(1, 1, 1, 1, dtype=torch.bool)})
+        if empty is not None:
+            setattr(empty, _RULE, partial(_part, rule, wanted["q_offset"], wanted["kv_offset"]))
+        return empty
 
 
 @contextmanager
@@ -41,51 +76,11 @@ def reading_long(net: nn.Module, names: dict[int, str], trace: LongTrace) -> Ite
     for module in net.modules():
         if hasattr(module, "compute_bias") and "compute_bias" not in vars(module):
             module.compute_bias = partial(_compute_bias, module.compute_bias)
-    token = READING.set(Long(names, trace))
+    token = LONG.set(_Reader(names, trace))
     try:
         yield
     finally:
-        READING.reset(token)
-
-
-def keep(
-    long: Long,
-    module: nn.Module,
-    qkv: tuple[Tensor, Tensor, Tensor],
-    mask: Tensor | None,
-    *,
-    scale: float,
-    cap: float | None,
-    causal: bool,
-    bias: Tensor | None,
-) -> Tensor:
-    """z [1, query, head, d_head] of an attention of a long text, which `long` keeps."""
-    q, k, v = (each[0].float() for each in qkv)
-    sinks = getattr(module, "sinks", None)
-    heads = LongHeads(
-        q, k, scale, causal and mask is None and q.shape[1] > 1, cap,
-        None if mask is None else _allowed(module, mask),
-        None if bias is None else _added(bias, q.shape[1], k.shape[1]),
-        None if sinks is None else sinks.detach().float(),
-    )  # fmt: skip
-    z = long.trace.attend(long.names[id(module)], heads, v)
-    return z[None].transpose(1, 2).to(qkv[0].dtype)
-
-
-def mask_of(*given: Any, **named: Any) -> Tensor | None:
-    """The mask that transformers makes, with its rule in the place of its numbers; None for no mask, or where
-    a kernel knows it.
-    """
-    known = signature(sdpa_mask).bind(*given, **named)
-    known.apply_defaults()
-    wanted = known.arguments | known.arguments.pop("kwargs", {})
-    if wanted["use_vmap"] or wanted["attention_mask"] is not None:
-        return sdpa_mask(**wanted)
-    rule = wanted["mask_function"]
-    empty = sdpa_mask(**wanted | {"mask_function": lambda *at: torch.zeros(1, 1, 1, 1, dtype=torch.bool)})
-    if empty is not None:
-        setattr(empty, _RULE, partial(_part, rule, wanted["q_offset"], wanted["kv_offset"]))
-    return empty
+        LONG.reset(token)
 
 
 def _part(rule: Callable[..., Tensor], q_offset: int, kv_offset: int, rows: slice, keys: slice) -> Tensor:
@@ -115,7 +110,7 @@ def _compute_bias(
     past_seen_tokens: int = 0,
 ) -> Tensor:
     """T5's biases: of a long text a last query's, whose keys stand at all distances that there are."""
-    if READING.get() is None:
+    if LONG.get() is None:
         return whole(query_length, key_length, device=device, past_seen_tokens=past_seen_tokens)
     n_distances = query_length + key_length - 1
     return whole(1, n_distances, device=device, past_seen_tokens=past_seen_tokens + query_length - 1)

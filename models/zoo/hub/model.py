@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.data.tasks import Rarity, Reading, Writing
-from models.data.tasks.batch import Alphabet, Repeated, check_room
+from models.data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, check_room
 from models.engine.long_text import LongHeads, LongTrace, Told
 from models.engine.size import CELL
 from models.engine.trace import Trace

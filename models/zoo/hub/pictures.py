@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from transformers import AutoImageProcessor
 
-from models.data.tasks import Reading
+from models.data.tasks.batch import Reading
 from models.engine.trace import Trace
 from models.files import FileError, read_json_if_any
 from models.zoo.folders import uploads_root

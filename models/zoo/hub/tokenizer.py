@@ -13,8 +13,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from transformers import AutoTokenizer
 
-from models.data.tasks import Rarity
-from models.data.tasks.batch import Alphabet
+from models.data.tasks.batch import Alphabet, Rarity
 from models.files import FileError
 from models.zoo.hub import isolation
 from models.zoo.hub.folder import Folder

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import Activation, ModelConfig, Norm
-from models.engine.layers import Layer, Stack
-from models.engine.transformer import Transformer
+from models.engine.transformer import Layer, Stack, Transformer
 from pages.lab.block.inputs import DEPTHS, SWITCHES, Inputs
 from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.shared import cache

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from models.config import ModelConfig
 from models.data.tasks import Reading
-from models.engine.layers import FeedForward, Layer
 from models.engine.trace import Trace, within
-from models.zoo.engine_model import Translator, UntrainedModel
+from models.engine.transformer import FeedForward, Layer
+from models.zoo.engine_model import UntrainedModel
 from models.zoo.model import Model
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, check_known, check_length
+from pages.lab.any_model import ANOTHER, Translator, check_known, check_length
 from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
 from pages.lab.lesson import Lesson, Question, Shape, When, part
 from pages.shared import cache, on_offer

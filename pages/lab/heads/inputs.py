@@ -10,14 +10,13 @@ from torch import Tensor
 
 from models.config import ModelConfig, pairs_channels
 from models.engine.attention import MultiHeadAttention
-from models.engine.layers import Layer
 from models.engine.trace import Trace
-from models.engine.transformer import Transformer
+from models.engine.transformer import Layer, Transformer
 from models.fields import characters, one_of, setting, whole
-from models.zoo.engine_model import Translator, UntrainedModel
+from models.zoo.engine_model import UntrainedModel
 from models.zoo.offers import MAX_UNTRAINED_WORDS
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, OPTION, Other, check_known, check_length
+from pages.lab.any_model import ANOTHER, OPTION, Other, Translator, check_known, check_length
 from pages.lab.lesson import Columns, Note, When
 from pages.shared import cache
 

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor
 
+from models.engine.position_scheme import angles
 from models.engine.positions import rotate, sinusoids
-from models.engine.positions.sinusoidal import angles
 from pages.lab.lesson import Lesson, Question, part
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.waves import by_distance

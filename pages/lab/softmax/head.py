@@ -14,10 +14,9 @@ from models.engine.attention import MultiHeadAttention
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.engine_model import Translator
 from models.zoo.model import Model
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, Read
+from pages.lab.any_model import ANOTHER, Read, Translator
 from pages.lab.lesson import Lesson, Question, Shape, part
 from pages.lab.softmax.inputs import (
     HEAD_CONTROLS,

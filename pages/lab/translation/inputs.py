@@ -11,8 +11,7 @@ from models.data.word_tokenizer import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.fields import characters, number, one_of, setting, whole
-from models.zoo.engine_model import Translator
-from pages.lab.any_model import NAME, OPTION, Other, check_known, check_length
+from pages.lab.any_model import NAME, OPTION, Other, Translator, check_known, check_length
 from pages.shared import cache
 
 SENTENCE = "the animal did not cross the street because it was too tired"

@@ -17,12 +17,12 @@ from models.limits import in_force
 from models.runs import jobs, owners
 from models.runs.comparison import mean_words
 from models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
-from models.runs.owners import Visitor, may_see
+from models.runs.owners import Visitor, visible_run
 from models.runs.results import Best, is_share, read_best
 from models.runs.significance import Summary
 from models.training.config import BEFORE
 from models.zoo import folders
-from models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, run_path, shipped_names
+from models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, shipped_names
 from pages.shared import visitors
 
 MOST_BYTES = 16 * MB
@@ -191,14 +191,11 @@ def find(run_id: str) -> Run | None:
 
 def _found(run_id: str, visitor: Visitor) -> Run | None:
     name = run_id.removeprefix(SHIPPED)
-    shipped = name != run_id
-    try:
-        path = zoo() / name / "run" if shipped and name in shipped_names() else run_path(run_id)
-    except FileError:
-        return None
-    if not (path / CONFIG).is_file() or not (shipped or may_see(path, visitor)):
-        return None
-    return Run(run_id, RunFolder(path), shipped)
+    if name == run_id or name not in shipped_names():
+        path = visible_run(run_id, visitor)
+        return Run(run_id, RunFolder(path)) if path else None
+    path = zoo() / name / "run"
+    return Run(run_id, RunFolder(path), shipped=True) if (path / CONFIG).is_file() else None
 
 
 def may_change(run: Run) -> bool:

@@ -14,9 +14,8 @@ from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
 from models.engine import masks, normalizers, sparse
 from models.engine.attention import MultiHeadAttention
-from models.engine.layers import FeedForward, Layer, SegmentMemory, Stack
 from models.engine.long_text import LongTrace
-from models.engine.transformer import in_segments
+from models.engine.transformer import FeedForward, Layer, SegmentMemory, Stack, in_segments
 from models.zoo.engine_model import UntrainedModel
 from tests.models.engine.plain import plain_logits, plain_weights
 

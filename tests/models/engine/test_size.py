@@ -6,9 +6,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from models.config import ModelConfig
 from models.engine import size
-from models.engine.layers import Stack
 from models.engine.trace import Trace
-from models.engine.transformer import Transformer
+from models.engine.transformer import Stack, Transformer
 
 MODELS = [
     {"kind": "decoder-only"},

@@ -13,7 +13,8 @@ from torch.nn import functional as F
 
 from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
-from models.engine.trace import GLOSSARY, addresses, record
+from models.engine.size import addresses
+from models.engine.trace import GLOSSARY, record
 
 Make = Callable[..., Transformer]
 KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]

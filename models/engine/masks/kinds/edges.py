@@ -7,8 +7,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, refusal, register
-from models.mask_names import MaskName
+from models.engine.masks.core import Square, register
+from models.mask_names import MaskName, refusal
 
 ABOUT = MaskName(
     order=9,

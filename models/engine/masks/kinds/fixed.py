@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, numbers, of_head, register
-from models.mask_names import MaskName
+from models.engine.masks.core import Square, at_least, of_head, register
+from models.mask_names import MaskName, numbers
 
 ABOUT = MaskName(
     order=5,

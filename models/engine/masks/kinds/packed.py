@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.engine.masks.core import Square, numbers, register
-from models.mask_names import MaskName
+from models.engine.masks.core import Square, register
+from models.mask_names import MaskName, numbers
 
 ABOUT = MaskName(
     order=7,

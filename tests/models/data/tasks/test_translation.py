@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from itertools import islice
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from models.data.tasks.sentence_pairs import (
 from models.data.tasks.translation import advice, direction_of
 from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from models.engine.transformer import Transformer
-from models.zoo.engine_model import Translator
+from models.zoo.engine_model import TrainedModel
 from models.zoo.folders import SHIPPED
 from tests.small_models import trained
 
@@ -33,7 +34,7 @@ FRENCH, ENGLISH = "le chat a mangé la pomme", "the cat ate the apple"
 
 
 @pytest.fixture(scope="module")
-def lm() -> Translator:
+def lm() -> TrainedModel[Any]:
     return load_model("translator")
 
 
@@ -45,7 +46,9 @@ def test_words_that_one_language_has_alone_decide() -> None:
     assert direction_of(WORDS, both) == "en-fr" and advice(WORDS, both, "en-fr") is None
 
 
-def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(lm: Translator) -> None:
+def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(
+    lm: TrainedModel[Any],
+) -> None:
     found = lm.read(FRENCH, direction="en-fr").advice
     said = "5 of these words are known in French only, 0 in English only."  # "a" is known in both
     assert found == Advice("direction", "fr-en", said)
@@ -55,7 +58,7 @@ def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(lm: T
         assert lm.read(text, direction=direction).advice is None
 
 
-def test_unknown_words_get_words_of_the_language_that_is_read(lm: Translator) -> None:
+def test_unknown_words_get_words_of_the_language_that_is_read(lm: TrainedModel[Any]) -> None:
     (sat,) = lm.read("the cat sat", direction="en-fr").unknown
     assert sat.suggestions == ["cat", "eat", "hat"]
     (sat,) = lm.read("le chat sat", direction="fr-en").unknown
@@ -64,7 +67,7 @@ def test_unknown_words_get_words_of_the_language_that_is_read(lm: Translator) ->
     assert (typed.where, typed.suggestions[0]) == ("target", "chat")
 
 
-def test_what_never_ends_is_cut_where_it_can_be_read_again(lm: Translator) -> None:
+def test_what_never_ends_is_cut_where_it_can_be_read_again(lm: TrainedModel[Any]) -> None:
     """Sixty words, which send the translator round in circles."""
     made = lm.read("the cat saw the dog " * 12, direction="en-fr")
     assert len(made.tokens["decoder"]) == 127 and made.following is None

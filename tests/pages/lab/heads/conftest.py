@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models import ModelConfig, Trace, UntrainedModel, load_model
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.lab.heads.inputs import SENTENCE, Inputs, Reading, of_translator, of_untrained
 from viz_core.boards import Board, Panel
 

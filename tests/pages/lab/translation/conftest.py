@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models import Trace, load_model
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Reading, translation_of
 from viz_core.boards import Board, Panel
 

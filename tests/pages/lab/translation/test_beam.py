@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.data.word_tokenizer import BOS, EOS
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.lab.translation import beam, inputs
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs, Reading
 from tests.pages.lab.translation.conftest import facts, ids_of, panel

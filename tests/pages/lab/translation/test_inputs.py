@@ -6,7 +6,7 @@ import torch
 from models.data.grammar import showcase
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import greedy
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.lab.translation import inputs
 from pages.lab.translation.inputs import Reading
 from tests.pages.lab.translation.conftest import ids_of

@@ -10,7 +10,7 @@ import torch
 import transformers as hf
 
 from models import load_model
-from models.zoo.engine_model import Translator
+from pages.lab.any_model import Translator
 from pages.lab.translation import three
 from pages.lab.translation.inputs import Inputs, Reading
 from tests.models.zoo.hub import families
