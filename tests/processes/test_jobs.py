@@ -129,30 +129,32 @@ def test_a_step_that_does_not_end_is_cut_short(
         assert jobs.run_folder(run_id).checkpoint().step == 0
 
 
+@pytest.mark.parametrize("several", [False, True])
 def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
-    root: Path, set_limits: SetLimits
+    root: Path, set_limits: SetLimits, several: bool
 ) -> None:
+    """Of several servers, whoever looks after them, here this test, goes on, and so do all runs."""
     set_limits(cpu_jobs=2)
     environment = {**os.environ, "PYTHONPATH": str(jobs.ROOT)}
-    server = subprocess.Popen(
-        [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout is not None
-    ends, goes_on = server.stdout.readline().split()
-    until(at_step(ends, 1), START_SECONDS)
-    until(at_step(goes_on, 1), START_SECONDS)
-    server.kill()  # and nobody collects it before the end of this test
-    until(in_state(ends, "paused"), STOP_SECONDS)
-    found = jobs.status(ends)
-    assert found.sentence == "the server stopped; resume goes on from here"
-    assert jobs.run_folder(ends).checkpoint().step == found.step
-    step = jobs.status(goes_on).step
-    until(at_step(goes_on, step + 1), START_SECONDS)
-    assert jobs.status(goes_on).state == "running"
-    jobs.stop(goes_on, by=MACHINE)
-    until(in_state(goes_on, "stopped"), STOP_SECONDS)
-    server.wait()
-    server.stdout.close()
+    if several:
+        environment[SERVING] = str(this_process())
+    command = [sys.executable, str(HERE / "server.py")]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        first, goes_on = server.stdout.readline().split()
+        until(at_step(first, 1), START_SECONDS)
+        until(at_step(goes_on, 1), START_SECONDS)
+        server.kill()  # and nobody collects it before the end of this test
+        if not several:
+            until(in_state(first, "paused"), STOP_SECONDS)
+            found = jobs.status(first)
+            assert found.sentence == "the server stopped; resume goes on from here"
+            assert jobs.run_folder(first).checkpoint().step == found.step
+        for run_id in (first, goes_on) if several else (goes_on,):
+            until(at_step(run_id, jobs.status(run_id).step + 1), START_SECONDS)
+            assert jobs.status(run_id).state == "running"
+            jobs.stop(run_id, by=MACHINE)
+            until(in_state(run_id, "stopped"), STOP_SECONDS)
 
 
 def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
@@ -192,24 +194,3 @@ def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: queue.Sl
     until(in_state(run_id, "failed"), START_SECONDS)
     assert "metrics.jsonl" in jobs.status(run_id).sentence
     assert "Traceback" in (root / run_id / "log.txt").read_text()
-
-
-def test_the_end_of_one_of_several_servers_pauses_no_run(root: Path, set_limits: SetLimits) -> None:
-    """Whoever looks after them, here this test, goes on, and so do the runs."""
-    set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(jobs.ROOT), SERVING: str(this_process())}
-    server = subprocess.Popen(
-        [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout is not None
-    run_id, other = server.stdout.readline().split()
-    until(at_step(run_id, 1), START_SECONDS)
-    server.kill()
-    server.wait()
-    server.stdout.close()
-    step = jobs.status(run_id).step
-    until(at_step(run_id, step + 1), START_SECONDS)
-    assert jobs.status(run_id).state == "running"
-    for each in (run_id, other):
-        jobs.stop(each, by=MACHINE)
-        until(in_state(each, "stopped"), STOP_SECONDS)

@@ -25,6 +25,7 @@ from models.training.settings import configured
 from models.zoo import load_model
 from tests.models.commands import caller
 
+REVERSE = ["run", "--task", "reverse"]
 SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "held_out=8", "device=cpu"]
 
 
@@ -45,9 +46,8 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "HELD-OUT", "LOSS", "BEST", "NAME"]
     assert listed[1].split()[6] == f"{run.metrics()[-1]['validation']['loss']:.4f}"
     assert listed[1].split()[:6] == [run.id, "reverse", "finished", "4", "of", "4"]
-    assert (
-        call("export", "mine", "--out", tmp_path / "kept") == f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
-    )
+    wrote = f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
+    assert call("export", "mine", "--out", tmp_path / "kept") == wrote
     loaded = load_model(tmp_path / "kept")
     assert loaded.task == run.task()
     weights = run.model().state_dict()
@@ -165,22 +165,14 @@ def test_no_runs_is_said(call):
     assert call("list") == "no runs yet; `run --task reverse` starts one\n"
 
 
-def test_a_file_in_the_place_of_the_folder_of_runs_is_said(call, tmp_path):
+@pytest.mark.parametrize("place", ["{}/runs", "s3://bucket/runs"])
+def test_what_is_no_folder_of_runs_is_said(call, tmp_path, monkeypatch, place):
     (tmp_path / "runs").write_text("")
-    said = f"error: '{tmp_path}/runs' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name"
-    new = ["run", "--task", "reverse"], [*SMALL, "steps=1"]
-    for words, settings in ((["list"], ()), (["show", "mine"], ()), new):
-        with pytest.raises(SystemExit) as ended:
-            call(*words, settings=settings)
-        assert str(ended.value) == f"{said} a folder, or unset it for runs/ in the project"
-
-
-def test_a_url_in_the_place_of_the_folder_of_runs_is_refused(call, monkeypatch):
-    monkeypatch.setenv("ATTENTION_LAB_RUNS", "s3://bucket/runs")
-    said = "ATTENTION_LAB_RUNS='s3://bucket/runs' is a URL, but runs are kept in a folder; mount the store"
-    new = ["run", "--task", "reverse"], [*SMALL, "steps=1"]
-    for words, settings in ((["list"], ()), new):
-        with pytest.raises(SystemExit, match=said):
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", place.format(tmp_path))
+    url = f"ATTENTION_LAB_RUNS='{place}' is a URL, but runs are kept in a folder; mount the store"
+    file = f"'{tmp_path}/runs' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name a folder"
+    for words, settings in ((["list"], ()), (["show", "mine"], ()), (REVERSE, [*SMALL, "steps=1"])):
+        with pytest.raises(SystemExit, match=f"error: {url if place.startswith('s3') else file}"):
             call(*words, settings=settings)
 
 
@@ -188,44 +180,16 @@ def test_a_url_in_the_place_of_the_folder_of_runs_is_refused(call, monkeypatch):
     ("words", "settings", "text"),
     [
         (["run", "--task", "revers"], [], "task='revers' is unknown; did you mean reverse?"),
-        (
-            ["run", "--task", "reverse"],
-            ["n_head=3"],
-            "'n_head' is nothing that can be set; did you mean n_heads",
-        ),
-        (["run", "--task", "reverse"], ["steps"], "'steps' sets nothing; write it as name=value"),
-        (
-            ["run", "--task", "reverse"],
-            ["n_heads=3"],
-            "d_model=64 is not divisible by n_heads=3; try 63 or 66",
-        ),
-        (["run", "--task", "reverse"], ["vocab_size=9"], "vocab_size follows from task 'reverse' .* length"),
-        (
-            ["run", "--task", "reverse"],
-            ["length=999"],
-            "length=999 is not within 1 to|length=999 is not within",
-        ),
-        (
-            ["run", "--task", "reverse"],
-            ["steps=" + "[" * 100_000],
-            r"steps='\[{59}… \(100,002 characters\) is no whole number; try",
-        ),
-        (
-            ["run", "--task", "reverse"],
-            ["steps=1" + "0" * 400],
-            r"steps=10{59}… \(401 characters\) is not within 1 to 10,000,000; try 1,",
-        ),
-        (["run", "--task", "reverse"], ["learning_rate=1" + "0" * 400], "learning_rate=.* is not within"),
-        (
-            ["run", "--task", "reverse"],
-            ["d_model=1" + "0" * 400],
-            "d_model=.* is not within 1 to 1,000,000,000",
-        ),
-        (
-            ["run", "--task", "reverse"],
-            ["threads=4000"],
-            "threads=4,000, but this machine has [0-9]+ cores?; try [0-9]+, or 0 for all of them",
-        ),
+        (REVERSE, ["n_head=3"], "'n_head' is nothing that can be set; did you mean n_heads"),
+        (REVERSE, ["steps"], "'steps' sets nothing; write it as name=value"),
+        (REVERSE, ["n_heads=3"], "d_model=64 is not divisible by n_heads=3; try 63 or 66"),
+        (REVERSE, ["vocab_size=9"], "vocab_size follows from task 'reverse' .* length"),
+        (REVERSE, ["length=999"], "length=999 is not within"),
+        (REVERSE, ["steps=" + "[" * 100_000], r"steps='\[{59}… \(100,002 characters\) is no whole"),
+        (REVERSE, ["steps=1" + "0" * 400], r"steps=10{59}… \(401 characters\) is not within 1 to 10,000,000"),
+        (REVERSE, ["learning_rate=1" + "0" * 400], "learning_rate=.* is not within"),
+        (REVERSE, ["d_model=1" + "0" * 400], "d_model=.* is not within 1 to 1,000,000,000"),
+        (REVERSE, ["threads=4000"], "threads=4,000, but this machine has [0-9]+ cores?; try [0-9]+, or 0"),
         (["resume", "nothing"], [], "there is no run 'nothing'; the latest are: none"),
         (["evaluate", "no-such-model"], [], "'no-such-model' is no shipped model"),
     ],

@@ -22,28 +22,14 @@ from models.runs.folder import (
     write_request,
     write_status,
 )
-from models.runs.processes import Identity, this_process
+from models.runs.processes import this_process
 
 ME = this_process()
+ENDS = ("paused", "finished", "stopped", "failed")
 RUNNING = Status(
-    state="running",
-    step=7,
-    steps=100,
-    pid=ME.pid,
-    started_at=ME.started_at,
-    heartbeat=1000.0,
-    seconds=3.5,
-    memory=GB,
-    free=9 * GB,
-)
-
-
-def alive(process: Identity) -> bool:
-    return True
-
-
-def dead(process: Identity) -> bool:
-    return False
+    state="running", step=7, steps=100, pid=ME.pid, started_at=ME.started_at, heartbeat=1000.0, seconds=3.5,
+    memory=GB, free=9 * GB,
+)  # fmt: skip
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -60,54 +46,36 @@ def test_a_folder_without_status_is_nobody_s(tmp_path: Path) -> None:
     assert found.sentence == "no process has worked here; resume starts one"
 
 
-def test_a_process_with_fresh_signs_is_believed() -> None:
-    assert judged(RUNNING, None, now=1000.0 + SILENT_SECONDS, alive=alive) == RUNNING
+STARVED = replace(RUNNING, memory=6 * GB, free=100 * MB, smaller="try batch_size=8")
+SUDDEN, STOPPING = replace(RUNNING, n_starved=3), replace(RUNNING, state="stopping", asked="stop")
+QUEUED = Status(state="queued", heartbeat=1000.0)
+KILLED = "the process ended without a word at step 7 (killed?); resume goes on from the last checkpoint"
+FOR_MEMORY = (
+    "the process was killed, most likely for want of memory: it held 6.0 GB, and 100 MB were left; "
+    "try batch_size=8"
+)
 
 
-def test_a_dead_process_has_failed() -> None:
-    found = judged(RUNNING, None, now=1001.0, alive=dead)
-    assert found.state == "failed"
-    assert found.sentence == (
-        "the process ended without a word at step 7 (killed?); resume goes on from the last checkpoint"
-    )
-
-
-def test_a_process_killed_for_memory_is_told_smaller_sizes() -> None:
-    starved = replace(RUNNING, memory=6 * GB, free=100 * MB, smaller="try batch_size=8")
-    said = (
-        "the process was killed, most likely for want of memory: it held 6.0 GB, and 100 MB were left; "
-        "try batch_size=8"
-    )
-    assert judged(starved, None, now=1001.0, alive=dead).sentence == said
-    sudden = replace(RUNNING, n_starved=3)
-    assert "without a word" in judged(sudden, None, now=1001.0, alive=dead, n_starved=3).sentence
-    assert "want of memory" in judged(sudden, None, now=1001.0, alive=dead, n_starved=4).sentence
-
-
-def test_a_stale_sign_of_life_is_none() -> None:
-    found = judged(RUNNING, None, now=1000.0 + SILENT_SECONDS + 1, alive=alive)
-    assert found.state == "failed"
-    assert "gave no sign for 16 seconds: it hangs or sleeps" in found.sentence
-
-
-def test_what_died_after_a_request_met_it() -> None:
-    found = judged(RUNNING, "pause", now=1001.0, alive=dead)
-    assert (found.state, found.sentence) == ("paused", CUT_SHORT)
-    stopping = replace(RUNNING, state="stopping", asked="stop")
-    assert judged(stopping, None, now=1001.0, alive=dead).state == "stopped"
-
-
-def test_a_process_has_time_to_start() -> None:
-    queued = Status(state="queued", heartbeat=1000.0)
-    assert judged(queued, None, now=1000.0 + START_SECONDS, alive=dead) == queued
-    late = judged(queued, None, now=1001.0 + START_SECONDS, alive=dead)
-    assert (late.state, late.sentence) == ("failed", "its process did not start; log.txt may say why")
-
-
-@pytest.mark.parametrize("state", ["paused", "finished", "stopped", "failed"])
-def test_an_end_stays_what_it_is(state: str) -> None:
-    ended = replace(RUNNING, state=state)
-    assert judged(ended, "stop", now=9e9, alive=dead) == ended
+@pytest.mark.parametrize(
+    ("status", "request_", "later", "alive", "n_starved", "state", "sentence"),
+    [
+        (RUNNING, None, SILENT_SECONDS, True, 0, "running", ""),
+        (RUNNING, None, SILENT_SECONDS + 1, True, 0, "failed", "gave no sign for 16 seconds: it hangs"),
+        (RUNNING, None, 1, False, 0, "failed", KILLED),
+        (RUNNING, "pause", 1, False, 0, "paused", CUT_SHORT),
+        (STOPPING, None, 1, False, 0, "stopped", CUT_SHORT),
+        (STARVED, None, 1, False, 0, "failed", FOR_MEMORY),
+        (SUDDEN, None, 1, False, 3, "failed", KILLED),
+        (SUDDEN, None, 1, False, 4, "failed", "most likely for want of memory"),
+        (QUEUED, None, START_SECONDS, False, 0, "queued", ""),
+        (QUEUED, None, START_SECONDS + 1, False, 0, "failed", "its process did not start; log.txt"),
+        *((replace(RUNNING, state=end), "stop", 9e9, False, 0, end, "") for end in ENDS),
+    ],
+)
+def test_what_a_silent_process_means(status, request_, later, alive, n_starved, state, sentence):
+    found = judged(status, request_, now=1000.0 + later, alive=lambda process: alive, n_starved=n_starved)
+    assert found.state == state and sentence in found.sentence
+    assert found == status or status.live
 
 
 def test_a_running_process_with_a_reused_number_has_failed(tmp_path: Path) -> None:
