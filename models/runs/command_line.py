@@ -16,7 +16,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stderr
+from contextlib import closing, redirect_stderr
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -235,7 +235,8 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
         from models.runs.worker import train_there as train_here
 
     print(f"run {folder.id} in {folder.path}")
-    with (folder.path / LOG).open("a", encoding="utf-8") as log, Bar(config) as bar, redirect_stderr(log):
+    log = (folder.path / LOG).open("a", encoding="utf-8")
+    with log, closing(Bar(config)) as bar, redirect_stderr(log):
         status = train_here(folder, bar.show)
     if status.state == "failed" or status.refused:
         raise ValueError(status.sentence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
@@ -26,12 +25,8 @@ class Bar:
         self._bar = tqdm(total=config.training.steps, unit="step", mininterval=0.5, dynamic_ncols=True)
         self._validation: dict[str, str] = {}
 
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Leaves the bar as it is; what is printed next begins a line."""
         self._bar.close()
 
     def show(self, record: Record) -> None:
@@ -56,11 +51,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def runs_table(runs: Sequence[RunFolder]) -> str:
     """All runs with their state, newest first. The loss is that of the last validation, as on the page; its
-    step is said where the run has gone further. Below them stands why a paused run could not go on.
+    step is said where the run has gone further. Tags, and the steps since which settings are others, have
+    columns where any run has them. Below stands why a paused run could not go on.
     """
     refused = []
-    rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "BEST", "NAME")]
+    rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "BEST", "NAME", "TAGS", "CHANGED")]
     for run in runs:
+        described: dict[str, Any] = {}
+        row: tuple[str, ...]
         try:
             described, lines = run.description(), run.metrics()
             status = read_status(run.path)
@@ -70,12 +68,15 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             state = ", ".join(filter(None, (status.state, short_outcome(status.outcome))))
             if status.refused:
                 refused.append(f"{run.id} could not be resumed: {status.sentence}")
-            rows.append((run.id, described["task"]["name"], state, step, loss, _best(run), run.name))
+            row = (run.id, described["task"]["name"], state, step, loss, _best(run), run.name)
         except (ValueError, KeyError, TypeError) as error:
-            rows.append((run.id, "", "damaged", "", "", "", str(error)))
+            row = (run.id, "", "damaged", "", "", "", str(error))
+        changed = ", ".join(f"at {entry['step']:,}" for entry in history_of(described))
+        rows.append((*row, ", ".join(tags_of(described)), changed))
     if len(rows) == 1:
         return "no runs yet; `run --task reverse` starts one"
-    return "\n".join([aligned(_with_notes(rows, runs)), *refused])
+    columns = [column for at, column in enumerate(zip(*rows, strict=True)) if at < 7 or any(column[1:])]
+    return "\n".join([aligned(list(zip(*columns, strict=True))), *refused])
 
 
 def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:
@@ -90,20 +91,6 @@ def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:
         if not words or matches(words, described, state):
             matching.append(run)
     return matching
-
-
-def _with_notes(rows: Sequence[Sequence[str]], runs: Sequence[RunFolder]) -> list[list[str]]:
-    """The rows with tags and the steps since which settings are others, where any run has them."""
-    columns: list[list[str]] = [["TAGS"], ["CHANGED"]]
-    for run in runs:
-        try:
-            described = run.description()
-        except ValueError:
-            described = {}
-        columns[0].append(", ".join(tags_of(described)))
-        columns[1].append(", ".join(f"at {entry['step']:,}" for entry in history_of(described)))
-    filled = [column for column in columns if any(column[1:])]
-    return [[*row, *(column[at] for column in filled)] for at, row in enumerate(rows)]
 
 
 def _best(run: RunFolder) -> str:

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def train(name: str, out: Path) -> Path:
     config = config_of(recipe)
     with tempfile.TemporaryDirectory() as place:
         folder = create_run(config, name=name, path=Path(place) / Path(name).name)
-        with Bar(config) as bar:
+        with closing(Bar(config)) as bar:
             status = train_here(folder, bar.show)
         if status.state != "finished":
             raise ValueError(f"{name} did not finish: {status.sentence}")

@@ -76,7 +76,7 @@ def place_phrase(rng: random.Random) -> Both:
 
 
 def filler_adjective(rng: random.Random, noun: Noun, deciding: set[Adjective]) -> Adjective | None:
-    """An adjective that suits the noun and says nothing about the pronoun (`taken` are those that would)."""
+    """An adjective that suits the noun and says nothing about the pronoun, as `deciding` ones would."""
     suitable = next((words for kinds, words in _SUITABLE if noun.kinds & kinds), _OTHER_ADJECTIVES)
     free = [adjective for adjective in suitable if adjective not in deciding]
     return rng.choice(free) if free else None

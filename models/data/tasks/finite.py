@@ -100,6 +100,14 @@ class Finite(Task):
         Where `widths` differ, the same generator gives an example the same whichever others it comes with.
         """
 
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Any examples of training; held-out ones come once, but in "old" splits again and again."""
+        split: Split = "held out" if held_out else "training"
+        n = self.count(split)
+        assert n is not None  # a task whose examples are drawn without numbers has a batch of its own
+        numbers = draw(n, size, generator, once=held_out, again=self.splits == OLD)
+        return self.numbered(split, numbers.tolist(), generator)
+
     def widths(self, split: Split, numbers: Sequence[int]) -> Sequence[Any] | None:
         """What to sort examples by so that like lengths meet in a batch; None where all are of one."""
         return None

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, cut_pieces, draw
+from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, cut_pieces
 from models.data.tasks.task import Task, generator_of, option
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.word_tokenizer import Unknown
@@ -46,8 +46,7 @@ class TextModel(OwnFile, Finite):
         """
         rest = self._held_out_ids  # asked first: the shorter part tells whether the text is long enough
         if held_out and self.splits != OLD:
-            numbers = draw(self.count("held out"), size, generator, once=True).tolist()
-            return self.numbered("held out", numbers, generator)
+            return super().batch(generator, size, held_out=True)
         ids = rest if held_out else self._training_ids
         first = torch.randint(len(ids) - self.length, (size, 1), generator=generator)
         pieces = ids[first + torch.arange(self.length + 1)].long()  # [piece, position]

@@ -30,7 +30,7 @@ from models.data.tasks.batch import (
     check_room,
     of_examples,
 )
-from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, PartsOnDemand, draw
+from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, PartsOnDemand
 from models.data.tasks.task import generator_of, option
 from models.data.text_files import AUTO, own_name
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, sentences, test_sentences, texts_of
@@ -145,11 +145,9 @@ class Masked(OwnFile, Finite):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Sentences of one part of the text with words hidden; `extra["next"]` is asked at [CLS]."""
-        part: Split = "held out" if held_out else "training"
         if held_out and self.splits != OLD:
-            numbers = draw(self.count(part), size, generator, once=True).tolist()
-            return self.numbered(part, numbers, generator)
-        return self._hidden(part, [None] * size, generator)
+            return super().batch(generator, size, held_out=True)
+        return self._hidden("held out" if held_out else "training", [None] * size, generator)
 
     def count(self, split: Split) -> int:
         return len(self._examples[split])

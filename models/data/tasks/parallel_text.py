@@ -13,7 +13,7 @@ from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, OwnTable, column, draw
+from models.data.tasks.finite import OLD, THREE, OwnTable, column
 from models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
     Pairs,
@@ -52,12 +52,11 @@ class ParallelText(OwnTable, Pairs):
     columns = ("source_column", "target_column")
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        part: Split = "held out" if held_out else "training"
-        if self.splits == OLD:
-            pairs = random_of(generator).choices(self.rows[part], k=size)
-            return make_batch([self._row(*pair, self.length) for pair in pairs])
-        numbers = draw(len(self.rows[part]), size, generator, once=held_out)
-        return self.numbered(part, numbers.tolist(), generator)
+        if self.splits != OLD:
+            return super().batch(generator, size, held_out=held_out)
+        rows = self.rows["held out" if held_out else "training"]
+        pairs = random_of(generator).choices(rows, k=size)
+        return make_batch([self._row(*pair, self.length) for pair in pairs])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return make_batch([self._row(*self.rows[split][at], self.length) for at in numbers])

@@ -111,14 +111,8 @@ class Autoencoder(Pictures):
             "pooling": "none",
         }
 
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        return self._laid(self.draw(generator, size, held_out=held_out)[0], generator)
-
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return self._laid(self.pictures_of(split, numbers)[0], generator)
-
-    def _laid(self, pictures: Tensor, generator: torch.Generator) -> Batch:
-        parts = self.cut.split(pictures)
+        parts = self.cut.split(self.pictures_of(split, numbers)[0])
         return Batch((hidden(parts, self.hidden, generator),), parts)
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
@@ -190,10 +184,10 @@ class Classifier(Pictures):
         }
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        pictures, labels = self.draw(generator, size, held_out=held_out)
-        if self.shift and not held_out:
-            pictures = moved(pictures, self.shift, generator)
-        return Batch((self._framed(pictures),), labels[:, None])
+        if held_out or not self.shift:
+            return super().batch(generator, size, held_out=held_out)
+        pictures, labels = self.draw(generator, size)
+        return Batch((self._framed(moved(pictures, self.shift, generator)),), labels[:, None])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         pictures, labels = self.pictures_of(split, numbers)

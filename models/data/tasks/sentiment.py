@@ -135,6 +135,7 @@ class Sentiment(OwnTable, TextClasses):
     pieces: int = option(8000, "words and parts of words that are learnt from a file", low=100, high=50_000)
 
     read_own, format_before = staticmethod(read_table), staticmethod(as_before)
+    batch = TextClasses.batch  # of texts that are labelled here or in a table
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
