@@ -79,17 +79,17 @@ def _heads(
     """The three matrices, on the same places."""
     moves = bool(comparison.names)
     a, b = patterns
-    kept = [a[0], b if moves else b[0], b - a[:1] if moves else (b - a)[0]]
+    matrices = [a[0], b if moves else b[0], b - a[:1] if moves else (b - a)[0]]
     titles = [
         f"{name}: {selection.called[side]}, layer {head[1]}, head {head[2]}"
         for side, (name, head) in enumerate(zip("AB", selection.heads, strict=True))
     ]
     if moves and selection.heads[0] == selection.heads[1]:
         titles[1] = f"B: {selection.called[1]}, the same head"
-    finite = np.abs(kept[2][np.isfinite(kept[2])])
+    finite = np.abs(matrices[2][np.isfinite(matrices[2])])
     reach = max(LEAST, float(finite.max(initial=0)))
     panels: list[Panel] = []
-    for at, (values, title) in enumerate(zip(kept, [*titles, "B − A"], strict=True)):
+    for at, (values, title) in enumerate(zip(matrices, [*titles, "B − A"], strict=True)):
         rows, columns = (labels(each, at) for each in places)
         panels.append(
             Matrix(

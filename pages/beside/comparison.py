@@ -139,8 +139,9 @@ class Comparison:
 
     @property
     def n_bytes(self) -> int:
-        kept = {id(each): each for frame in self.frames for side in frame.patterns for each in side.values()}
-        return sum(each.nbytes for each in kept.values()) + 20_000
+        sides = [side for frame in self.frames for side in frame.patterns]
+        patterns = {id(each): each for side in sides for each in side.values()}
+        return sum(each.nbytes for each in patterns.values()) + 20_000
 
 
 def address(stack: str, layer: int) -> str:
@@ -235,7 +236,7 @@ def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Compa
         )
     tokens = run.folder.probe()["tokens"]
     places = {side: Aligned(*2 * (tuple(each),), _identity(len(each))) for side, each in tokens.items()}
-    shown = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
+    strip = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
 
     def patterns(at: int) -> dict[str, torch.Tensor]:
         snapshot = run.folder.snapshot(at)
@@ -243,11 +244,11 @@ def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Compa
 
     first = patterns(nearest_step(step, steps))
     frames = []
-    for count, at in enumerate(shown):
-        tell(count / len(shown))
+    for count, at in enumerate(strip):
+        tell(count / len(strip))
         both = (first, patterns(at))
         frames.append(Frame(both, places, _distances(both, places), None, NOTE))
-    return Comparison(tuple(frames), tuple(f"{at:,}" for at in shown))
+    return Comparison(tuple(frames), tuple(f"{at:,}" for at in strip))
 
 
 def _identity(n: int) -> tuple[tuple[int, int], ...]:
@@ -367,16 +368,16 @@ def _partners(
 def _matched_on(matching: Matching) -> str:
     """By what heads were matched, in a sentence or two."""
     over = len(matching.distances) > len(matching.pairs)
-    left = " Those left over stand beside the head most like them." if over else ""
+    remainder = " Those left over stand beside the head most like them." if over else ""
     on = f"{matching.n_texts} texts" if matching.n_texts > 1 else "this text alone"
-    return f"Heads are matched one to one by likeness, on {on}.{left}"
+    return f"Heads are matched one to one by likeness, on {on}.{remainder}"
 
 
-def _matching(first: Side, second: Side, stack: str, told: Tell) -> Matching:
+def _matching(first: Side, second: Side, stack: str, tell: Tell) -> Matching:
     try:
-        return match_sides(first, second, stack, told=told)
+        return match_sides(first, second, stack, told=tell)
     except ValueError:  # no texts that both were made for
-        return match_sides(first, second, stack, (first.text,), told=told)
+        return match_sides(first, second, stack, (first.text,), told=tell)
 
 
 def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:

@@ -119,9 +119,9 @@ def _head(comparison: Comparison) -> None:
     if len(counts) > 1:
         inputs.draw("stack", options=list(counts), format_func=state.STACKS.__getitem__)
     layers, heads = counts[state.stack_of(inputs.kept, comparison)]
-    left, right = st.columns(2)
-    inputs.draw("layer", left, count=layers)
-    inputs.draw("head", right, count=heads)
+    layer_place, head_place = st.columns(2)
+    inputs.draw("layer", layer_place, count=layers)
+    inputs.draw("head", head_place, count=heads)
     outputs = comparison.frames[0].outputs
     if outputs is not None and state.has_outputs(comparison) and len(outputs.tokens) > 1:
         widest = "where values differ most" if comparison.names else "where they differ most"

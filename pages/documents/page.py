@@ -137,7 +137,7 @@ def figure(job: Job) -> None:
 def message(picture: HeadPicture) -> bytes:
     """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
     request, session = picture.request, st.session_state
-    area, look = session.get("map_window"), session.get("map_look")
+    area, pair = session.get("map_window"), session.get("map_look")
     place = picture.place
     stack = f"{state.STACKS[place.stack]}, " if len(picture.stacks) > 1 else ""
     own: dict[str, Any] = {
@@ -146,9 +146,9 @@ def message(picture: HeadPicture) -> bytes:
         "about": f"{on_offer.title(request.model)}, {stack}layer {place.layer}, head {place.head}",
         "measure": state.MEASURES[request.measure], "without": request.without,
     }  # fmt: skip
-    if look:
-        own["looked"] = tiles.run(lambda _: reading.row_and_column(picture, *look))
-    own["generation"] = generation((request, area, look, own["range"], session.get("map_sent")))
+    if pair:
+        own["looked"] = tiles.run(lambda _: reading.row_and_column(picture, *pair))
+    own["generation"] = generation((request, area, pair, own["range"], session.get("map_sent")))
     if session.get("map_sent") != request:
         session.map_sent = request
         return reading.whole_message(picture, **own)

@@ -65,8 +65,8 @@ class Document:
 
     @property
     def n_bytes(self) -> int:
-        named = sum(map(len, self.tokens.values()))
-        return sum(heads.n_bytes for heads in self.heads.values()) + 60 * named
+        n_tokens = sum(map(len, self.tokens.values()))
+        return sum(heads.n_bytes for heads in self.heads.values()) + 60 * n_tokens
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Plac
         queries, keys = (len(tokens[side]) for side in Place(stack, 0, 0).sides)
         return 4 * about.d_head * (queries * about.n_heads + keys * about.n_key_heads)
 
-    wanted = layer_bytes(place.stack, stacks[place.stack])
-    if wanted > most:
+    layer_size = layer_bytes(place.stack, stacks[place.stack])
+    if layer_size > most:
         raise ValueError(
-            f"One layer's queries and keys take {readable(wanted)}; at most {readable(most)} "
+            f"One layer's queries and keys take {readable(layer_size)}; at most {readable(most)} "
             "are kept; take a shorter document or a smaller model."
         )
     return sum(about.n_layers * layer_bytes(name, about) for name, about in stacks.items()) <= most

@@ -139,7 +139,7 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
         latest = computed_or_last("explore", inputs, usual, partial(_computed, slot))
     except ValueError as error:
         return Figure(None, _as_sentence(str(error)))
-    body = latest.made
+    body = latest.value
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     terms = glossary.found_in(TERMS, controls.offer(latest.inputs.model).taught, body.special)
     own = own_header(latest.inputs, body) | _answers(latest.inputs, slot)

@@ -48,8 +48,8 @@ def _said(number: Number) -> str:
 
 def _chart(chart: Chart, film: Film | BarFilm | None) -> Panel:
     """Bars over names, curves over numbers; a level to compare with is said in the title of bars."""
-    named = all(isinstance(each, str) for each in chart.x)
-    if named:
+    has_names = all(isinstance(each, str) for each in chart.x)
+    if has_names:
         ((_, values),) = chart.series.items()
         level = "" if chart.line is None else f" ({chart.line[1]}: {chart.line[0]:.2f})"
         return Bars(

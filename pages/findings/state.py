@@ -74,9 +74,9 @@ def offered(finding: Finding, field: str) -> dict[str, Any]:
     return on_offer.menu(models_for(finding), page().kept[field])
 
 
-def finding_of(kept: dict[str, Any]) -> Finding:
+def finding_of(inputs: dict[str, Any]) -> Finding:
     """The finding that is shown."""
-    return findings()[kept["finding"]]
+    return findings()[inputs["finding"]]
 
 
 def fields(finding: Finding) -> list[str]:
@@ -85,18 +85,18 @@ def fields(finding: Finding) -> list[str]:
     return [_field(finding, name) for name in names]
 
 
-def values(finding: Finding, kept: dict[str, Any]) -> dict[str, Any]:
+def values(finding: Finding, inputs: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a finding as they are in force."""
-    return {name: kept[_field(finding, name)] for name in finding.parameters}
+    return {name: inputs[_field(finding, name)] for name in finding.parameters}
 
 
-def request(finding: Finding, kept: dict[str, Any]) -> FindingRequest:
+def request(finding: Finding, inputs: dict[str, Any]) -> FindingRequest:
     """What is to be measured. Raises ValueError where the limits or this machine lack the model."""
-    model = kept[_field(finding, "model")] if finding.model else ""
+    model = inputs[_field(finding, "model")] if finding.model else ""
     if model and not on_offer.may_open(model):
         lacking = f"{model!r} is not among the models on offer here"
         why = on_offer.why_not(model) if HUB.fullmatch(model) else lacking
         raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
-    parameters = tuple(values(finding, kept).items())
+    parameters = tuple(values(finding, inputs).items())
     return FindingRequest(finding.name, model, offer.stamp if offer else 0, parameters)

@@ -174,11 +174,11 @@ def _lab(page: LabPage) -> None:
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
-    asked, usual = page.computed_from(part, now), (page.inputs(),)
-    found = computed_or_last(
-        f"{page.name}.{part.name}", asked, usual, lambda inputs: _computed(page, part, inputs)
+    present, usual = page.computed_from(part, now), (page.inputs(),)
+    latest = computed_or_last(
+        f"{page.name}.{part.name}", present, usual, lambda inputs: _computed(page, part, inputs)
     )
-    return Shown(*found.made, found.inputs, found.problem)
+    return Shown(*latest.value, latest.inputs, latest.problem)
 
 
 def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, dict[str, str]]:

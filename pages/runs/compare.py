@@ -17,7 +17,7 @@ from models.runs.comparison import (
 )
 from models.runs.results import is_share
 from models.zoo.offers import offer_of
-from pages.runs.listing import Shown, grouped
+from pages.runs.listing import RunGroup, grouped
 from pages.shared.table.component import Row, message
 from pages.shared.training import curves, uploads
 from pages.shared.training.curves import STEPS, View
@@ -35,25 +35,27 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
 
     The band is from the least to the greatest of the seeds.
     """
-    shown = grouped(compared)
-    drawn = shown[:MOST]
-    records = [[run.records() for run in each.runs] for each in drawn]
+    run_groups = grouped(compared)
+    compared_groups = run_groups[:MOST]
+    records = [[run.records() for run in each.runs] for each in compared_groups]
     x, view = _axis([entries for each in records for entries in each if entries], view)
-    names, plain = [each.name for each in drawn], replace(view, smoothing=0.0)
+    names, plain = [each.name for each in compared_groups], replace(view, smoothing=0.0)
     panels: list[Panel] = [
         _over("loss, held out", records, names, [curves.validated("loss")] * len(records), x, plain),
         _score(records, names, x, plain),
         _over("loss, training", records, names, [curves.of("loss")] * len(records), x, view),
     ]
-    return Board(rows=[panels], notice=sentences(shown)[0])
+    return Board(rows=[panels], notice=sentences(run_groups)[0])
 
 
-def sentences(shown: Sequence[Shown]) -> list[str]:
+def sentences(run_groups: Sequence[RunGroup]) -> list[str]:
     """What these show against each other, the most important first; one sentence at least."""
-    groups = [each.group for each in shown if each.group]
-    words = verdict(groups, outcomes=_outcomes(shown)) or ["None of these runs can be read: see the list."]
-    if len(shown) > MOST:
-        words.append(f"{len(shown)} configurations are more than can be told apart; {MOST} are drawn.")
+    groups = [each.group for each in run_groups if each.group]
+    words = verdict(groups, outcomes=_outcomes(run_groups)) or [
+        "None of these runs can be read: see the list."
+    ]
+    if len(run_groups) > MOST:
+        words.append(f"{len(run_groups)} configurations are more than can be told apart; {MOST} are drawn.")
     return words
 
 
@@ -84,15 +86,15 @@ def _score(records: Sequence[Entries], names: Sequence[str], x: np.ndarray, view
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
         return _over(f"{first[0] or 'score'}, held out", records, names, reads, x, view)
-    named = [f"{name}: {score}" if score else name for name, score in zip(names, first, strict=True)]
-    return _over("scores, held out", records, named, reads, x, view)
+    titles = [f"{name}: {score}" if score else name for name, score in zip(names, first, strict=True)]
+    return _over("scores, held out", records, titles, reads, x, view)
 
 
 def _over(
     title: str,
     records: Sequence[Entries],
     names: Sequence[str],
-    reads: Sequence[curves.Read],
+    reads: Sequence[curves.Reader],
     x: np.ndarray,
     view: View,
 ) -> Curves:
@@ -116,19 +118,19 @@ def _line(series: Sequence[np.ndarray], name: str, colour: int) -> Line:
 
 def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:
     """The tables below the curves, each with its name: scores, tests, and the settings that differ."""
-    shown = grouped(compared)
-    groups = [each.group for each in shown if each.group]
+    run_groups = grouped(compared)
+    groups = [each.group for each in run_groups if each.group]
     rows_by_name = [("Held-out scores at the end", scores_table(groups))]
-    tests = differences_table(groups, outcomes=_outcomes(shown))
+    tests = differences_table(groups, outcomes=_outcomes(run_groups))
     if len(tests) > 1:
         rows_by_name.append(("Differences, each tested", tests))
-    named = [(title, _message(title, rows)) for title, rows in rows_by_name]
-    return [*named, ("Settings that differ", differences(compared))]
+    messages = [(title, _message(title, rows)) for title, rows in rows_by_name]
+    return [*messages, ("Settings that differ", differences(compared))]
 
 
-def _outcomes(shown: Sequence[Shown]) -> Outcomes:
+def _outcomes(run_groups: Sequence[RunGroup]) -> Outcomes:
     """The held-out examples of single runs, which have a report."""
-    return outcomes_in({run.id: run.folder for each in shown for run in each.runs})
+    return outcomes_in({run.id: run.folder for each in run_groups for run in each.runs})
 
 
 def _message(title: str, rows: Rows) -> bytes:
@@ -138,17 +140,17 @@ def _message(title: str, rows: Rows) -> bytes:
 
 def differences(compared: Sequence[Run]) -> bytes:
     """The table of the settings that are not the same in all groups."""
-    shown = [each for each in grouped(compared) if each.group]
+    run_groups = [each for each in grouped(compared) if each.group]
     rows = []
-    for name, values in differing([each.group for each in shown if each.group]).items():
+    for name, values in differing([each.group for each in run_groups if each.group]).items():
         words = [_text(value) for value in values]
         usual = max(words, key=words.count)
         marks = [at for at, value in enumerate(words, start=1) if value != usual]
         rows.append(Row(name, [name, *words], marks=marks))
     if not rows:
-        rows.append(Row("none", ["all settings but the seed are the same", *("" for _ in shown)]))
-    return message("Settings that differ", ("setting", *(each.name for each in shown)), rows)
+        rows.append(Row("none", ["all settings but the seed are the same", *("" for _ in run_groups)]))
+    return message("Settings that differ", ("setting", *(each.name for each in run_groups)), rows)
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else uploads.told(without_places(str(value)))
+    return f"{value:g}" if isinstance(value, float) else uploads.with_short_name(without_places(str(value)))

@@ -57,7 +57,7 @@ def trained_seconds(entries: Sequence[curves.Entry], status: Status) -> float:
 
 
 @dataclass(frozen=True)
-class Shown:
+class RunGroup:
     """A group of the page. group: None for a run whose config is damaged, which stands alone."""
 
     runs: tuple[Run, ...]
@@ -69,10 +69,10 @@ class Shown:
         return self.group.name if self.group else self.runs[0].title
 
 
-def grouped(listed: Iterable[Run]) -> list[Shown]:
+def grouped(listed: Iterable[Run]) -> list[RunGroup]:
     """The runs by configuration, in the order of the list."""
     known: dict[str, tuple[Run, Result]] = {}
-    rows: list[Shown] = []
+    rows: list[RunGroup] = []
     order: list[str] = []
     for run in listed:
         order.append(run.id)
@@ -80,10 +80,10 @@ def grouped(listed: Iterable[Run]) -> list[Shown]:
         if result is not None:
             known[run.id] = run, result
         else:
-            rows.append(Shown((run,), None))
+            rows.append(RunGroup((run,), None))
     for group in groups(result for _, result in known.values()):
-        rows.append(Shown(tuple(known[each.id][0] for each in group.runs), group))
-    return sorted(rows, key=lambda shown: order.index(shown.runs[0].id))
+        rows.append(RunGroup(tuple(known[each.id][0] for each in group.runs), group))
+    return sorted(rows, key=lambda run_group: order.index(run_group.runs[0].id))
 
 
 def result_of_run(run: Run) -> Result | None:
@@ -135,7 +135,7 @@ class Part:
     """Rows that are sorted together. label: what they have in common; "" where all rows are one part."""
 
     label: str
-    shown: tuple[Shown, ...]
+    members: tuple[RunGroup, ...]
 
 
 def turned(sort: str, column: str) -> str:
@@ -143,12 +143,12 @@ def turned(sort: str, column: str) -> str:
     return {column: f"-{column}", f"-{column}": ""}.get(sort, column)
 
 
-def sorted_parts(listed: Sequence[Shown], sort: str) -> list[Part]:
+def sorted_parts(listed: Sequence[RunGroup], sort: str) -> list[Part]:
     """The rows in the order asked for: one part, or one for each task and data where these are ranked."""
     column = sort.removeprefix("-")
     if not column:
         return [Part("", tuple(listed))]
-    kinds: dict[tuple[str, str], list[Shown]] = {("", ""): list(listed)}
+    kinds: dict[tuple[str, str], list[RunGroup]] = {("", ""): list(listed)}
     if column in RANKED:
         kinds = _kinds(listed, by_score=column == "score")
     labels = _labels(kinds) if len(kinds) > 1 else [""]
@@ -158,12 +158,12 @@ def sorted_parts(listed: Sequence[Shown], sort: str) -> list[Part]:
     ]
 
 
-def sorted_members(shown: Shown, sort: str) -> list[int]:
+def sorted_members(run_group: RunGroup, sort: str) -> list[int]:
     """The places of a group's runs in the order asked for."""
-    places, column = list(range(len(shown.runs))), sort.removeprefix("-")
+    places, column = list(range(len(run_group.runs))), sort.removeprefix("-")
     if not column:
         return places
-    return _sorted(places, sort, lambda at: value_of(column, (shown.runs[at],), None))
+    return _sorted(places, sort, lambda at: value_of(column, (run_group.runs[at],), None))
 
 
 def _sorted(rows: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list[_T]:
@@ -174,16 +174,16 @@ def _sorted(rows: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list
     return [each for _, each in (*known, *(pair for pair in pairs if pair[0] is None))]
 
 
-def _kinds(listed: Sequence[Shown], *, by_score: bool) -> dict[tuple[str, str], list[Shown]]:
+def _kinds(listed: Sequence[RunGroup], *, by_score: bool) -> dict[tuple[str, str], list[RunGroup]]:
     """The rows by data and score, in the order in which each was met; those that cannot be read are last.
 
     A row without a score yet goes with the others of its data.
     """
-    kinds: dict[tuple[str, str], list[Shown]] = {}
-    for shown in listed:
-        data = shown.group.first.data_key if shown.group else ""
-        score = _score(shown.runs, shown.group)[0] if by_score and shown.group else ""
-        kinds.setdefault((data, score), []).append(shown)
+    kinds: dict[tuple[str, str], list[RunGroup]] = {}
+    for run_group in listed:
+        data = run_group.group.first.data_key if run_group.group else ""
+        score = _score(run_group.runs, run_group.group)[0] if by_score and run_group.group else ""
+        kinds.setdefault((data, score), []).append(run_group)
     for data, score in [key for key in kinds if not key[1] and key[0]]:
         other = next((key for key in kinds if key[0] == data and key[1]), None)
         if other:
@@ -193,7 +193,7 @@ def _kinds(listed: Sequence[Shown], *, by_score: bool) -> dict[tuple[str, str], 
     return kinds
 
 
-def _labels(kinds: dict[tuple[str, str], list[Shown]]) -> list[str]:
+def _labels(kinds: dict[tuple[str, str], list[RunGroup]]) -> list[str]:
     """What tells the parts from each other: task, options of the data where they differ, and score."""
     firsts = [kind[0].group for kind in kinds.values()]
     tasks = [group.first.task if group else UNREAD for group in firsts]
@@ -216,7 +216,7 @@ def _differing(candidates: Sequence[Group]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return uploads.told(str(value))[:40]
+    return uploads.with_short_name(str(value))[:40]
 
 
 def value_of(column: str, members: Sequence[Run], group: Group | None) -> Value:
@@ -309,8 +309,8 @@ def _table(was_live: bool) -> None:
     columns = (*COLUMNS, *([TAGS] if tagged else []), *([WHOSE] if visitors.is_class() else []))
     if not rows:
         st.text(f"No run has all of these words: {state.STATE.kept['filter']}")
-    shown = message("All runs", columns, rows, choose=True, sort=_named(sort))
-    table.show(shown, key=KEY, on_act=_on_act)
+    content = message("All runs", columns, rows, choose=True, sort=_named(sort))
+    table.show(content, key=KEY, on_act=_on_act)
     if (was_live and not any(runs.status_of(run).live for run in listed)) or st.session_state.pop(
         "runs_acted", False
     ):
@@ -347,44 +347,44 @@ def _members(row_id: str) -> list[str]:
     if not row_id.startswith(GROUP):
         return [row_id]
     first = row_id.removeprefix(GROUP)
-    shown = grouped(_filtered())
-    return next(([run.id for run in each.runs] for each in shown if each.runs[0].id == first), [])
+    run_groups = grouped(_filtered())
+    return next(([run.id for run in each.runs] for each in run_groups if each.runs[0].id == first), [])
 
 
 def _part(part: Part, chosen: Sequence[str], tagged: bool, sort: str) -> list[Row]:
     """The rows that are sorted together, below what they have in common."""
-    rows = [row for each in part.shown for row in _rows(each, chosen, tagged, sort)]
-    first = part.shown[0].runs[0].id if part.shown else ""
+    rows = [row for each in part.members for row in _rows(each, chosen, tagged, sort)]
+    first = part.members[0].runs[0].id if part.members else ""
     return [*([Row(f"{PART}{first}", [part.label], heading=True)] if part.label else []), *rows]
 
 
-def _rows(shown: Shown, chosen: Sequence[str], tagged: bool, sort: str = "") -> list[Row]:
+def _rows(run_group: RunGroup, chosen: Sequence[str], tagged: bool, sort: str = "") -> list[Row]:
     """The row of a run; of a group one row with means, and the rows of its runs below."""
-    group = shown.group
-    if group is None or len(shown.runs) == 1:
-        return [_row(run, chosen, tagged=tagged) for run in shown.runs]
-    head = f"{GROUP}{shown.runs[0].id}"
+    group = run_group.group
+    if group is None or len(run_group.runs) == 1:
+        return [_row(run, chosen, tagged=tagged) for run in run_group.runs]
+    head = f"{GROUP}{run_group.runs[0].id}"
     rows = [
         replace(_row(run, chosen, tagged=tagged), group=head, cells=_cells(run, tagged, seed=result.seed))
-        for run, result in zip(shown.runs, group.runs, strict=True)
+        for run, result in zip(run_group.runs, group.runs, strict=True)
     ]
-    every = all(run.id in chosen for run in shown.runs)
-    opened = every and len(chosen) == len(shown.runs)
-    members = [run.id for run in shown.runs]
+    every = all(run.id in chosen for run in run_group.runs)
+    opened = every and len(chosen) == len(run_group.runs)
+    members = [run.id for run in run_group.runs]
     return [
-        Row(head, _group_cells(shown, group, tagged), chosen=every, opened=opened, members=members),
-        *(rows[at] for at in sorted_members(shown, sort)),
+        Row(head, _group_cells(run_group, group, tagged), chosen=every, opened=opened, members=members),
+        *(rows[at] for at in sorted_members(run_group, sort)),
     ]
 
 
-def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
+def _group_cells(run_group: RunGroup, group: Group, tagged: bool) -> list[str]:
     """Means and standard deviations over the seeds of finished runs; n is how many seeds those are."""
-    statuses = [runs.status_of(run) for run in shown.runs]
+    statuses = [runs.status_of(run) for run in run_group.runs]
     states = Counter(status.state for status in statuses)
     steps = sorted({status.step for status in statuses})
     loss, main = group.summary(LOSS), main_score([group])
     score = group.summary(main) if main not in ("", LOSS) else None
-    entries = [run.last_records() for run in shown.runs]
+    entries = [run.last_records() for run in run_group.runs]
     seconds = sum(trained_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
     counted = loss or score
     cells = [
@@ -396,10 +396,12 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
         "–" if score is None else runs.worded_mean(main, score),
         "–" if counted is None else str(counted.n),
         wording.duration(seconds),
-        max(created_minute(runs.described(run)) for run in shown.runs),
+        max(created_minute(runs.described(run)) for run in run_group.runs),
     ]
     if tagged:
-        cells.append(", ".join(dict.fromkeys(t for run in shown.runs for t in tags_of(runs.described(run)))))
+        cells.append(
+            ", ".join(dict.fromkeys(t for run in run_group.runs for t in tags_of(runs.described(run))))
+        )
     return [*cells, *([""] if visitors.is_class() else [])]
 
 

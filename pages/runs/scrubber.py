@@ -30,11 +30,11 @@ def board_of(
     run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str, view: View = LOG
 ) -> Board:
     """One frame for each snapshot that a message has room for; without any, the curves alone."""
-    rows, shown = heads.head_rows(run, run.folder.snapshots())
+    rows, frame_steps = heads.head_rows(run, run.folder.snapshots())
     view = view.known_in(entries)
-    x = curves.axis(entries, max(steps, shown[-1] if shown else 0), view)
-    frames = np.array(shown, dtype=np.float64)
-    single = len(shown) < 2
+    x = curves.axis(entries, max(steps, frame_steps[-1] if frame_steps else 0), view)
+    frames = np.array(frame_steps, dtype=np.float64)
+    single = len(frame_steps) < 2
     at = None if single else curves.places(entries, frames, view)
     more: dict[str, Any] = {"view": view, "at": at}
     more["marks"] = curves.marks_of(runs.described(run), entries, view)
@@ -50,8 +50,8 @@ def board_of(
     pictures = _pictures(run) if not rows or single else []
     if single:
         return Board(rows=[top, *rows, numbers, *pictures], notice=see)
-    notices = [_notice(entries, step, see) for step in shown]
-    scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in shown])
+    notices = [_notice(entries, step, see) for step in frame_steps]
+    scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in frame_steps])
     return Board(rows=[top, *rows, numbers], notice=notices, scrub=scrub)
 
 

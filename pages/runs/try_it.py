@@ -59,9 +59,9 @@ def draw(run: Run) -> None:
     kind = Kind(way, "" if offer is None else offer.text)
     with st.container(border=True, key="runs_try"):
         st.markdown("**Try it**")
-        given = _given(run, kind)
+        inputs = _inputs(run, kind)
         try:
-            kind.way(run, given)
+            kind.way(run, inputs)
         except (ValueError, OSError) as error:
             st.text(without_places(str(error)))
 
@@ -77,10 +77,10 @@ def way_of(model: Model) -> Way | None:
     return next((WAYS[ability] for ability in model.abilities if ability in WAYS), None)
 
 
-def _given(run: Run, kind: Kind) -> State:
+def _inputs(run: Run, kind: Kind) -> State:
     """What a person asks of this run."""
     first = int(kind.example) if re.fullmatch(r"[1-9][0-9]{0,5}", kind.example) else 1
-    given = State(
+    inputs = State(
         f"runs.try.{run.id}",
         {
             "text": Field(kind.example, characters(MOST_CHARACTERS), "Text"),
@@ -88,22 +88,22 @@ def _given(run: Run, kind: Kind) -> State:
             "picture": Field(first, whole(1, MOST_PICTURES), "Held-out picture"),
         },
     )
-    given.take()
-    return given
+    inputs.take()
+    return inputs
 
 
-def _typed(given: State, label: str) -> str:
-    given.draw("text", label=label)
-    return str(given.kept["text"])
+def _typed(inputs: State, label: str) -> str:
+    inputs.draw("text", label=label)
+    return str(inputs.kept["text"])
 
 
-def _write(run: Run, given: State) -> None:
+def _write(run: Run, inputs: State) -> None:
     """Goes on writing after a prompt."""
-    text = _typed(given, "Prompt: the model goes on writing")
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    given.draw("temperature", left)
-    temperature = given.kept["temperature"]
-    if right.button("Another", width="stretch"):
+    text = _typed(inputs, "Prompt: the model goes on writing")
+    slider_place, button_place = st.columns([3, 1], vertical_alignment="bottom")
+    inputs.draw("temperature", slider_place)
+    temperature = inputs.kept["temperature"]
+    if button_place.button("Another", width="stretch"):
         st.session_state.runs_seed = st.session_state.get("runs_seed", 0) + 1
     seed = st.session_state.get("runs_seed", 0)
 
@@ -132,24 +132,24 @@ def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
     return written[:MOST_TOKENS]
 
 
-def _answer(run: Run, given: State) -> None:
+def _answer(run: Run, inputs: State) -> None:
     """Answers a question, greedily."""
-    text = _typed(given, "Question: the model writes the answer")
+    text = _typed(inputs, "Question: the model writes the answer")
     answer = _on_model(run, lambda model: model.read(text).answer)
     st.code(f"{text}  →  {answer}", language=None, wrap_lines=True)
 
 
-def _fill(run: Run, given: State) -> None:
+def _fill(run: Run, inputs: State) -> None:
     """Masks the word that is pressed, and says what the model would put there."""
-    text = _typed(given, f"Sentence: press a word to hide it, or type {MASK} yourself")
+    text = _typed(inputs, f"Sentence: press a word to hide it, or type {MASK} yourself")
     parts = text.split()
-    shown = {at: word for at, word in enumerate(parts) if word != MASK}
+    hideable = {at: word for at, word in enumerate(parts) if word != MASK}
     hidden = st.pills(
-        "Hide a word", list(shown), key=f"runs.hide.{run.id}", label_visibility="collapsed",
-        format_func=lambda at: wording.plain(shown.get(at, "")),
+        "Hide a word", list(hideable), key=f"runs.hide.{run.id}", label_visibility="collapsed",
+        format_func=lambda at: wording.plain(hideable.get(at, "")),
     )  # fmt: skip
-    guard_choice(f"runs.hide.{run.id}", "Hide a word", shown)
-    if hidden in shown:
+    guard_choice(f"runs.hide.{run.id}", "Hide a word", hideable)
+    if hidden in hideable:
         parts[hidden] = MASK
     if MASK not in parts:
         st.caption("Press a word to hide it from the model.")
@@ -171,9 +171,9 @@ def _logits(model: Model, reading: Reading) -> Tensor:
     return cast("Tensor", model.trace(reading, reduce=lambda a, t: t if a == "logits" else None)["logits"])
 
 
-def _classify(run: Run, given: State) -> None:
+def _classify(run: Run, inputs: State) -> None:
     """The probability of every class."""
-    text = _typed(given, asked(str(runs.described(run)["task"].get("name"))))
+    text = _typed(inputs, prompt_label(str(runs.described(run)["task"].get("name"))))
 
     def ask(model: Model) -> list[tuple[str, float]]:
         return _likeliest(_logits(model, model.read(text))[0], model.outputs)
@@ -181,17 +181,17 @@ def _classify(run: Run, given: State) -> None:
     _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
 
 
-def asked(task: str) -> str:
+def prompt_label(task: str) -> str:
     """What a person types for a classifier of this task."""
     info = tasks_on_offer.tasks().get(task)
     reads_texts = info is not None and info.group == "Classification"
     return "Text" if reads_texts else "Text, or the number of a held-out picture"
 
 
-def _rebuild(run: Run, given: State) -> None:
+def _rebuild(run: Run, inputs: State) -> None:
     """A held-out picture, and the model's reconstruction."""
-    given.draw("picture")
-    picture = str(given.kept["picture"])
+    inputs.draw("picture")
+    picture = str(inputs.kept["picture"])
 
     def ask(model: Model) -> tuple[np.ndarray, np.ndarray]:
         reading = model.read(picture)

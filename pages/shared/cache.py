@@ -132,11 +132,11 @@ def on_worker(
     """
     if _is_inference():
         return function()
-    asked_at, left = time.perf_counter(), threading.Event()
+    asked_at, given_up = time.perf_counter(), threading.Event()
 
     def work() -> Any:
         with _turn, server_load.counted_working(kind, asked_at):
-            return None if left.is_set() else function()
+            return None if given_up.is_set() else function()
 
     with server_load.counted_waiting():
         future = _worker.submit(work)
@@ -144,7 +144,7 @@ def on_worker(
             while waiting and not wait([future], LOOK_SECONDS).done:
                 waiting()
         except BaseException:  # Streamlit's own exceptions, too, which say that nobody waits any more
-            left.set()
+            given_up.set()
             raise
         return future.result()
 
@@ -167,9 +167,9 @@ def cached(
         again = cache.get(key)  # another visitor may have asked for the same while this one waited
         if again is not None:
             return again
-        made, size = make()
-        cache.put(key, made, size)
-        return made
+        value, size = make()
+        cache.put(key, value, size)
+        return value
 
     return on_worker(fill, cache.name, waiting)
 
@@ -179,17 +179,17 @@ def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:
 
     Raises ValueError where there is none.
     """
-    offer, given = offer_of(name), settings or {}
+    offer, values = offer_of(name), settings or {}
     if offer is None:
         raise ValueError(f"There is no {name} with a checkpoint here; choose another model.")
-    building = {s.name: given.get(s.name, s.default) for s in offer.settings if s.builds}
+    building = {s.name: values.get(s.name, s.default) for s in offer.settings if s.builds}
 
     def load() -> tuple[Model, int]:
-        made = _loaded(offer, building)
-        return made, made.n_bytes
+        opened = _loaded(offer, building)
+        return opened, opened.n_bytes
 
-    kept = transformers if name.startswith(PREFIX) else models
-    return cast("Model", cached(kept, ("model", name, offer.stamp, *building.values()), load))
+    where = transformers if name.startswith(PREFIX) else models
+    return cast("Model", cached(where, ("model", name, offer.stamp, *building.values()), load))
 
 
 def _loaded(offer: Offer, building: dict[str, Any]) -> Model:

@@ -28,17 +28,17 @@ def found_in(*things: Any) -> dict[str, str]:
     there, in lower case, the term as the glossary lists it.
     """
     text = "\n".join(_texts(things))
-    return {form: _TERMS[form] for form in {found.lower() for found in _ANY.findall(text)}}
+    return {form: _TERMS[form] for form in {match.lower() for match in _ANY.findall(text)}}
 
 
-def sentences(found: Mapping[str, str]) -> dict[str, str]:
+def sentences(forms: Mapping[str, str]) -> dict[str, str]:
     """What each form that was found means."""
-    return {form: SENTENCES[term] for form, term in found.items()}
+    return {form: SENTENCES[term] for form, term in forms.items()}
 
 
-def drawer(found: Mapping[str, str], title: str) -> str:
+def drawer(forms: Mapping[str, str], title: str) -> str:
     """The terms that were found, with what they mean, as HTML: seen when the drawer `glossary` is open."""
-    terms = sorted(set(found.values()), key=str.lower)
+    terms = sorted(set(forms.values()), key=str.lower)
     entries = (f"<dt>{escape(term)}</dt><dd>{escape(SENTENCES[term])}</dd>" for term in terms)
     return f'<div class="glossary-drawer"><h5>{title}</h5><dl>{"".join(entries)}</dl></div>'
 

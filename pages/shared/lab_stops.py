@@ -50,12 +50,13 @@ class Stop:
 def stop(name: str) -> Stop:
     """The page of this name."""
     texts = tomllib.loads((LAB / name / "texts.toml").read_text(encoding="utf-8"))
-    return Stop(name, **texts | {"parts": {part: _part(**given) for part, given in texts["parts"].items()}})
+    parts = {part: _part(**of_part) for part, of_part in texts["parts"].items()}
+    return Stop(name, **texts | {"parts": parts})
 
 
-def _part(*, tries: dict[str, dict[str, Any]], see: str = "", **given: Any) -> PartTexts:
+def _part(*, tries: dict[str, dict[str, Any]], see: str = "", **texts: Any) -> PartTexts:
     values = {label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in tries.items()}
-    return PartTexts(tries=values, see=" ".join(see.split()), **given)
+    return PartTexts(tries=values, see=" ".join(see.split()), **texts)
 
 
 def _frozen(value: Any) -> Any:

@@ -49,35 +49,35 @@ def why_not(name: str) -> str:
 
 def field(open_model: Callable[[str], None]) -> None:
     """Draws what comes just now, and the offer to look up what was asked for. open_model: shows a model."""
-    latest, wanted = queue.jobs.get(PLACE), st.session_state.get(WANTED, "")
+    latest, name = queue.jobs.get(PLACE), st.session_state.get(WANTED, "")
     if latest is not None and not why_not(latest.request.name):
         if not latest.done.is_set():
             progress(latest, key="download.stop")
             return
         if st.session_state.get(BEGUN) == latest.request.name:  # it may have come for another visitor
             _ended(latest, open_model)
-            wanted = wanted if latest.problem else ""
-    if not wanted:
+            name = name if latest.problem else ""
+    if not name:
         return
-    refused = why_not(wanted)
+    refused = why_not(name)
     if refused:
         st.caption(plain(f"{refused[:1].upper()}{refused[1:]}."))
         return
     coming: Coming | None = st.session_state.get(FOUND)
     if coming is None:
         st.button(
-            plain(f"Look up {wanted.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
+            plain(f"Look up {name.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
             help="Asks how large it is and under which licence; nothing is downloaded yet",
-            on_click=_look_up, args=(wanted, open_model),
+            on_click=_look_up, args=(name, open_model),
         )  # fmt: skip
         return
     _offer(coming)
 
 
-def _look_up(wanted: str, open_model: Callable[[str], None]) -> None:
+def _look_up(name: str, open_model: Callable[[str], None]) -> None:
     """Looks a model up; one that is here already, by its full name, is opened."""
     try:
-        coming = download.look_up(wanted)
+        coming = download.look_up(name)
         if _is_here(coming.name):
             open_model(coming.name)
             want(coming.name)
@@ -151,12 +151,12 @@ def begin(coming: Coming) -> None:
 def _fetch(job: Job) -> None:
     coming: Coming = job.request
 
-    def told(n_bytes: int) -> None:
+    def tell(n_bytes: int) -> None:
         come = f"{readable(n_bytes)} of {readable(max(1, coming.n_bytes))} have come"
         job.tell(n_bytes / max(1, coming.n_bytes), f"fetches {coming.repository}: {come}")
 
-    told(0)
-    download.fetch_apart(coming, told)
+    tell(0)
+    download.fetch_apart(coming, tell)
 
 
 queue = Queue("downloads of models", _fetch, smaller="choose a smaller model")

@@ -28,7 +28,7 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
             placeholder="gpt2, or its name in the local cache"
             if visitors.is_class()
             else "gpt2, or /a/folder",
-            on_change=lambda: _asked(open_model),
+            on_change=lambda: _open_typed(open_model),
         )
         st.caption(
             "Any model of Hugging Face's transformers: BERT, GPT-2, T5, Llama, ViT and others. One that is "
@@ -55,13 +55,13 @@ def can_open(name: str) -> bool:
     return False
 
 
-def _asked(open_model: Open) -> None:
-    said = str(st.session_state.get(KEY, "")).strip().removeprefix(PREFIX)[:MOST]
-    if not said:
+def _open_typed(open_model: Open) -> None:
+    typed = str(st.session_state.get(KEY, "")).strip().removeprefix(PREFIX)[:MOST]
+    if not typed:
         return
-    name = f"{PREFIX}{said}"
+    name = f"{PREFIX}{typed}"
     if not NAME.fullmatch(name):
-        refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's path; {KEPT}.")
+        refuse(f"{typed[:80]!r} is no name of a model; give one like gpt2, or a folder's path; {KEPT}.")
         return
     open_model(name)
     model_download.want(name)

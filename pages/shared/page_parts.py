@@ -68,34 +68,34 @@ def redraw(fragment: str) -> None:
 
 # What a page shows: what was asked for or, failing that, the last possible; and how often that changed.
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Computed(Generic[Made]):
-    """What was made of `inputs`. problem: why these are not the inputs asked for; None if they are."""
+class Computed(Generic[Value]):
+    """A value of `inputs`. problem: why these are not the inputs asked for; None if they are."""
 
     inputs: Any
-    made: Made
+    value: Value
     problem: str | None
 
 
 def computed_or_last(
-    page: str, asked: Any, usual: tuple[Any, ...], make: Callable[[Any], Made]
-) -> Computed[Made]:
+    page: str, present: Any, usual: tuple[Any, ...], make: Callable[[Any], Value]
+) -> Computed[Value]:
     """Makes what was asked for; where that raises ValueError, what was shown last, or else a usual one.
 
     The ValueError of what was asked for is raised again where nothing is possible.
     """
     problem: ValueError | None = None
-    for inputs in (asked, last(page, asked), *usual):
+    for inputs in (present, last(page, present), *usual):
         try:
-            made = make(inputs)
+            value = make(inputs)
         except ValueError as error:
             problem = problem or error
             continue
         st.session_state[_key(page)] = inputs
-        return Computed(inputs, made, str(problem) if problem else None)
+        return Computed(inputs, value, str(problem) if problem else None)
     assert problem is not None
     raise problem
 

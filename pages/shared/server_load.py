@@ -74,10 +74,10 @@ def check_memory() -> None:
     if not visitors.is_class() or resident() <= most:
         return
     _drop()
-    held = resident()
-    if held > most:
+    n_bytes = resident()
+    if n_bytes > most:
         raise ValueError(
-            f"This server holds {readable(held)} of memory, and at most {readable(most)} are given to it "
+            f"This server holds {readable(n_bytes)} of memory, and at most {readable(most)} are given to it "
             "(server_mb): it computes nothing new until it holds less; try again in a minute, or ask whoever "
             "serves to start it anew."
         )

@@ -131,8 +131,8 @@ class State:
         try:
             self.kept[field] = st.session_state[self.key(field)] = rule.parsed(raw)
         except ValueError as error:
-            said = str(error) if isinstance(error, CellError) else rule.refusal(raw)
-            refuse(f"{said}; {KEPT}.")
+            refusal = str(error) if isinstance(error, CellError) else rule.refusal(raw)
+            refuse(f"{refusal}; {KEPT}.")
 
     def link(self, fields: Iterable[str]) -> dict[str, str]:
         """The query parameters of those of these inputs that differ from their defaults."""
@@ -157,19 +157,20 @@ WIDGETS = {
 """Streamlit's widget for each control of a field."""
 
 
-def draw_widget(field: Field, place: DeltaGenerator | Any, **given: Any) -> Any:
-    """Draws a field; `given` has the key, and whatever is to differ this time: label, help, options ..."""
+def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
+    """Draws a field; `how` has the key, and whatever is to differ this time: label, help, options ..."""
     rule = field.offered or field.rule
     control = field.control or suggested_control(rule)
-    given = {"label": field.label, "help": field.help, **field.more, **given}
+    how = {"label": field.label, "help": field.help, **field.more, **how}
     if control in ("segments", "list", "steps", "radio"):
-        given.setdefault("options", rule.options)
-        given.setdefault("format_func", field.show or (lambda option: rule.names.get(option, str(option))))
+        how.setdefault("options", rule.options)
+        how.setdefault("format_func", field.show or (lambda option: rule.names.get(option, str(option))))
     elif control in ("slider", "count", "rate"):
-        given = {"min_value": rule.low, "max_value": rule.high, **given}
+        how = {"min_value": rule.low, "max_value": rule.high, **how}
     if control == "segments":
-        given = {"wrap": True, **given, "required": True}  # none is cut off where there is little room
-    return _draw_rate(place, **given) if control == "rate" else getattr(place, WIDGETS[control])(**given)
+        # None is cut off where there is little room.
+        how = {"wrap": True, **how, "required": True}
+    return _draw_rate(place, **how) if control == "rate" else getattr(place, WIDGETS[control])(**how)
 
 
 def suggested_control(rule: Rule) -> str:
@@ -179,20 +180,20 @@ def suggested_control(rule: Rule) -> str:
     return "line" if rule.low is None else "count"
 
 
-def _draw_rate(place: DeltaGenerator | Any, *, key: str, **given: Any) -> Any:
+def _draw_rate(place: DeltaGenerator | Any, *, key: str, **how: Any) -> Any:
     """A field for any number, with buttons that step to the next of 1, 2 and 5 in each decade: Streamlit's
     own add and subtract the same amount wherever the number is. page.css hides them.
     """
-    low, high = given["min_value"], given["max_value"]
+    low, high = how["min_value"], how["max_value"]
 
     def step(up: bool) -> None:
         st.session_state[key] = next_decade_step(st.session_state[key], up=up, low=low, high=high)
-        given["on_change"]()
+        how["on_change"]()
 
     with place.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", key=f"by_factors_{key}"
     ):
-        value = st.number_input(key=key, **given)
+        value = st.number_input(key=key, **how)
         tip = "To the next {} of 1, 2 and 5 in each decade".format
         st.button("÷", key=f"{key}.down", on_click=step, args=(False,), help=tip("lower"))
         st.button("×", key=f"{key}.up", on_click=step, args=(True,), help=tip("higher"))

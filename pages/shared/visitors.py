@@ -76,10 +76,10 @@ def _hashed(token: str) -> str:
 def _stands_for(known: str) -> str:
     """The name in files and lists of the visitor with this token: its hash, or that of an earlier token."""
     try:
-        kept = _renewed(known).read_text(encoding="ascii") if known else ""
+        name = _renewed(known).read_text(encoding="ascii") if known else ""
     except (OSError, ValueError):
         return known
-    return kept if _NAME.fullmatch(kept) else known
+    return name if _NAME.fullmatch(name) else known
 
 
 def renew(code: str, token: str) -> str:
@@ -107,9 +107,9 @@ def _renewed(known: str) -> Path:
 
 def cookie_for(token: str, *, secure: bool) -> str:
     """The header that makes a browser keep its token, or a new one, for a year; scripts cannot read it."""
-    kept = token if _TOKEN.fullmatch(token) else secrets.token_urlsafe(32)
+    value = token if _TOKEN.fullmatch(token) else secrets.token_urlsafe(32)
     rest = f"Path=/; Max-Age={_DAYS * 86_400}; HttpOnly; SameSite=Lax"
-    return f"{COOKIE}={kept}; {rest}{'; Secure' if secure else ''}"
+    return f"{COOKIE}={value}; {rest}{'; Secure' if secure else ''}"
 
 
 # Folders on the server's disk, which visitors of a class are not told.
@@ -160,6 +160,6 @@ def _shorten(message: Message) -> None:
 @cache
 def _folders(runs: Path, data: Path) -> tuple[str, ...]:
     """The folders that are not told, the deepest first."""
-    given = (runs, data, _ROOT, Path.home())
-    folders = {str(place) for root in given for place in (root, root.resolve())} - {"/"}
+    roots = (runs, data, _ROOT, Path.home())
+    folders = {str(place) for root in roots for place in (root, root.resolve())} - {"/"}
     return tuple(sorted(folders, key=len, reverse=True))

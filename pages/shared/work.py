@@ -100,7 +100,7 @@ class Job:
 
     def part(self, doing: str, begin: float, share: float) -> Callable[[float], None]:
         """Hears how much is done of a part of the work, which begins at a share of it and has another."""
-        return lambda done: self.tell(begin + share * done, doing)
+        return lambda progress: self.tell(begin + share * progress, doing)
 
     def check(self) -> None:
         """Raises StoppedError once nobody wants it, or the server ends: the interpreter waits for this
@@ -146,7 +146,7 @@ class Queue:
 
     work: does one that a page asks for. smaller: what helps where memory is short; later: what helps where
     too many wait, of which there may be `most`. results: a cache of results by requests, and size: the bytes
-    of one. kept: how many jobs that are done stay known by their places. threads: how many are done at once.
+    of one. keep: how many jobs that are done stay known by their places. threads: how many are done at once.
     after: what each thread does after a job.
     """
 
@@ -161,13 +161,13 @@ class Queue:
         most: Callable[[], int] = lambda: MOST_WAITING,
         results: ByteCache | None = None,
         size: Callable[[Any], int] = held_by,
-        kept: int = MOST_WAITING,
+        keep: int = MOST_WAITING,
         threads: int = 1,
         after: Callable[[], None] = lambda: None,
     ) -> None:
         self.name, self._work, self._doing = name, work, doing
         self._smaller, self._later, self._most = smaller, later, most
-        self._results, self._size, self._kept, self._after = results, size, kept, after
+        self._results, self._size, self._kept, self._after = results, size, keep, after
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=_start_thread)
         self.jobs: dict[str, Job] = {}
         self._waiting: list[tuple[Job, Callable[[Job], Any]]] = []
@@ -211,8 +211,8 @@ class Queue:
                     f"{self._later}."
                 )
             self.jobs.pop(place, None)
-            done = [other for other, each in self.jobs.items() if each.done.is_set()]
-            for other in done[: max(0, len(done) - self._kept)]:
+            ended = [other for other, each in self.jobs.items() if each.done.is_set()]
+            for other in ended[: max(0, len(ended) - self._kept)]:
                 del self.jobs[other]
             self.jobs[place] = job
             if result is not None:
@@ -407,12 +407,12 @@ class WorkPage:
         draw_parts([*parts, (main, partial(self._main, job, show, remark))], again=job.done.is_set())
 
     def _main(self, job: Job, show: Callable[[Job], None], remark: Callable[[Job], str]) -> None:
-        done, refused = job.done.is_set(), problems()
-        if not done:
+        is_done, refused = job.done.is_set(), problems()
+        if not is_done:
             refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
             progress(job)
-        show_problems([sentence(job.problem) or remark(job) if done else None, *refused])
-        if done and job.problem == STOPPED:
+        show_problems([sentence(job.problem) or remark(job) if is_done else None, *refused])
+        if is_done and job.problem == STOPPED:
             st.button(self._again, on_click=self.queue.forget, args=(this_page(),))
         show(job)
 
@@ -420,7 +420,7 @@ class WorkPage:
         """The request and the result that the page showed last under a key, with what was kept with them:
         those of this job, if it is done.
         """
-        shown: dict[str, tuple[Any, ...]] = st.session_state.setdefault(f"{self.name}.shown", {})
+        results: dict[str, tuple[Any, ...]] = st.session_state.setdefault(f"{self.name}.shown", {})
         if job.done.is_set() and job.result is not None:
-            shown[key] = (job.request, job.result, *with_it)
-        return shown.get(key)
+            results[key] = (job.request, job.result, *with_it)
+        return results.get(key)

@@ -79,7 +79,7 @@ class WorkProcess:
     def call(
         self,
         function: Callable[..., Result],
-        given: tuple[Any, ...],
+        arguments: tuple[Any, ...],
         check: Callable[[], None],
         *,
         more_seconds: float = 0,
@@ -94,7 +94,7 @@ class WorkProcess:
         seconds, limit = self.seconds + more_seconds, self.bytes + more_bytes
         try:
             self._start(check)
-            self._pipe.send((function, given, math.ceil(seconds) + LATE_SECONDS, limit))
+            self._pipe.send((function, arguments, math.ceil(seconds) + LATE_SECONDS, limit))
             outcome = self._outcome(seconds, check)
         except TimeoutError:
             self.end()
@@ -139,8 +139,8 @@ class WorkProcess:
         # Not forked: threads of the server may hold locks just now.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        given = (theirs, self.niceness, self.module, self.most)
-        self.process = context.Process(target=_answer_calls, args=given, daemon=True, name="work apart")
+        arguments = (theirs, self.niceness, self.module, self.most)
+        self.process = context.Process(target=_answer_calls, args=arguments, daemon=True, name="work apart")
         self._starved = n_starved()
         self.process.start()
         theirs.close()
@@ -209,20 +209,20 @@ def _answer_calls(pipe: Connection, niceness: int, module: str, most: int) -> No
     pipe.send(Outcome("result"))
     while True:
         try:
-            function, given, seconds, limit = pipe.recv()
+            function, arguments, seconds, limit = pipe.recv()
         except EOFError:
             return
         resource.setrlimit(resource.RLIMIT_DATA, (min(own + limit, hard % 2**63), hard))  # -1: no limit
         signal.alarm(seconds)
-        packed = _packed(function, given, most)
+        packed = _packed(function, arguments, most)
         signal.alarm(0)
         pipe.send_bytes(packed)
 
 
-def _packed(function: Callable[..., Any], given: tuple[Any, ...], most: int) -> Any:
+def _packed(function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Any:
     """The outcome as bytes for the pipe; what cannot be sent is a fault."""
     try:
-        packed = ForkingPickler.dumps(Outcome("result", function(*given)))
+        packed = ForkingPickler.dumps(Outcome("result", function(*arguments)))
         return packed if len(packed) <= most else ForkingPickler.dumps(Outcome("large"))
     except BaseException as error:
         isolation.check_ordinary(error)
@@ -251,7 +251,7 @@ class ProcessQueue(Queue):
     def call(
         self,
         function: Callable[..., Result],
-        *given: Any,
+        *arguments: Any,
         more_seconds: float = 0,
         more_bytes: int = 0,
         **how: Any,
@@ -260,7 +260,7 @@ class ProcessQueue(Queue):
 
         def work(job: Any) -> Result:
             return self.process.call(
-                function, given, job.check, more_seconds=more_seconds, more_bytes=more_bytes
+                function, arguments, job.check, more_seconds=more_seconds, more_bytes=more_bytes
             )
 
         return self.run(work, **how)
@@ -307,19 +307,19 @@ def serve_readers() -> None:
     isolation.set_runner(read_apart)
 
 
-def read_apart(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Result | None:
+def read_apart(function: Callable[..., Result], *arguments: Any, n_bytes: int = 0) -> Result | None:
     """As a Runner of models.zoo.hub.isolation."""
     with cache.leaving_turn():
         if not n_bytes:
-            return _read(function, *given)
-        what = (function, *given)
+            return _read(function, *arguments)
+        what = (function, *arguments)
         with _opening:
             if what in _refused:
                 raise ValueError(_refused[what])
             if what not in _opened:
                 more = OPENING_SECONDS + n_bytes / BYTES_A_SECOND
                 try:
-                    _read(function, *given, more_seconds=more, more_bytes=COPIES * n_bytes)
+                    _read(function, *arguments, more_seconds=more, more_bytes=COPIES * n_bytes)
                 except ValueError as error:
                     _refused[what] = str(error)
                     raise
@@ -327,6 +327,6 @@ def read_apart(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -
     return None
 
 
-def _read(function: Callable[..., Result], *given: Any, **more: Any) -> Result:
+def _read(function: Callable[..., Result], *arguments: Any, **more: Any) -> Result:
     reader = min(readers, key=lambda each: each.n_waiting)
-    return reader.call(function, *given, asker=Asker(), **more)
+    return reader.call(function, *arguments, asker=Asker(), **more)

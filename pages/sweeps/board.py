@@ -25,10 +25,10 @@ def board_of(
     importance: Mapping[str, float],
     *,
     by: str,
-    shown: Sequence[bool],
+    standing_out: Sequence[bool],
     ranges: Sequence[tuple[float, float] | None] = (),
 ) -> Board:
-    """The board of a sweep. by: the setting of the last chart. shown: which trials stand out. ranges: what is
+    """The board of a sweep. by: the setting of the last chart. standing_out: which trials do. ranges: what is
     chosen along each axis, where that can be changed.
     """
     name, lower = spec.score or "score", spec.direction == "minimize"
@@ -41,7 +41,7 @@ def board_of(
     axes = [axis_of(spec, each, ended) for each in spec.space]
     top = training.parallel_panel(
         axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
-        shown=np.array([shown[at] for at in places], dtype=bool), ranges=ranges,
+        shown=np.array([standing_out[at] for at in places], dtype=bool), ranges=ranges,
     )  # fmt: skip
     finished = [trial for trial in ended if trial.state == "finished"]
     bottom: list[Panel] = [
@@ -54,8 +54,8 @@ def board_of(
         by_setting(spec, finished, by),
     ]
     if len(importance) > 1:  # of one setting there is nothing to tell
-        named = {label_of(each): share for each, share in importance.items()}
-        bottom.append(training.importance_panel(named))
+        shares = {label_of(each): share for each, share in importance.items()}
+        bottom.append(training.importance_panel(shares))
     return Board(rows=[[top], bottom], notice=notice)
 
 

@@ -24,16 +24,16 @@ _EXACT = 1e-5  # of a number: ranges are written with six digits
 
 def read(raw: str) -> dict[str, tuple[float, float]]:
     """The ranges of a link, such as n_heads:1:4;norm:0:0. Raises ValueError for anything else."""
-    found: dict[str, tuple[float, float]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for part in filter(None, raw.split(";")):
         name, *ends = part.split(":")
-        if not _NAME.fullmatch(name) or name in found or len(ends) != 2:
+        if not _NAME.fullmatch(name) or name in ranges or len(ends) != 2:
             raise ValueError(raw)
         low, high = map(float, ends)
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(raw)
-        found[name] = low, high
-    return found
+        ranges[name] = low, high
+    return ranges
 
 
 def written(ranges: Ranges) -> str:
@@ -43,7 +43,7 @@ def written(ranges: Ranges) -> str:
 
 def _checked(raw: str) -> str:
     read(raw)
-    return checked(raw, lambda given: len(given) <= in_force().field_characters)
+    return checked(raw, lambda link_text: len(link_text) <= in_force().field_characters)
 
 
 RULE: Rule = text("ranges of settings, such as n_heads:1:4;learning_rate:0.001:0.01", _checked)
@@ -62,24 +62,24 @@ def changed(spec: Spec, ranges: Ranges, panel: Parallel, axis: int, low: float, 
     names = (*spec.space, VALUE)
     if not (0 <= axis < len(names) == len(panel.axes) and math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"axis {axis} is none of {len(names)}")
-    found = panel.axes[axis].range_at(low, high)
-    kept = {name: each for name, each in ranges.items() if name != names[axis]}
-    return kept if found is None else kept | {names[axis]: found}
+    span = panel.axes[axis].range_at(low, high)
+    others = {name: each for name, each in ranges.items() if name != names[axis]}
+    return others if span is None else others | {names[axis]: span}
 
 
 def within(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> list[bool]:
     """Whether each trial is within all ranges [trial]; one without a value is in none."""
-    kept = [True] * len(trials)
+    inside = [True] * len(trials)
     for name, (low, high) in ranges.items():
         if name != VALUE and name not in spec.space:
             continue  # of another sweep
         values = values_of(trials) if name == VALUE else axis_of(spec, name, trials).values
         low, high = low - _EXACT * abs(low), high + _EXACT * abs(high)
-        kept = [each and bool(low <= value <= high) for each, value in zip(kept, values, strict=True)]
-    return kept
+        inside = [each and bool(low <= value <= high) for each, value in zip(inside, values, strict=True)]
+    return inside
 
 
-def said(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> str:
+def in_words(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> str:
     """The ranges in words; "" without any."""
     parts = []
     for name, (low, high) in ranges.items():
@@ -87,10 +87,10 @@ def said(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> str:
             parts.append(f"{spec.score or 'score'} {short(low)} to {short(high)}")
         elif name in spec.space:
             choices = axis_of(spec, name, trials).choices
-            ends = dict.fromkeys(_said(each, choices) for each in (low, high))
+            ends = dict.fromkeys(_end_in_words(each, choices) for each in (low, high))
             parts.append(f"{label_of(name)} {' to '.join(ends)}")
     return ", ".join(parts)
 
 
-def _said(end: float, choices: Sequence[str]) -> str:
+def _end_in_words(end: float, choices: Sequence[str]) -> str:
     return choices[min(len(choices) - 1, max(0, round(end)))] if choices else words(end)

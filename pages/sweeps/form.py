@@ -42,7 +42,7 @@ class Planned:
 
 
 _queue = Queue(
-    "plans", smaller="take a smaller model, or less data", most=any_number, kept=in_force().prepared_tasks,
+    "plans", smaller="take a smaller model, or less data", most=any_number, keep=in_force().prepared_tasks,
     after=forget_pictures,
 )  # fmt: skip
 server_load.cache_clearers.append(_queue.forget_done)
@@ -158,9 +158,8 @@ def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
     with st.expander(f"Settings that all runs share{count}"):
         for name in files:
             if fixed.kept[name]:
-                st.caption(
-                    wording.plain(f"{label_of(name)}: {uploads.told(str(fixed.kept[name]))}, as on Train")
-                )
+                file = uploads.with_short_name(str(fixed.kept[name]))
+                st.caption(wording.plain(f"{label_of(name)}: {file}, as on Train"))
         for at in range(0, len(names), 4):
             for place, name in zip(
                 st.columns(4, vertical_alignment="bottom"), names[at : at + 4], strict=False

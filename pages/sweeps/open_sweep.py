@@ -51,7 +51,8 @@ def _live(name: str, was_live: bool) -> None:
     _progress(status, spec, trials)
     view = trials_module.controls(spec, trials)
     ranges = brushes.on_axes(spec, view.ranges)
-    _board(sweep, spec, board_of(spec, trials, importance, by=view.by, shown=view.brushed, ranges=ranges))
+    content = board_of(spec, trials, importance, by=view.by, standing_out=view.brushed, ranges=ranges)
+    _board(sweep, spec, content)
     trials_module.table_of(spec, trials, view)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
@@ -94,7 +95,7 @@ def take_away(sweep: Sweep) -> None:
         by = state.page().kept["by"]
         by = by if by in spec.space else next(iter(spec.space))
         standing_out = trials_module.brushed(spec, trials)
-        return board_of(spec, trials, sweep.importance(), by=by, shown=standing_out)
+        return board_of(spec, trials, sweep.importance(), by=by, standing_out=standing_out)
 
     content = attempt(board_now)
     if content is None:
@@ -171,6 +172,6 @@ def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     if status.state == "running" and 0 < ended < in_all and status.seconds > 0:
         where += f", about {wording.duration((in_all - ended) * status.seconds / ended)} left"
     st.progress(min(1.0, ended / in_all), text=wording.plain(where))
-    shown = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
-    if status.sentence and status.state in shown:
+    with_sentence = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
+    if status.sentence and status.state in with_sentence:
         st.text(sentence(without_places(status.sentence)))

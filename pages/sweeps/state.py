@@ -195,14 +195,14 @@ def _near(default: int, rule: Rule) -> list[int]:
 
 def enter() -> None:
     """At the top of every run: on arrival the link's values, else the newest sweep, else the form."""
-    shown, arrived = page(), arrive(PAGE)
-    shown.follow(arrived)
-    if arrived and not shown.kept["sweep"]:
+    inputs, arrived = page(), arrive(PAGE)
+    inputs.follow(arrived)
+    if arrived and not inputs.kept["sweep"]:
         first = first_sweep() if "task" not in st.query_params else None
-        shown.put({"sweep": first.name if first else NEW})
+        inputs.put({"sweep": first.name if first else NEW})
     info = task()
-    for given in (fixed_of(info), form_of(info)):
-        given.follow(arrived, drawn_anew=st.session_state.get("sweeps_drawn") != info.name)
+    for part in (fixed_of(info), form_of(info)):
+        part.follow(arrived, drawn_anew=st.session_state.get("sweeps_drawn") != info.name)
     st.session_state.sweeps_drawn = info.name
 
 
@@ -232,8 +232,8 @@ def open_sweep(name: str) -> None:
 def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> None:
     """Shows the form with these values; the rest is as usual."""
     page().put({"task": info.name})
-    for given, values in ((fixed_of(info), fixed), (form_of(info), form)):
-        given.put(given.defaults() | values)
+    for part, values in ((fixed_of(info), fixed), (form_of(info), form)):
+        part.put(part.defaults() | values)
     open_sweep(NEW)
 
 
@@ -253,11 +253,11 @@ def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -
             raise ValueError(f"{label_of(name)} stands in two rows; write all its values in one")
         space[name] = variation(name, form[f"how{row}"], form[f"values{row}"], declared[name].rule)
     changed = {name: fixed[name] for name, spec in declared.items() if fixed[name] != spec.default}
-    given = settings.with_paths(info, dict(fixed))
+    values_with_paths = settings.with_paths(info, dict(fixed))
     return Spec(
         task=info.name,
         space=space,
-        fixed={name: _set(name, given[name]) for name in changed if name not in space},
+        fixed={name: _set(name, values_with_paths[name]) for name in changed if name not in space},
         **{name: form[name] for name in SHARED if name != "name"},
         name=form["name"].strip(),
     )

@@ -30,7 +30,7 @@ ALL, BEST = "", "*best"
 
 
 @dataclass(frozen=True)
-class Seen:
+class TrialView:
     """by: the setting of one chart. brushed [trial]: which trials stand out; order: their places. ranges:
     those chosen along the axes.
     """
@@ -41,25 +41,25 @@ class Seen:
     ranges: brushes.Ranges
 
 
-def controls(spec: Spec, trials: Sequence[Trial]) -> Seen:
+def controls(spec: Spec, trials: Sequence[Trial]) -> TrialView:
     """The choices above the figures, and the trials that they and the ranges along the axes leave."""
-    shown = state.page()
+    inputs = state.page()
     labels = {each: label_of(each) for each in spec.space}
     highlights = {ALL: "all trials", BEST: "the best quarter"}
     for field, options in (("by", labels), ("brush", highlights)):
-        if shown.kept[field] not in options:
-            shown.put({field: next(iter(options))})
+        if inputs.kept[field] not in options:
+            inputs.put({field: next(iter(options))})
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
         if len(labels) > 1:
-            shown.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
-        shown.draw("brush", options=list(highlights), format_func=highlights.__getitem__)
-        shown.draw("order")
-        ranges = brushes.read(shown.kept["within"])
+            inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
+        inputs.draw("brush", options=list(highlights), format_func=highlights.__getitem__)
+        inputs.draw("order")
+        ranges = brushes.read(inputs.kept["within"])
         if ranges:
-            st.button("Clear ranges", on_click=shown.put, args=({"within": ""},), key="sweeps.whole")
-    by_best = shown.kept["order"] == "best"
+            st.button("Clear ranges", on_click=inputs.put, args=({"within": ""},), key="sweeps.whole")
+    by_best = inputs.kept["order"] == "best"
     order = _best_first(spec, trials) if by_best else list(range(len(trials)))
-    return Seen(shown.kept["by"], brushed(spec, trials), order, ranges)
+    return TrialView(inputs.kept["by"], brushed(spec, trials), order, ranges)
 
 
 def brushed(spec: Spec, trials: Sequence[Trial]) -> list[bool]:
@@ -77,12 +77,12 @@ def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
     return [int(at) for at in best_first(values_of(trials), lower_is_better=spec.direction == "minimize")]
 
 
-def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:
+def table_of(spec: Spec, trials: Sequence[Trial], view: TrialView) -> None:
     """The trials that stand out; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    listed = [trials[at] for at in shown.order if shown.brushed[at]]
+    listed = [trials[at] for at in view.order if view.brushed[at]]
     if len(listed) < len(trials):
-        ranges = brushes.said(spec, shown.ranges, trials)
+        ranges = brushes.in_words(spec, view.ranges, trials)
         how = wording.plain(f": {ranges}") if ranges else ""
         st.caption(f"{len(listed):,} of {len(trials):,} trials stand out{how}")
     if len(listed) > MOST:
@@ -110,8 +110,8 @@ def _row(spec: Spec, trial: Trial, opened: int) -> Row:
 def _on_act(act: Act) -> None:
     number = str(act.get("id", ""))
     if act["type"] == "open" and number.isdecimal() and len(number) < 9:
-        shown = state.page()
-        shown.put({"trial": -1 if shown.kept["trial"] == int(number) else int(number)})
+        inputs = state.page()
+        inputs.put({"trial": -1 if inputs.kept["trial"] == int(number) else int(number)})
 
 
 def _opened(trial: Trial) -> None:

@@ -13,71 +13,71 @@ _MOST_CLASSES = 20
 _SIDES = {"encoder": "read", "decoder": "read and written"}
 
 
-def draw(look: DataSummary | None) -> None:
+def draw(summary: DataSummary | None) -> None:
     """The panel under the settings, which moves nothing when it comes or goes."""
-    if look is None:
+    if summary is None:
         return
     with st.container(border=True, key="train_data"):
         st.markdown("**Data**")
-        if look.source is not None:
-            for line in sentences(look.source):
+        if summary.source is not None:
+            for line in sentences(summary.source):
                 st.text(line)
-        st.html(_facts(look))
-        for board in boards_of(look):
+        st.html(_facts(summary))
+        for board in boards_of(summary):
             figure = board_figure(board, dark=st.context.theme.type == "dark")
             st.plotly_chart(
                 figure, theme=None, width="content", config={"displayModeBar": False},
                 alt="How many examples each class has, and how long they are", key="train.data.figure",
             )  # fmt: skip
-        if look.examples:
+        if summary.examples:
             st.caption(
                 "The first examples, as the model reads them. Under a token stands what is asked there."
             )
-            st.html(examples(look.examples))
+            st.html(examples(summary.examples))
 
 
-def facts_of(look: DataSummary) -> list[tuple[str, str]]:
+def facts_of(summary: DataSummary) -> list[tuple[str, str]]:
     """What is known of the data as single numbers: a name and a text for each."""
     facts = [
-        (split, "made at random" if size is None else f"{size:,} {look.unit}")
-        for split, size in look.sizes.items()
+        (split, "made at random" if size is None else f"{size:,} {summary.unit}")
+        for split, size in summary.sizes.items()
         if size != 0 or split != "test"
     ]
-    if look.room is not None and look.lengths:
-        facts.append(("tokens, median and longest", f"{look.median:,.0f} and {look.longest:,}"))
-        facts.append((f"cut at {look.room:,} tokens", _percent(look.cut)))
-    if look.padding is not None:
-        facts.append((f"padding, in batches of {look.batch_size}", _percent(look.padding)))
-    if look.vocabulary is not None:
-        facts.append(("vocabulary", f"{look.vocabulary:,} tokens"))
-    if look.unknown is not None:
-        facts.append(("unknown tokens, held out", _percent(look.unknown)))
+    if summary.room is not None and summary.lengths:
+        facts.append(("tokens, median and longest", f"{summary.median:,.0f} and {summary.longest:,}"))
+        facts.append((f"cut at {summary.room:,} tokens", _percent(summary.cut)))
+    if summary.padding is not None:
+        facts.append((f"padding, in batches of {summary.batch_size}", _percent(summary.padding)))
+    if summary.vocabulary is not None:
+        facts.append(("vocabulary", f"{summary.vocabulary:,} tokens"))
+    if summary.unknown is not None:
+        facts.append(("unknown tokens, held out", _percent(summary.unknown)))
     return facts
 
 
-def boards_of(look: DataSummary) -> list[Board]:
+def boards_of(summary: DataSummary) -> list[Board]:
     """How many examples each class has, how long they are, and the first pictures."""
     rows: list[list[Panel]] = []
-    if look.classes:
-        names = list(look.classes)[:_MOST_CLASSES]
+    if summary.classes:
+        names = list(summary.classes)[:_MOST_CLASSES]
         title = "examples of each class" + (
-            f", the first {_MOST_CLASSES} of {len(look.classes)}" if len(look.classes) > _MOST_CLASSES else ""
+            f", the first {len(names)} of {len(summary.classes)}" if len(names) < len(summary.classes) else ""
         )
-        if look.sizes.get("training") is None:
-            title += f" among {sum(look.classes.values()):,} that were drawn"
-        counts = np.array([look.classes[name] for name in names])
+        if summary.sizes.get("training") is None:
+            title += f" among {sum(summary.classes.values()):,} that were drawn"
+        counts = np.array([summary.classes[name] for name in names])
         rows.append([Bars(values=counts, labels=names, title=title, x_label="class", digits=0)])
-    if look.lengths and look.room is not None:
-        beyond = next((at for at, end in enumerate(look.ends) if end > look.room), None)
-        title = f"lengths of {look.measured:,} examples" + (
-            f"; faint bars are cut at {look.room:,} tokens" if beyond is not None else ""
+    if summary.lengths and summary.room is not None:
+        beyond = next((at for at, end in enumerate(summary.ends) if end > summary.room), None)
+        title = f"lengths of {summary.measured:,} examples" + (
+            f"; faint bars are cut at {summary.room:,} tokens" if beyond is not None else ""
         )
         bars = Bars(
-            values=np.array(look.lengths), labels=[f"{end:,}" for end in look.ends], title=title,
+            values=np.array(summary.lengths), labels=[f"{end:,}" for end in summary.ends], title=title,
             x_label="tokens, up to", digits=0, faint_from=beyond,
         )  # fmt: skip
         rows = [[*rows[0], bars]] if rows else [[bars]]
-    if look.pictures is not None:
+    if summary.pictures is not None:
         rows.append(
             [
                 Matrix(
@@ -89,25 +89,25 @@ def boards_of(look: DataSummary) -> list[Board]:
                     column_axis="column",
                     small=True,
                 )
-                for picture, label in zip(look.pictures.astype(np.float32), look.labels, strict=True)
+                for picture, label in zip(summary.pictures.astype(np.float32), summary.labels, strict=True)
             ]
         )
     return [Board(rows=rows, notice="")] if rows else []
 
 
-def examples(shown: Sequence[ExamplePreview]) -> str:
+def examples(previews: Sequence[ExamplePreview]) -> str:
     """Examples as HTML: each token a cell, with its target under it. Everything of a file is escaped."""
-    return f'<div class="read_examples">{"".join(map(_example, shown))}</div>'
+    return f'<div class="read_examples">{"".join(map(_example, previews))}</div>'
 
 
-def _example(shown: ExamplePreview) -> str:
-    text = f"<p>{escape(shown.text)}</p>" if shown.text else ""
+def _example(preview: ExamplePreview) -> str:
+    text = f"<p>{escape(preview.text)}</p>" if preview.text else ""
     sides = "".join(
         f'<div class="side" title="{_SIDES.get(side, side)}">{"".join(map(_cell, cells))}</div>'
-        for side, cells in shown.sides.items()
+        for side, cells in preview.sides.items()
     )
-    more = f"<span>… and {shown.more:,} more tokens</span>" if shown.more else ""
-    answer = f'<p>answer: <b class="target">{escape(shown.answer)}</b></p>' if shown.answer else ""
+    more = f"<span>… and {preview.more:,} more tokens</span>" if preview.more else ""
+    answer = f'<p>answer: <b class="target">{escape(preview.answer)}</b></p>' if preview.answer else ""
     return f"<section>{text}{sides}{more}{answer}</section>"
 
 
@@ -119,9 +119,9 @@ def _cell(cell: TokenPreview) -> str:
     return f'<span class="cell {kinds}">{token}{under}</span>'
 
 
-def _facts(look: DataSummary) -> str:
+def _facts(summary: DataSummary) -> str:
     cells = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(look)
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(summary)
     )
     return f'<dl class="data_facts">{cells}</dl>'
 

@@ -38,10 +38,10 @@ def start(source: str) -> None:
 
 
 def _fetch(job: Job) -> None:
-    def told(come: int, total: int) -> None:
+    def tell(come: int, total: int) -> None:
         job.tell(come / max(1, total), f"{readable(come)} of {readable(total)} have come")
 
-    downloads.fetch(job.request, told)
+    downloads.fetch(job.request, tell)
 
 
 queue = Queue(

@@ -57,33 +57,33 @@ SWEEPS = "sweeps/page.py"
 
 def draw(info: TaskInfo) -> None:
     """All settings in three columns: the task's, the model's, the training's."""
-    given = state.settings_of(info)
+    inputs = state.settings_of(info)
     with st.container(key="train_form"):
         task, model, training = st.columns(3, gap="medium")
     with task, st.container(border=True):
         st.markdown("**Task**")
-        _options(info, given)
+        _options(info, inputs)
         st.markdown("**Device**")
-        _pairs(given, DEVICE)
+        _pairs(inputs, DEVICE)
         state.page().draw("keep_going")
     with model, st.container(border=True):
         st.markdown("**Model**")
-        _pairs(given, settings.size_names(info))
-        _head_size(given.kept["d_model"], given.kept["n_heads"])
+        _pairs(inputs, settings.size_names(info))
+        _head_size(inputs.kept["d_model"], inputs.kept["n_heads"])
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")
     with training, st.container(border=True):
         st.markdown("**Training**")
-        _pairs(given, SHOWN)
+        _pairs(inputs, SHOWN)
         tools = st.container(horizontal=True, vertical_alignment="center", key="train_tools")
         with tools:
-            rate.button(info, given)
-            link = settings.to_link(info, given.kept) | {"sweep": "+"}
-            held = bool(own_file.refusals(info, given))
-            tools.page_link(SWEEPS, label="Sweep over this…", query_params=link, disabled=held)
-        rate.draw(info, given)
+            rate.button(info, inputs)
+            link = settings.to_link(info, inputs.kept) | {"sweep": "+"}
+            is_refused = bool(own_file.refusals(info, inputs))
+            tools.page_link(SWEEPS, label="Sweep over this…", query_params=link, disabled=is_refused)
+        rate.draw(info, inputs)
         with st.expander("More"):
-            _pairs(given, [name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
+            _pairs(inputs, [name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
 
 
 def _head_size(d_model: int, n_heads: int) -> None:
@@ -94,20 +94,20 @@ def _head_size(d_model: int, n_heads: int) -> None:
         st.caption(f"d_head = {d_model} / {n_heads} is no whole number")
 
 
-def _options(info: TaskInfo, given: State) -> None:
+def _options(info: TaskInfo, inputs: State) -> None:
     if not info.options:
         st.caption("This task has no options.")
     for option in info.options:
         if option.file:
-            own_file.draw(info, given, option)
+            own_file.draw(info, inputs, option)
         elif not option.of:
-            given.draw(option.name)
+            inputs.draw(option.name)
 
 
-def _pairs(given: State, names: Sequence[str]) -> None:
+def _pairs(inputs: State, names: Sequence[str]) -> None:
     """Widgets side by side, two in a row."""
     for at in range(0, len(names), PAIR):
         for place, name in zip(
             st.columns(PAIR, vertical_alignment="bottom"), names[at : at + PAIR], strict=False
         ):
-            given.draw(name, place)
+            inputs.draw(name, place)

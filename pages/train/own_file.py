@@ -17,53 +17,53 @@ from pages.shared.training.tasks_on_offer import TaskInfo
 _ANOTHER = "nothing starts until you choose another file, or press Without a file"
 
 
-def draw(info: TaskInfo, given: State, option: Option) -> None:
+def draw(info: TaskInfo, inputs: State, option: Option) -> None:
     """Draws the field for an upload, whose name is the setting, and the options that are about the file."""
-    key = given.key(option.name)
+    key = inputs.key(option.name)
     uploading.expect()
     st.file_uploader(
         f"{label_of(option.name)}: {option.help}",
         key=f"{key}.upload",
         on_change=_take,
-        args=(given, option),
+        args=(inputs, option),
         help=f"Files that end in {', '.join(option.file)}",
         max_upload_size=uploads.MAX_BYTES // MB,  # Streamlit's MB are larger: `keep` refuses what is between
     )
-    name = given.kept[option.name]
+    name = inputs.kept[option.name]
     refused = st.session_state.get(f"{key}.refused", "")
     if name and not refused:
         st.text(f"Reads {uploads.called(name)}")
     if name or refused:
-        st.button("Without a file", key=f"{key}.clear", on_click=_choose, args=(given, option.name, ""))
-    _kept_files(given, option.name)
+        st.button("Without a file", key=f"{key}.clear", on_click=_choose, args=(inputs, option.name, ""))
+    _files_to_choose(inputs, option.name)
     if name and not refused:
         about = [each for each in info.options if each.of == option.name]
         for at in range(0, len(about), 2):
             for place, each in zip(st.columns(2), about[at : at + 2], strict=False):
-                _about_it(given, each, name, place)
+                _about_it(inputs, each, name, place)
 
 
-def refusals(info: TaskInfo, given: State) -> list[str]:
+def refusals(info: TaskInfo, inputs: State) -> list[str]:
     """What was wrong with files that were handed in, until another is chosen: nothing else may start
     meanwhile, since a run without the file would be another than the visitor believes.
     """
     sentences = [
-        st.session_state.get(f"{given.key(option.name)}.refused") for option in info.options if option.file
+        st.session_state.get(f"{inputs.key(option.name)}.refused") for option in info.options if option.file
     ]
     return [f"{sentence}; {_ANOTHER}." for sentence in sentences if sentence]
 
 
-def _take(given: State, option: Option) -> None:
+def _take(inputs: State, option: Option) -> None:
     """Keeps what was handed in, or notes why not. A file that was refused is not forgotten with its ×."""
-    key = given.key(option.name)
+    key = inputs.key(option.name)
     try:
         handed = uploading.handed_in(f"{key}.upload")
         if handed is None:
             if not st.session_state.get(f"{key}.refused"):
-                _choose(given, option.name, "")
+                _choose(inputs, option.name, "")
             return
         _check_ending(handed.name, option.file)
-        _choose(given, option.name, uploads.keep(handed.getbuffer(), handed.name))
+        _choose(inputs, option.name, uploads.keep(handed.getbuffer(), handed.name))
     except ValueError as error:
         st.session_state[f"{key}.refused"] = str(error)
 
@@ -75,24 +75,25 @@ def _check_ending(name: str, endings: tuple[str, ...]) -> None:
     raise ValueError(f"{name[:80]!r} is no file that ends in {', '.join(endings)}; save it as one of these")
 
 
-def _choose(given: State, field: str, name: str) -> None:
+def _choose(inputs: State, field: str, name: str) -> None:
     """Reads this file from now on; "" is none."""
-    st.session_state.pop(f"{given.key(field)}.refused", None)
-    given.put({field: name})
+    st.session_state.pop(f"{inputs.key(field)}.refused", None)
+    inputs.put({field: name})
 
 
-def _about_it(given: State, option: Option, file: str, place: DeltaGenerator) -> None:
+def _about_it(inputs: State, option: Option, file: str, place: DeltaGenerator) -> None:
     """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
-    now = given.kept[option.name]
+    now = inputs.kept[option.name]
     if option.column:
-        given.draw(option.name, place, **uploads.column_menu(uploads.columns_on_offer(file, given.kept), now))
+        columns = uploads.columns_on_offer(file, inputs.kept)
+        inputs.draw(option.name, place, **uploads.column_menu(columns, now))
     elif option.name == "encoding":
-        given.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
+        inputs.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
     else:
-        given.draw(option.name, place, format_func=lambda name: "as it shows" if name == AUTO else name)
+        inputs.draw(option.name, place, format_func=lambda name: "as it shows" if name == AUTO else name)
 
 
-def _kept_files(given: State, field: str) -> None:
+def _files_to_choose(inputs: State, field: str) -> None:
     """Draws the visitor's kept files, to be used again, or deleted before they expire."""
     files = uploads.mine()
     if not files:
@@ -103,18 +104,18 @@ def _kept_files(given: State, field: str) -> None:
             uploads.delete(name)
         except ValueError as error:
             refuse(str(error))
-        if given.kept[field] == name:
-            given.put({field: ""})
+        if inputs.kept[field] == name:
+            inputs.put({field: ""})
 
     with st.expander(f"Your files ({len(files)})"):
         for upload in files:
-            key = f"{given.key(field)}.{upload.name}"
-            left = f"Kept for {upload.days_left} more days, longer if it is read"
+            key = f"{inputs.key(field)}.{upload.name}"
+            tip = f"Kept for {upload.days_left} more days, longer if it is read"
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(f"{uploads.called(upload.name)}, {readable(upload.size)}", width="content")
                 st.button(
-                    "Read", type="tertiary", key=f"{key}.read", help=left,
-                    on_click=_choose, args=(given, field, upload.name),
+                    "Read", type="tertiary", key=f"{key}.read", help=tip,
+                    on_click=_choose, args=(inputs, field, upload.name),
                 )  # fmt: skip
                 drop = f"{key}.delete"
                 st.button("Delete", type="tertiary", key=drop, on_click=delete, args=(upload.name,))

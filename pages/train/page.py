@@ -47,7 +47,7 @@ def _settings() -> None:
         form.draw(info)
     with places[0]:
         ready = start.draw(info, inputs.kept, row)
-    data.draw(ready.look if ready else None)
+    data.draw(ready.data if ready else None)
 
 
 page()

@@ -70,7 +70,7 @@ def _tried(ready: Prepared | None, why: str) -> Tried | None:
     """The run's time as it was tried here, if it was; a run that cannot start is not tried."""
     if ready is None or ready.seconds is None or why:
         return None
-    return probes.look(ready.key, ready.timed, this_page())
+    return probes.time_of(ready.key, ready.timed, this_page())
 
 
 def _before(

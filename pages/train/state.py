@@ -38,10 +38,10 @@ def enter() -> None:
     """At the top of every run: on arrival the link's values, if it has any, then what widgets say."""
     arrived = arrive(PAGE)
     page().follow(arrived)
-    given = settings_of(task())
-    given.follow(arrived, drawn_anew=st.session_state.get("train_drawn") != given.name)
+    settings_state = settings_of(task())
+    settings_state.follow(arrived, drawn_anew=st.session_state.get("train_drawn") != settings_state.name)
     curves.view_state(PAGE).follow(arrived)
-    st.session_state.train_drawn = given.name
+    st.session_state.train_drawn = settings_state.name
 
 
 def task() -> TaskInfo:

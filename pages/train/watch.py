@@ -39,7 +39,7 @@ def board_of(
     view = view.known_in(entries)
     x = curves.axis(entries, steps, view)
     steps_kept = run.folder.snapshots()
-    rows, shown = heads.head_rows(run, steps_kept[-1:])
+    rows, head_steps = heads.head_rows(run, steps_kept[-1:])
     if live and not rows:
         rows = heads.awaited_rows(run)
     described = runs.described(run)
@@ -60,7 +60,7 @@ def board_of(
         _heads(run, entries, x, view),
         curves.speed_curve(entries, x, view),
     ]
-    return Board(rows=[[numbers(entries, shown)], top, *rows, more, *pictures], notice=notice)
+    return Board(rows=[[numbers(entries, head_steps)], top, *rows, more, *pictures], notice=notice)
 
 
 def _heads(run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View) -> Curves:
@@ -71,7 +71,7 @@ def _heads(run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: Vie
     return curves_of_heads or curves.chart("a measure of every head", [blank], x, view)
 
 
-def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
+def numbers(entries: Sequence[dict[str, Any]], head_steps: Sequence[int]) -> Facts:
     """The latest numbers as texts; each keeps its place."""
     read = {
         "step": curves.of("step"),
@@ -96,7 +96,7 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     facts.append(Fact(label="best, held out", values=words))
     memory = curves.last(entries, curves.of("memory"))
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
-    facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))
+    facts.append(Fact(label="heads of step", values=f"{head_steps[-1]:,}" if head_steps else "–"))
     return Facts(facts=facts)
 
 

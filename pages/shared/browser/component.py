@@ -41,10 +41,10 @@ def assembled_script(files: Iterable[Path]) -> str:
 
     Raises ValueError where modules import each other in a circle, or in a way that is not understood.
     """
-    done: dict[Path, str] = {}
+    scripts: dict[Path, str] = {}
     for file in files:
-        _add(file.resolve(), done, ())
-    return "\n".join(done.values())
+        _add(file.resolve(), scripts, ())
+    return "\n".join(scripts.values())
 
 
 def module_name(file: Path) -> str:
@@ -52,23 +52,23 @@ def module_name(file: Path) -> str:
     return "_".join(["module", file.parent.name, file.stem])
 
 
-def _add(file: Path, done: dict[Path, str], above: tuple[Path, ...]) -> None:
+def _add(file: Path, scripts: dict[Path, str], above: tuple[Path, ...]) -> None:
     if file in above:
         circle = " -> ".join(path.name for path in (*above[above.index(file) :], file))
         raise ValueError(f"modules import each other in a circle: {circle}; move what both need to a third")
-    if file in done:
+    if file in scripts:
         return
     code = file.read_text()
     for _, other in _IMPORT.findall(code):
-        _add((file.parent / other).resolve(), done, (*above, file))
+        _add((file.parent / other).resolve(), scripts, (*above, file))
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
     body = _EXPORT.sub(
         r"\1 \2", _IMPORT.sub(lambda match: _from_other_module(file, match), _COMMENT.sub("", code))
     )
-    left = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
-    if left:
-        raise ValueError(f"{file.name}: {left[0]!r} is not understood; see the docstring of {__name__}")
-    done[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
+    remaining = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
+    if remaining:
+        raise ValueError(f"{file.name}: {remaining[0]!r} is not understood; see the docstring of {__name__}")
+    scripts[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
 def _from_other_module(file: Path, match: re.Match[str]) -> str:
@@ -136,10 +136,10 @@ def _colours(dark: bool, *, projected: bool = False) -> dict[str, Any]:
 def _program(main: Path, style: Path, panels: Sequence[Path], own: Mapping[str, Any]) -> str:
     """The text of the modules, after the constants that given.d.ts declares, and those of its `own`."""
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
-    given: dict[str, Any] = {"THEME": themes, **own}
-    given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
-    given |= {"PLOTLY": {"address": requests.PLOTLY_ADDRESS, "kinds": requests.AT_ONCE}}
-    constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
+    values: dict[str, Any] = {"THEME": themes, **own}
+    values |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
+    values |= {"PLOTLY": {"address": requests.PLOTLY_ADDRESS, "kinds": requests.AT_ONCE}}
+    constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
     kinds = "".join(f"{file.stem}: {module_name(file)}, " for file in panels)
     return "\n".join([*constants, assembled_script([*panels, main]), f"const PANELS = {{ {kinds}}};"])
 

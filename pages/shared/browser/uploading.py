@@ -56,8 +56,8 @@ def expect_none() -> None:
     """Notes that this visitor has come to a page that asks for none."""
     session = streamlit_internals.session_id()
     if _asking.pop(session, None) is not None:
-        for held, file in list(_held):
-            if held == session:
+        for owner, file in list(_held):
+            if owner == session:
                 _forget(session, file)
 
 
@@ -113,9 +113,9 @@ class _Body:
         """The next part. Raises _RefusedError where it is too late, or too much beside what others sent."""
         if self._is_whole:
             return await self._receive()
-        left = PATIENCE_SECONDS + self.n_bytes / LEAST_A_SECOND - (time.monotonic() - self._began)
+        seconds_left = PATIENCE_SECONDS + self.n_bytes / LEAST_A_SECOND - (time.monotonic() - self._began)
         try:
-            async with asyncio.timeout(max(0.0, min(left, PATIENCE_SECONDS))):
+            async with asyncio.timeout(max(0.0, min(seconds_left, PATIENCE_SECONDS))):
                 message = await self._receive()
         except TimeoutError:
             raise _RefusedError(
@@ -143,12 +143,12 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
     except ValueError as error:
         return 503, str(error)
     _forget_old()
-    held, visitor = _coming.copy(), _asking[session]
+    n_held, visitor = _coming.copy(), _asking[session]
     for (other, _), (_, n_bytes) in list(_held.items()):
-        held[_asking.get(other, "")] += n_bytes
+        n_held[_asking.get(other, "")] += n_bytes
     for whose, now, most in (
-        ("yours", held[visitor], MOST_OF_A_VISITOR),
-        ("all visitors'", held.total(), MOST_IN_ALL),
+        ("yours", n_held[visitor], MOST_OF_A_VISITOR),
+        ("all visitors'", n_held.total(), MOST_IN_ALL),
     ):
         if now + coming > most + _ROOM:
             return 413, (

@@ -44,11 +44,11 @@ def message(
     sort: the column by which the rows are sorted, with "-" before it from its end, "" for none; a
     press on a heading then asks for "sort". None: their order cannot be changed.
     """
-    named = [{"name": name.removeprefix("#"), "numeric": name.startswith("#")} for name in columns]
+    headings = [{"name": name.removeprefix("#"), "numeric": name.startswith("#")} for name in columns]
     plain: list[dict[str, Any]] = [asdict(row) for row in rows]
     for row in plain:
         for name, nothing in (("opened", None), ("members", ()), ("group", ""), ("heading", False)):
             if row[name] == nothing:
                 del row[name]
-    content = {"caption": caption, "columns": named, "rows": plain, "choose": choose, "sort": sort}
+    content = {"caption": caption, "columns": headings, "rows": plain, "choose": choose, "sort": sort}
     return json.dumps(content, ensure_ascii=False).encode()

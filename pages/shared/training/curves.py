@@ -19,7 +19,7 @@ POINTS = 200
 MOST_PARTS = 12
 LARGEST = 1e30  # the largest number that is drawn, of either sign
 Entry = dict[str, Any]
-Read = Callable[[Entry], Any]
+Reader = Callable[[Entry], Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class View:
     measure: str = ""
 
     @property
-    def place(self) -> Read:
+    def place(self) -> Reader:
         """Reads where a record stands on the x axis."""
         return of("step" if self.x == "steps" else self.x)
 
@@ -83,20 +83,20 @@ def places(entries: Sequence[Entry], steps: np.ndarray, view: View) -> np.ndarra
     return np.maximum(steps, first) if view.log_x else steps
 
 
-def series(entries: Sequence[Entry], read: Read, x: np.ndarray, view: View = STEPS) -> np.ndarray:
+def series(entries: Sequence[Entry], read: Reader, x: np.ndarray, view: View = STEPS) -> np.ndarray:
     """What `read` finds in the records, on the points x [point].
 
     It is a mean where records are dense, a straight line where they are not, NaN before the first and after
     the last.
     """
-    found = [
+    points = [
         (at, value)
         for entry in entries
         if is_number(value := read(entry)) and is_number(at := view.place(entry))
     ]
-    if not found:
+    if not points:
         return np.full(len(x), np.nan)
-    steps, values = np.array(found, dtype=np.float64).T
+    steps, values = np.array(points, dtype=np.float64).T
     if view.smoothing:
         values = moving_average(values, view.smoothing)
     bins = np.searchsorted((x[1:] + x[:-1]) / 2, steps)
@@ -109,7 +109,7 @@ def series(entries: Sequence[Entry], read: Read, x: np.ndarray, view: View = STE
 
 
 def lines(
-    entries: Sequence[Entry], read: Read, x: np.ndarray, name: str, colour: Colour, view: View = STEPS
+    entries: Sequence[Entry], read: Reader, x: np.ndarray, name: str, colour: Colour, view: View = STEPS
 ) -> list[Line]:
     """The curve of what `read` finds; a smoothed one stands before the curve as it was recorded."""
     raw = Line(y=series(entries, read, x, replace(view, smoothing=0.0)), name=name, colour=colour)
@@ -124,17 +124,17 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
-def of(name: str) -> Read:
+def of(name: str) -> Reader:
     """Reads an entry of a record by its name."""
     return lambda entry: entry.get(name)
 
 
-def validated(name: str) -> Read:
+def validated(name: str) -> Reader:
     """Reads a score or loss of the validations."""
 
     def read(entry: Entry) -> Any:
-        found = entry.get("validation")
-        return found.get(name) if isinstance(found, dict) else None
+        scores = entry.get("validation")
+        return scores.get(name) if isinstance(scores, dict) else None
 
     return read
 
@@ -142,13 +142,13 @@ def validated(name: str) -> Read:
 def scores_of(entries: Sequence[Entry]) -> list[str]:
     """The names of the validated scores, the main one first."""
     for entry in entries:
-        found = entry.get("validation")
-        if isinstance(found, dict) and found:
-            return [name for name in found if name != "loss"]
+        scores = entry.get("validation")
+        if isinstance(scores, dict) and scores:
+            return [name for name in scores if name != "loss"]
     return []
 
 
-def last(entries: Sequence[Entry], read: Read) -> float | None:
+def last(entries: Sequence[Entry], read: Reader) -> float | None:
     """The latest number that `read` finds."""
     return next((float(v) for entry in reversed(entries) if is_number(v := read(entry))), None)
 
@@ -156,16 +156,16 @@ def last(entries: Sequence[Entry], read: Read) -> float | None:
 def loss_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """Training and held-out loss; smoothing is for the noise of training alone."""
     plain = replace(view, smoothing=0.0)
-    drawn = lines(entries, of("loss"), x, "training", "muted", view)
-    drawn += lines(entries, validated("loss"), x, "held out", "accent", plain)
-    return chart("loss", drawn, x, view, **more)
+    curve_lines = lines(entries, of("loss"), x, "training", "muted", view)
+    curve_lines += lines(entries, validated("loss"), x, "held out", "accent", plain)
+    return chart("loss", curve_lines, x, view, **more)
 
 
 def score_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """All held-out scores, of which a record has one or a few; shares are drawn from 0 to 1."""
     names = scores_of(entries)[:4]
     colours: list[Colour] = ["value", "query", "key", "muted"]
-    drawn = [
+    curve_lines = [
         Line(y=series(entries, validated(name), x, replace(view, smoothing=0.0)), name=name, colour=colour)
         for name, colour in zip(names, colours, strict=False)
     ]
@@ -174,7 +174,7 @@ def score_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **
     shares = all(map(is_share, names))
     view = replace(view, log_y=view.log_y and not shares)
     y_range = (0, 1) if shares else None
-    return chart(f"{title}, held out", drawn or [blank], x, view, y_range=y_range, **more)
+    return chart(f"{title}, held out", curve_lines or [blank], x, view, y_range=y_range, **more)
 
 
 def marks_of(
@@ -204,11 +204,11 @@ def gradient_curve(
     entries: Sequence[Entry], x: np.ndarray, clip: object = None, view: View = STEPS, **more: Any
 ) -> Curves:
     """The norm of the whole gradient before clipping, and the norm to which it is clipped."""
-    drawn = lines(entries, of("gradient_norm"), x, "before clipping", "accent", view)
+    curve_lines = lines(entries, of("gradient_norm"), x, "before clipping", "accent", view)
     if isinstance(clip, int | float) and 0 < clip < LARGEST:
         level = Line(y=np.full(len(x), float(clip)), name=f"clipped at {clip:g}", colour="muted", dashed=True)
-        drawn.append(level)
-    return chart("gradient norm", drawn, x, view, **more)
+        curve_lines.append(level)
+    return chart("gradient norm", curve_lines, x, view, **more)
 
 
 def has_norms(entries: Sequence[Entry]) -> bool:
@@ -219,33 +219,33 @@ def has_norms(entries: Sequence[Entry]) -> bool:
 def part_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """The norm of the gradient or the weights of each part; of many parts, some evenly spread."""
     names = next((list(entry["norms"]) for entry in entries if isinstance(entry.get("norms"), dict)), [])
-    kept = np.linspace(0, len(names) - 1, min(len(names), MOST_PARTS)).round().astype(int).tolist()
+    places_shown = np.linspace(0, len(names) - 1, min(len(names), MOST_PARTS)).round().astype(int).tolist()
     which = 0 if view.norms == "gradient" else 1
-    drawn = [
+    curve_lines = [
         line
-        for colour, at in enumerate(kept)
+        for colour, at in enumerate(places_shown)
         for line in lines(entries, _norm(names[at], which), x, names[at], colour, view)
     ]
     blank = Line(y=np.full(len(x), np.nan), name="norm", colour="muted")
     title = f"{'gradient' if which == 0 else 'weight'} norm of each part"
-    if len(kept) < len(names):
-        title = f"{title}, {len(kept)} of {len(names)}"
-    return chart(title, drawn or [blank], x, view, **more)
+    if len(places_shown) < len(names):
+        title = f"{title}, {len(places_shown)} of {len(names)}"
+    return chart(title, curve_lines or [blank], x, view, **more)
 
 
 def speed_curve(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """Tokens a second, on a linear axis from 0."""
-    drawn = lines(entries, of("tokens_per_second"), x, "tokens / s", "query", view)
-    return chart("tokens / s", drawn, x, replace(view, log_y=False), **more)
+    curve_lines = lines(entries, of("tokens_per_second"), x, "tokens / s", "query", view)
+    return chart("tokens / s", curve_lines, x, replace(view, log_y=False), **more)
 
 
-def chart(title: str, drawn: Sequence[Line], x: np.ndarray, view: View, **more: Any) -> Curves:
+def chart(title: str, curve_lines: Sequence[Line], x: np.ndarray, view: View, **more: Any) -> Curves:
     """These lines with the axes of a view."""
     axes: dict[str, Any] = {"x_label": view.x_label, "log_x": view.log_x, "log_y": view.log_y}
-    return Curves(title=title, x=x, lines=drawn, **axes, **more)
+    return Curves(title=title, x=x, lines=curve_lines, **axes, **more)
 
 
-def _norm(part: str, which: int) -> Read:
+def _norm(part: str, which: int) -> Reader:
     def read(entry: Entry) -> Any:
         norms = entry.get("norms")
         both = norms.get(part) if isinstance(norms, dict) else None
@@ -288,27 +288,27 @@ def view_state(page: str, *, log_x: bool = False) -> State:
     )
 
 
-def draw_view(shown: State, *, heads: bool = True, parts: bool = True) -> View:
+def draw_view(inputs: State, *, heads: bool = True, parts: bool = True) -> View:
     """Draws the controls in a row and returns the view. heads: whether parts and heads are drawn, too.
     parts: whether any norms of parts are known.
     """
-    fields = [name for name in shown.params if parts or name != "part_norms"]
+    fields = [name for name in inputs.params if parts or name != "part_norms"]
     with st.container(
-        horizontal=True, vertical_alignment="bottom", key=f"{shown.name.replace('.', '_')}_controls"
+        horizontal=True, vertical_alignment="bottom", key=f"{inputs.name.replace('.', '_')}_controls"
     ):
         for field in fields if heads else fields[:4]:
-            shown.draw(field)
-    return view_of(shown)
+            inputs.draw(field)
+    return view_of(inputs)
 
 
-def view_of(shown: State) -> View:
+def view_of(inputs: State) -> View:
     """The view that is set."""
-    kept = shown.kept
+    values = inputs.kept
     return View(
-        x=kept["curves_x"],
-        log_x=kept["curves_x_scale"] == "log",
-        log_y=kept["curves_y_scale"] == "log",
-        smoothing=kept["smoothing"],
-        norms=kept["part_norms"],
-        measure="" if kept["head_measure"] == USUAL else kept["head_measure"],
+        x=values["curves_x"],
+        log_x=values["curves_x_scale"] == "log",
+        log_y=values["curves_y_scale"] == "log",
+        smoothing=values["smoothing"],
+        norms=values["part_norms"],
+        measure="" if values["head_measure"] == USUAL else values["head_measure"],
     )

@@ -27,11 +27,11 @@ Patterns = Mapping[str, np.ndarray]  # address -> [head, query, key]
 
 def addresses(patterns: Patterns) -> list[str]:
     """The patterns among a snapshot's tensors, stack by stack, lower layers first."""
-    found = [(match, address) for address in patterns if (match := _ADDRESS.fullmatch(address))]
-    return [a for _, a in sorted(found, key=lambda each: (_ORDER[_stack(each[0])], int(each[0][2])))]
+    matches = [(match, address) for address in patterns if (match := _ADDRESS.fullmatch(address))]
+    return [a for _, a in sorted(matches, key=lambda each: (_ORDER[_stack(each[0])], int(each[0][2])))]
 
 
-def kept(count: int, frame_bytes: int) -> list[int]:
+def fitting_frames(count: int, frame_bytes: int) -> list[int]:
     """Which of `count` frames of so many bytes are shown: all, or as many as fit with the first and last."""
     most = max(2, FRAME_BYTES // max(1, frame_bytes))
     if count <= most:
@@ -65,8 +65,8 @@ def large(rows: Sequence[Sequence[Panel]], title: str) -> Matrix | None:
     if not small:
         return None
     first = next((panel for panel in small if panel.title == title), small[-1])
-    shown: dict[str, Any] = {name: getattr(first, name) for name in ("title", "values", "rows", "columns")}
-    return Matrix(**shown, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)
+    content: dict[str, Any] = {name: getattr(first, name) for name in ("title", "values", "rows", "columns")}
+    return Matrix(**content, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)
 
 
 def title(address: str, head: int, *, several: bool) -> str:
@@ -188,13 +188,13 @@ def sample_text(samples: object) -> str:
     for sample in samples[:6] if isinstance(samples, list) else ():
         if not isinstance(sample, dict):
             continue
-        given, made, wanted = (str(sample.get(name) or "")[:2_000] for name in ("given", "made", "wanted"))
-        if not made:
+        prompt, answer, target = (str(sample.get(name) or "")[:2_000] for name in ("given", "made", "wanted"))
+        if not answer:
             continue
-        parts = [f"given   {given}"] if given else []
-        parts.append(f"made    {made}")
-        if wanted:
-            parts.append(f"wanted  {wanted}  {'✓' if made == wanted else '✗'}")
+        parts = [f"given   {prompt}"] if prompt else []
+        parts.append(f"made    {answer}")
+        if target:
+            parts.append(f"wanted  {target}  {'✓' if answer == target else '✗'}")
         blocks.append("\n".join(parts))
     return "\n\n".join(blocks)
 
@@ -204,9 +204,9 @@ def head_rows(run: Run, steps: Sequence[int]) -> tuple[list[list[Panel]], list[i
     first = patterns_at(run, steps[-1]) if steps else {}
     if not first:
         return [], []
-    shown = [steps[at] for at in kept(len(steps), size_of(first))]
-    frames = [(step, found) for step in shown if (found := patterns_at(run, step))]
-    rows = grid([found for _, found in frames], probe_tokens(run))
+    frame_steps = [steps[at] for at in fitting_frames(len(steps), size_of(first))]
+    frames = [(step, patterns) for step in frame_steps if (patterns := patterns_at(run, step))]
+    rows = grid([patterns for _, patterns in frames], probe_tokens(run))
     return rows, [step for step, _ in frames]
 
 
@@ -218,8 +218,8 @@ def awaited_rows(run: Run) -> list[list[Panel]]:
         return []
     n_layers, n_heads = min(n_layers, MOST_LAYERS), min(max(n_heads, 1), MOST_HEADS)
 
-    def blank(side: str, seen: str) -> np.ndarray:
-        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, seen)]
+    def blank(side: str, other_side: str) -> np.ndarray:
+        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, other_side)]
         return np.zeros((n_heads, *lengths), dtype=np.float16)  # [head, query, key]
 
     stacks = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "encoder"}
@@ -243,7 +243,7 @@ def measured(run: Run, step: int, tokens: Mapping[str, Sequence[str]]) -> Measur
     """All measures of every head at a snapshot, computed once; {} where it cannot be read."""
 
     def make() -> tuple[Measured, int]:
-        found: Measured = {}
+        measured_heads: Measured = {}
         patterns = patterns_at(run, step)
         for address in addresses(patterns):
             pattern = patterns[address]
@@ -256,8 +256,8 @@ def measured(run: Run, step: int, tokens: Mapping[str, Sequence[str]]) -> Measur
                 continue  # no pattern, or rows that sum to neither 0 nor 1
             for head in range(len(pattern)):
                 name = title(address, head, several=len(tokens) > 1)
-                found[name] = {measure: float(values[head]) for measure, values in scores.items()}
-        return found, 200 * (1 + sum(map(len, found.values())))
+                measured_heads[name] = {measure: float(values[head]) for measure, values in scores.items()}
+        return measured_heads, 200 * (1 + sum(map(len, measured_heads.values())))
 
     return cast(Measured, cache.cached(cache.payloads, ("measures", run.id, step), make))
 
@@ -270,19 +270,20 @@ def head_curves(
     usual: the measure where the view names none. Of many heads, each layer has one colour; 64 at most.
     """
     tokens, steps = probe_tokens(run), run.folder.snapshots()
-    kept = sorted(set(np.linspace(0, len(steps) - 1, min(len(steps), MOST_SNAPSHOTS)).round().astype(int)))
-    steps = [steps[at] for at in kept]
-    found = [measured(run, step, tokens) for step in steps]
+    places = sorted(set(np.linspace(0, len(steps) - 1, min(len(steps), MOST_SNAPSHOTS)).round().astype(int)))
+    steps = [steps[at] for at in places]
+    by_step = [measured(run, step, tokens) for step in steps]
     measure = view.measure or usual
-    names = [name for name, scores in (found[-1] if found else {}).items() if measure in scores][:MOST_LINES]
+    last = by_step[-1] if by_step else {}
+    names = [name for name, scores in last.items() if measure in scores][:MOST_LINES]
     if not names or len(steps) < 2:
         return None
     at = curves.places(entries, np.array(steps, dtype=np.float64), view)
     layers = list(dict.fromkeys(name.rsplit(" ", 1)[0] for name in names))
-    drawn = []
+    curve_lines = []
     for head, name in enumerate(names):
         layer = name.rsplit(" ", 1)[0]
-        values = np.array([scores.get(name, {}).get(measure, np.nan) for scores in found])
+        values = np.array([scores.get(name, {}).get(measure, np.nan) for scores in by_step])
         few = len(names) <= MOST_NAMED
         line = Line(
             y=np.interp(x, at, values, right=np.nan),
@@ -291,14 +292,14 @@ def head_curves(
             dashed=few and layer.endswith("L0"),
             listed=few or name.endswith(" H0"),
         )
-        drawn.append(line)
+        curve_lines.append(line)
     title = (
         f"{_TITLES[measure]} of every head"
         if len(names) <= MOST_NAMED
         else f"{_TITLES[measure]}, a colour a layer"
     )
     y_range = (0, 1) if measure in _SHARES else None
-    return curves.chart(title, drawn, x, _linear(view), y_range=y_range, **more)
+    return curves.chart(title, curve_lines, x, _linear(view), y_range=y_range, **more)
 
 
 def best(scores: Curves) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Prepared:
     """A run that could start now. key: of its settings. timed: its config with the threads that it will have.
-    seconds: by formula, None if nobody knows. watched: the probe's text. look: what its data are.
+    seconds: by formula, None if nobody knows. watched: the probe's text. data: what its data are.
     """
 
     key: str
@@ -46,7 +46,7 @@ class Prepared:
     seconds: float | None
     device: str
     watched: str
-    look: DataSummary
+    data: DataSummary
 
 
 def forget_pictures() -> None:
@@ -58,7 +58,7 @@ def forget_pictures() -> None:
 
 _preparations, _readings = (
     Queue(
-        name, smaller="take a smaller model, or less data", most=any_number, kept=in_force().prepared_tasks,
+        name, smaller="take a smaller model, or less data", most=any_number, keep=in_force().prepared_tasks,
         after=forget_pictures,
     )
     for name in ("preparations", "readings of data")
@@ -101,13 +101,13 @@ def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
         return False
     key = _key(info, values)
     with _lock:
-        return key not in _tasks or _seen(key, values["batch_size"]) is None
+        return key not in _tasks or _known_summary(key, values["batch_size"]) is None
 
 
-def _seen(key: str, batch_size: int) -> DataSummary | None:
+def _known_summary(key: str, batch_size: int) -> DataSummary | None:
     """What a task's data are, where it is known for batches of this size; the lock is held."""
-    found: DataSummary | None = _looks.get(key)
-    return None if found is None else for_batches(found, batch_size)
+    summary: DataSummary | None = _looks.get(key)
+    return None if summary is None else for_batches(summary, batch_size)
 
 
 def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
@@ -122,9 +122,9 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
 
     key = _key(info, values)
     with _lock:
-        known, seen = _tasks.get(key), _seen(key, values["batch_size"])
+        known, summary = _tasks.get(key), _known_summary(key, values["batch_size"])
     task = known
-    if task is None or seen is None:
+    if task is None or summary is None:
         task = settings.task_of(info, values)
         if known is not None:
             task.restore(known.learnt())  # its data are read again, and not learnt from again
@@ -134,23 +134,23 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     # The worker has all cores, whatever this thread may use.
     training = replace(training, threads=training.threads or os.cpu_count() or 1)
     machine = choose(training)
-    found = estimate(replace(config, training=training))
+    cost = estimate(replace(config, training=training))
     watched = task.probe().text
-    seen = seen or summary_of(task, training.batch_size)
+    summary = summary or summary_of(task, training.batch_size)
     with _lock:
-        _looks[key] = seen
+        _looks[key] = summary
         light = _tasks[key] = _tasks.get(key) or _without_data(task)
     config = replace(config, task=light)
     return Prepared(
         run,
         config,
         replace(config, training=training),
-        found.n_parameters,
-        found.memory_bytes,
-        found.seconds,
+        cost.n_parameters,
+        cost.memory_bytes,
+        cost.seconds,
         machine.sentence,
         watched,
-        seen,
+        summary,
     )
 
 
@@ -187,7 +187,7 @@ class _Known:
     tried: Tried
     n_cores: int | None
     at: float
-    looked: float
+    checked_at: float
 
 
 class Probes:
@@ -214,11 +214,15 @@ class Probes:
         with self._lock:
             self._known.clear()
 
-    def look(self, key: str, config: RunConfig, page: str) -> Tried | None:
+    def time_of(self, key: str, config: RunConfig, page: str) -> Tried | None:
         """What is known of a run now, None before it was tried. Where it is due, it is tried (anew)."""
         with self._lock:
             known = self._known.get(key)
-        if known is None or self._clock() - known.looked > FRESH_SECONDS or known.n_cores != os.cpu_count():
+        if (
+            known is None
+            or self._clock() - known.checked_at > FRESH_SECONDS
+            or known.n_cores != os.cpu_count()
+        ):
             with suppress(ValueError):  # too many wait; whoever still looks asks again soon
                 self.queue.ask(key, page, work=lambda job: self.update(key, config), anew=True)
         return known.tried if known else None
@@ -235,7 +239,7 @@ class Probes:
             and abs(known.tried.busy - busy) <= BUSIER
             and now - known.at <= OLD_SECONDS
         ):
-            measured = replace(known, looked=now)
+            measured = replace(known, checked_at=now)
         else:
             seconds, alone = self._probe(config) or (None, None)
             measured = _Known(Tried(seconds, alone, busy), n_cores, now, self._clock())
@@ -248,10 +252,10 @@ def _probed(config: RunConfig) -> tuple[float, float] | None:
 
     try:
         costs = probe(config)
-        taken = None if costs is None else whole(config, costs)
+        duration = None if costs is None else whole(config, costs)
     except (ValueError, OSError, RuntimeError):  # such as a file that is gone: the start says it in words
         return None
-    return None if taken is None else (taken.seconds, taken.alone)
+    return None if duration is None else (duration.seconds, duration.alone)
 
 
 def busy_cores() -> float:

@@ -89,7 +89,7 @@ def without_names(sentence: str) -> str:
     return _with_names(sentence, lambda name: THE_FILE)
 
 
-def told(value: str) -> str:
+def with_short_name(value: str) -> str:
     """A setting in which a file's own name, or the beginning of its hash, stands in place of its hash."""
     return _with_names(value, lambda name: f"{name[:8]}…{name[64:]}")
 
@@ -183,8 +183,8 @@ def _make_room(target: Path, coming: int) -> None:
     limits, sizes = in_force(), {}
     oldest = time.time() - limits.upload_days * _DAY
     for one in target.parent.glob("*"):
-        for left in one.glob(".*.tmp"):  # files arrive one at a time: the writer of this was killed
-            left.unlink(missing_ok=True)
+        for unfinished in one.glob(".*.tmp"):  # files arrive one at a time: the writer of this was killed
+            unfinished.unlink(missing_ok=True)
         for path, it in _files(one).items():
             if it.st_mtime < oldest:
                 _remove(path)

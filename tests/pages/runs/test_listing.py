@@ -24,7 +24,7 @@ def reach(run: Run, *, loss: float | None = None, step: int = 100, **scores: flo
 def order(listed: list[Run], sort: str) -> list[list[str]]:
     """The names in each part."""
     return [
-        [each.name for each in part.shown] for part in listing.sorted_parts(listing.grouped(listed), sort)
+        [each.name for each in part.members] for part in listing.sorted_parts(listing.grouped(listed), sort)
     ]
 
 
@@ -91,7 +91,7 @@ def test_a_group_stands_by_its_mean_and_its_runs_are_sorted_below_it(make_run: M
     single = reach(make_run(name="single", clip=2.0), loss=0.3)
     shown = listing.grouped([*seeds, single])
     [up], [down] = (listing.sorted_parts(shown, sort) for sort in ("loss", "-loss"))
-    assert [len(each.runs) for each in up.shown] == [1, 3]  # 0.3, and a mean of 0.4
+    assert [len(each.runs) for each in up.members] == [1, 3]  # 0.3, and a mean of 0.4
     for part, wanted in ((up, [0, 2, 1]), (down, [1, 2, 0])):
         rows = [row for row in listing._part(part, [], False, "loss" if part is up else "-loss") if row.group]
         assert [row.id for row in rows] == [seeds[at].id for at in wanted]

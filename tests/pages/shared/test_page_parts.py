@@ -50,7 +50,7 @@ def run(at: AppTest, asked: int, usual: int = 1) -> tuple[object, int, int, str 
     at.run()
     assert not at.exception
     found = at.session_state["found"]
-    return at.session_state["before"], found.inputs, found.made, found.problem
+    return at.session_state["before"], found.inputs, found.value, found.problem
 
 
 def test_the_last_possible_inputs_stay_and_the_sentence_says_why() -> None:

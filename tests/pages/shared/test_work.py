@@ -127,7 +127,7 @@ def test_what_several_want_is_done_once() -> None:
 
 
 def test_so_many_that_are_done_stay_known() -> None:
-    queue = Queue("findings", quick, smaller="", kept=2)
+    queue = Queue("findings", quick, smaller="", keep=2)
     for place in "abcd":
         queue.ask("same", place).outcome()
     assert list(queue.jobs) == ["b", "c", "d"]

@@ -15,7 +15,10 @@ from viz_core.boards import Bars, Parallel, Points
 def drawn(sweep, **given):
     trials = sweep.trials()
     return board.board_of(
-        sweep.spec, trials, sweep.importance(), **{"by": "n_heads", "shown": [True] * len(trials), **given}
+        sweep.spec,
+        trials,
+        sweep.importance(),
+        **{"by": "n_heads", "standing_out": [True] * len(trials), **given},
     )
 
 
@@ -48,7 +51,7 @@ def test_a_sweep_that_has_not_begun_and_one_that_failed_say_so(make_sweep: MakeS
 
 
 def test_brushed_trials_stand_out(make_sweep: MakeSweep) -> None:
-    (top,), _ = drawn(make_sweep(), shown=[True, True, True, False, False, False]).rows
+    (top,), _ = drawn(make_sweep(), standing_out=[True, True, True, False, False, False]).rows
     assert top.best == 2
 
 

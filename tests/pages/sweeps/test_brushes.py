@@ -13,7 +13,7 @@ def drawn(sweep, ranges=None) -> Parallel:
     given = brushes.on_axes(sweep.spec, ranges or {})
     trials = sweep.trials()
     shown = brushes.within(sweep.spec, ranges or {}, trials)
-    board = board_of(sweep.spec, trials, {}, by="n_heads", shown=shown, ranges=given)
+    board = board_of(sweep.spec, trials, {}, by="n_heads", standing_out=shown, ranges=given)
     return board.rows[0][0]
 
 

@@ -39,10 +39,10 @@ def test_the_large_matrix_shares_the_numbers_of_the_head_it_opens_with() -> None
 
 
 def test_too_many_frames_are_thinned_evenly_with_first_and_last() -> None:
-    assert heads.kept(40, 1_000) == list(range(40))
-    found = heads.kept(40, heads.FRAME_BYTES // 10)
+    assert heads.fitting_frames(40, 1_000) == list(range(40))
+    found = heads.fitting_frames(40, heads.FRAME_BYTES // 10)
     assert len(found) == 10 and found[0] == 0 and found[-1] == 39
-    assert heads.kept(5, heads.FRAME_BYTES) == [0, 4]
+    assert heads.fitting_frames(5, heads.FRAME_BYTES) == [0, 4]
 
 
 def test_a_snapshot_that_cannot_be_read_is_left_out(make_run: MakeRun) -> None:

@@ -15,7 +15,7 @@ from models.data.learnt_tokenizer import LearntTokenizer
 from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.prepare import prepared
 
-KEPT = {"language-model": {"tokenizer", "_opening"}, "masked": {"tokenizer", "_shown"}}
+KEPT = {"language-model": {"tokenizer", "_opening"}, "masked": {"tokenizer", "_probe_text"}}
 TEXT = b"to be or not to be, that is the question\n" * 100
 
 
@@ -32,7 +32,7 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
     changed = prepared(info, values | {"n_heads": 2, "d_model": 32})
     assert changed.n_parameters < first.n_parameters
     if name == "language-model":  # pieces of one length, of which none is padding
-        assert prepared(info, values | {"batch_size": 7}).look.batch_size == 7
+        assert prepared(info, values | {"batch_size": 7}).data.batch_size == 7
 
 
 def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
@@ -42,7 +42,7 @@ def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
     values = settings.defaults(info) | {"file": file, "text_column": "text", "label_column": "label"}
     shares = {}
     for size in (1, 8, 64):
-        found = prepared(info, values | {"batch_size": size}).look
+        found = prepared(info, values | {"batch_size": size}).data
         assert found.batch_size == size
         shares[size] = found.padding
     assert shares[1] == 0 < shares[8] < shares[64]
@@ -59,7 +59,7 @@ def test_another_batch_size_learns_no_other_tokenizer(monkeypatch: pytest.Monkey
     monkeypatch.setattr(LearntTokenizer, "bpe", lambda *_, **__: pytest.fail("it was learnt before"))
     again = prepared(info, values | {"batch_size": 16})
     assert again.config.task.learnt() == first.config.task.learnt()
-    assert again.look.batch_size == 16
+    assert again.data.batch_size == 16
 
 
 def test_what_was_refused_is_asked_again() -> None:

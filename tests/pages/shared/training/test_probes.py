@@ -27,7 +27,7 @@ class Machine:
         return self.settled()
 
     def look(self, key: str = "run", page: str = "page") -> Tried | None:
-        return self.probes.look(key, key, page)  # type: ignore[arg-type]
+        return self.probes.time_of(key, key, page)  # type: ignore[arg-type]
 
     def settled(self) -> Tried | None:
         self.look()
