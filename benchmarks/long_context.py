@@ -78,8 +78,8 @@ def measured(length: int, threads: int) -> dict[str, Any]:
     nothing = torch.zeros(ids.shape, dtype=torch.bool)
     trace = LongTrace()
     with torch.no_grad():
-        model.decode(ids[:, :64], trace=LongTrace(), asked=nothing[:, :64])  # warms up
-        seconds = timed(lambda: model.decode(ids, trace=trace, asked=nothing))
+        model.decode(ids[:, :64], trace=LongTrace(), positions=nothing[:, :64])  # warms up
+        seconds = timed(lambda: model.decode(ids, trace=trace, positions=nothing))
         heads = trace.heads["decoder.1.self"]
         picture = timed(lambda: heads.whole(0))
         tiles = [timed(lambda part=part: heads.window(0, *part)) for part in windows(length)]

@@ -135,18 +135,18 @@ def words_of(tokens: Sequence[str], text: str) -> list[tuple[int, int] | None] |
     of no word. None at all where the tokens cannot be found in the text.
     """
     words = ["".join(word.split()).casefold() for word in text.split()]
-    found: list[tuple[int, int] | None] = []
+    places: list[tuple[int, int] | None] = []
     word, inside = 0, 0
     for token in tokens:
         covers = bare(token)
         if not covers or word == len(words) or not words[word].startswith(covers, inside):
-            found.append(None)
+            places.append(None)
             continue
-        found.append((word, inside))
+        places.append((word, inside))
         inside += len(covers)
         if inside == len(words[word]):
             word, inside = word + 1, 0
-    return found if word == len(words) else None
+    return places if word == len(words) else None
 
 
 Order = tuple[int, ...] | None
@@ -171,15 +171,15 @@ def align_sides(
             f"{sides[0].reader.name!r} reads this in its {next(iter(a))}, {sides[1].reader.name!r} in its "
             f"{next(iter(b))}, so no two attentions are of one kind; choose two models of one kind"
         )
-    found, left_out = {}, []
+    pairs, left_out = {}, []
     for name in common:
         try:
-            found[name] = _aligned(sides, (a[name], b[name]), moved=name == common[0])
+            pairs[name] = _aligned(sides, (a[name], b[name]), moved=name == common[0])
         except ValueError as error:
             left_out.append(f"The {name}'s tokens: {error}.")
-    if not found:
+    if not pairs:
         raise ValueError(left_out[0].removesuffix("."))
-    return found, " ".join(left_out)
+    return pairs, " ".join(left_out)
 
 
 def _aligned(
@@ -237,15 +237,15 @@ def _by_order(
 
 def _keyed(tokens: Sequence[str], text: str, order: Order) -> list[object] | None:
     """What tells each token: the word as the text had it before its words were moved, and the part of it."""
-    found = words_of(tokens, text)
-    if found is None:
+    words = words_of(tokens, text)
+    if words is None:
         return None
     keys: list[object] = []
-    seen: dict[str, int] = {}
-    for token, place in zip(tokens, found, strict=True):
+    counts: dict[str, int] = {}
+    for token, place in zip(tokens, words, strict=True):
         if place is None:
-            seen[token] = seen.get(token, 0) + 1
-            keys.append((token, seen[token]))
+            counts[token] = counts.get(token, 0) + 1
+            keys.append((token, counts[token]))
         else:
             word, part = place
             keys.append((word if order is None else order[word], part))
@@ -253,9 +253,9 @@ def _keyed(tokens: Sequence[str], text: str, order: Order) -> list[object] | Non
 
 
 def _counted(tokens: Sequence[str]) -> list[object]:
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     keys: list[object] = []
     for token in tokens:
-        seen[token] = seen.get(token, 0) + 1
-        keys.append((token, seen[token]))
+        counts[token] = counts.get(token, 0) + 1
+        keys.append((token, counts[token]))
     return keys

@@ -22,8 +22,8 @@ def on_places(
 ) -> Float[Tensor, "head place other"]:
     """Patterns of side 0 (a) or 1 (b) on the places of both, weights as they are; NaN at its gaps."""
     rows, columns = (_positions(each, side) for each in (queries, keys))
-    found = pattern.double()[:, rows.clamp(min=0)][:, :, columns.clamp(min=0)]
-    return found.masked_fill((rows < 0)[:, None] | (columns < 0), torch.nan)
+    cells = pattern.double()[:, rows.clamp(min=0)][:, :, columns.clamp(min=0)]
+    return cells.masked_fill((rows < 0)[:, None] | (columns < 0), torch.nan)
 
 
 def variation(
@@ -102,13 +102,13 @@ def compare_outputs(
                 "one side answers at each position and the other once for all, so no place is both's"
             )
         aligned = Aligned(("",), ("",), ((0, 0),))
-    named = tuple(tuple(each) for each in names)
+    labels = tuple(tuple(each) for each in names)
     logs = [
         each[:, : len(name) or None].double().log_softmax(dim=-1)
-        for each, name in zip(logits, named, strict=True)
+        for each, name in zip(logits, labels, strict=True)
     ]
     kl = torch.full((len(aligned),), torch.nan, dtype=torch.float64)
-    comparable = named[0] == named[1] and logs[0].shape[1] == logs[1].shape[1]
+    comparable = labels[0] == labels[1] and logs[0].shape[1] == logs[1].shape[1]
     if comparable:
         for place in aligned.both:
             i, j = aligned.pairs[place]
@@ -118,16 +118,16 @@ def compare_outputs(
         "The two sides choose between different outputs, so only those of the same name stand beside each "
         "other, and no KL divergence is taken."
     )  # fmt: skip
-    return Outputs(aligned, (named[0], named[1]), (logs[0], logs[1]), kl, note)
+    return Outputs(aligned, (labels[0], labels[1]), (logs[0], logs[1]), kl, note)
 
 
 def _by_name(names: Sequence[str], row: Tensor) -> dict[str, float]:
     """Probabilities by name; those of columns without a name by their number, those of one name together."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for number, value in enumerate(row.tolist()):
         name = names[number] if number < len(names) else str(number)
-        found[name] = found.get(name, 0.0) + value
-    return found
+        values[name] = values.get(name, 0.0) + value
+    return values
 
 
 class HeadPair(NamedTuple):
@@ -187,15 +187,15 @@ def head_pair(
 
 def _places(aligned: Mapping[str, Aligned], a: str, b: str) -> tuple[Aligned, Aligned]:
     """The aligned tokens of the queries and of the keys of two attentions."""
-    found = [
+    places = [
         aligned.get(one) if one == other else None for one, other in zip(_sides(a), _sides(b), strict=True)
     ]
-    if found[0] is None or found[1] is None:
+    if places[0] is None or places[1] is None:
         raise ValueError(
             f"{a} and {b} look from or at tokens that are not aligned; choose two attentions of one kind, in "
             "stacks that both sides have"
         )
-    return found[0], found[1]
+    return places[0], places[1]
 
 
 @torch.no_grad()
@@ -213,8 +213,8 @@ def contrast(a: Side, b: Side, *, begun: Contrast | None = None) -> Contrast:
     aligned, left_out = align_sides((a, b), readings)
     moved, gaps = _heads(traces, aligned)
     outputs, note = _outputs((a, b), readings, traces, aligned)
-    said = " ".join(filter(None, (left_out, note)))
-    return Contrast((a, b), readings, traces, aligned, moved, gaps, outputs, said)
+    note_text = " ".join(filter(None, (left_out, note)))
+    return Contrast((a, b), readings, traces, aligned, moved, gaps, outputs, note_text)
 
 
 def _kept(address: str, value: Tensor) -> Tensor | None:
@@ -233,16 +233,16 @@ def _sides(address: str) -> tuple[str, str]:
 def _pattern(trace: Trace, address: str, head: int, side: str) -> Tensor:
     """The pattern of one head, [1, query, key]. Raises ValueError where it is not there."""
     whole = f"{address}.pattern"
-    found = trace[whole] if whole in trace else None  # noqa: SIM401 (a trace has no get)
-    if found is None or not 0 <= head < len(found):
+    pattern = trace[whole] if whole in trace else None  # noqa: SIM401 (a trace has no get)
+    if pattern is None or not 0 <= head < len(pattern):
         known = sorted({each.removesuffix(".pattern") for each in trace if each.endswith(".pattern")})
         rule = (
             f"its attentions are {', '.join(known)}"
-            if found is None
-            else f"it has heads 0 to {len(found) - 1}"
+            if pattern is None
+            else f"it has heads 0 to {len(pattern) - 1}"
         )
         raise ValueError(f"side {side} has no head {head} at {address}: {rule}; choose one of them")
-    return found[[head]]
+    return pattern[[head]]
 
 
 def _heads(
@@ -295,7 +295,7 @@ def _outputs(
         return None, f"{error}."
 
 
-Told = Callable[[float], object]
+Progress = Callable[[float], object]
 MOST_VALUES = 16
 MOST_CELLS = 1_000_000
 """Weights of all frames together: what a browser draws and a message holds."""
@@ -321,13 +321,13 @@ def strip(
     address: str,
     head: int,
     *,
-    told: Told = lambda share: None,
+    progress: Progress = lambda share: None,
 ) -> list[Frame]:
     """A frame for each value of a knob, of a head by an address such as "encoder.0.self".
 
     Where a knob changes the number of heads, the head is the one that owns the first channel of the given
-    one. told: hears which share is done, and may raise to end it. Raises ValueError for too many values or
-    weights, and for a head that is not there.
+    one. progress: hears which share is done, and may raise to end it. Raises ValueError for too many values
+    or weights, and for a head that is not there.
     """
     reading = side.read()
     whole = f"{address}.pattern"
@@ -340,7 +340,7 @@ def strip(
     _check(values, trace[whole].numel() // n_heads if n_heads else 0)
     frames = []
     for at, value in enumerate(values):
-        told(at / len(values))
+        progress(at / len(values))
         try:
             other = knob.applied(side, value)
             read = reading if other.reads_like(side) else other.read()
@@ -352,7 +352,7 @@ def strip(
             frames.append(Frame(value, laid, mine))
         except ValueError as error:
             frames.append(Frame(value, None, head, f"{error}"))
-    told(1.0)
+    progress(1.0)
     return frames
 
 

@@ -51,8 +51,8 @@ class Knob:
         why = self.why_not(side)
         if why:
             raise ValueError(why)
-        made = self.turned(side, value)
-        return replace(made, knobs={**side.knobs, self.name: value})
+        turned = self.turned(side, value)
+        return replace(turned, knobs={**side.knobs, self.name: value})
 
 
 def register(knob: Knob) -> None:
@@ -76,12 +76,12 @@ def one_of(name: str, *known: str) -> Callable[[str], str]:
 def number(name: str, value: str, low: int | float, high: int | float) -> float:
     """A number within bounds. Raises ValueError."""
     try:
-        found = float(value)
+        parsed = float(value)
     except ValueError:
-        found = math.nan
-    if not low <= found <= high:
+        parsed = math.nan
+    if not low <= parsed <= high:
         raise ValueError(f"{name}={shortened(value)!r} is no number from {low:g} to {high:g}; try 2")
-    return found
+    return parsed
 
 
 def with_model(side: Side, model: Model) -> Side:

@@ -15,7 +15,7 @@ from models.contrast.comparison import on_places
 from models.contrast.side import Side
 from models.data.tasks import Reading
 
-Told = Callable[[float], object]
+Progress = Callable[[float], object]
 Patterns = Float[Tensor, "_ _ _ _"]
 """Of all heads of a stack on one text, [layer, head, query, key]."""
 MOST_TEXTS = 32
@@ -76,27 +76,27 @@ def match_heads(a: Sequence[Patterns], b: Sequence[Patterns]) -> Matching:
 
 
 def match_sides(
-    a: Side, b: Side, stack: str, texts: Sequence[str] = (), *, told: Told = lambda share: None
+    a: Side, b: Side, stack: str, texts: Sequence[str] = (), *, progress: Progress = lambda share: None
 ) -> Matching:
     """Matches the heads of a stack, such as "encoder.self", by what both do on the same texts.
 
-    texts: left out, held-out examples of what a was trained on. told: hears which share is done, and may
+    texts: left out, held-out examples of what a was trained on. progress: hears which share is done, and may
     raise to end it. Raises ValueError where there are none, where a side cannot read one, or has no such
     stack.
     """
     readings = list(_texts(a, b, texts[:MOST_TEXTS]) if texts else _references(a, b))
-    found: tuple[list[Tensor], list[Tensor]] = ([], [])
+    patterns: tuple[list[Tensor], list[Tensor]] = ([], [])
     for at, pair in enumerate(readings):
-        told(at / len(readings))
-        for mine, each in zip(found, _patterns((a, b), pair, stack), strict=True):
+        progress(at / len(readings))
+        for mine, each in zip(patterns, _patterns((a, b), pair, stack), strict=True):
             mine.append(each)
-    told(1.0)
-    made, of = match_heads(*found), [each.reader.attention(stack).layers for each in (a, b)]
+    progress(1.0)
+    matches, of = match_heads(*patterns), [each.reader.attention(stack).layers for each in (a, b)]
     numbered = [
         Match(Head(of[0][m.a.layer], m.a.head), Head(of[1][m.b.layer], m.b.head), m.distance)
-        for m in made.pairs
+        for m in matches.pairs
     ]
-    return replace(made, pairs=tuple(numbered))
+    return replace(matches, pairs=tuple(numbered))
 
 
 def _texts(a: Side, b: Side, texts: Sequence[str]) -> Iterator[tuple[Reading, Reading]]:
@@ -105,11 +105,13 @@ def _texts(a: Side, b: Side, texts: Sequence[str]) -> Iterator[tuple[Reading, Re
 
 
 def _references(a: Side, b: Side) -> Iterator[tuple[Reading, Reading]]:
-    found = a.reader.references()
-    if not found or not one_vocabulary(a.reader, b.reader):
-        why = "brings no reference texts" if not found else f"has another vocabulary than {b.reader.name!r}"
+    readings = a.reader.references()
+    if not readings or not one_vocabulary(a.reader, b.reader):
+        why = (
+            "brings no reference texts" if not readings else f"has another vocabulary than {b.reader.name!r}"
+        )
         raise ValueError(f"{a.reader.name!r} {why}; give texts to match the heads by")
-    for reading in found:
+    for reading in readings:
         yield reading, reading
 
 

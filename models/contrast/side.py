@@ -149,9 +149,9 @@ def at_step(folder: Path | str, step: int) -> Side:
     tokens = probe.get("tokens")
     if not isinstance(tokens, dict) or not tokens:
         raise ValueError(f"the run {run.path.name!r} names no tokens of its probe; open another run")
-    labels = {str(side): [str(each) for each in given] for side, given in tokens.items()}
-    kept = run.snapshot(step)  # in no order, as the file has them
-    patterns = {address: kept[address].float() for address in sorted(kept, key=_layer)}
+    labels = {str(side): [str(each) for each in words] for side, words in tokens.items()}
+    snapshot = run.snapshot(step)  # in no order, as the file has them
+    patterns = {address: snapshot[address].float() for address in sorted(snapshot, key=_layer)}
     text = str(probe.get("text", ""))
     return Side(RecordedModel(f"{run.path.name} at step {step:,}", labels, text, patterns), text)
 

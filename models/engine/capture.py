@@ -193,30 +193,30 @@ class Observer(TorchFunctionMode):
         finally:
             _OBSERVER.reset(token)
 
-    def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _enter(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if _OBSERVER.get() is not self:
             return None
         self.open.append(OpenCall(module))
-        return self.enters(module, given, named)
+        return self.enters(module, args, keywords)
 
-    def _leave(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+    def _leave(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
         if _OBSERVER.get() is not self:
             return None
         while self.open and self.open.pop().module is not module:
             pass
-        return self.leaves(module, given, named, output)
+        return self.leaves(module, args, keywords, output)
 
-    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a module is called with in the place of this; None for the same."""
         return None
 
-    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+    def leaves(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
         """What goes on in the place of a module's output; None for the same."""
         return None
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a function of torch gives."""
-        return function(*args, **named)
+        return function(*args, **keywords)
 
     def __torch_function__(
         self,
@@ -225,8 +225,8 @@ class Observer(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        named = dict(kwargs or {})
-        return func(*args, **named) if self.is_paused else self.computes(func, args, named)
+        keywords = dict(kwargs or {})
+        return func(*args, **keywords) if self.is_paused else self.computes(func, args, keywords)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -313,7 +313,7 @@ class Watching(Observer):
         self._n_at[place] += 1
         return place if self._n_at[place] == 1 else f"{place}.{self._n_at[place]}"
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         name = getattr(function, "__name__", "")
         if FUSED.match(name):
             raise ValueError(
@@ -321,20 +321,20 @@ class Watching(Observer):
                 "call nn.MultiheadAttention or scaled_dot_product_attention"
             )
         if function is SDPA:
-            place, products = self._next_place(), DotProducts(*args, **named)
+            place, products = self._next_place(), DotProducts(*args, **keywords)
             products.check(place)
-            output = function(*args, **named)
+            output = function(*args, **keywords)
             products.record(self._trace, place, output)
         elif function is F.multi_head_attention_forward:
-            place, products = self._next_place(), _of_heads(*args, **named)
+            place, products = self._next_place(), _of_heads(*args, **keywords)
             products.check(place)
-            output = function(*args, **named)
+            output = function(*args, **keywords)
             z = SDPA(products.query, products.key, products.value, products.attn_mask)
             products.record(self._trace, place, z)
             self._record_output(place, z, output[0], *args[11:13])
         else:
-            output = function(*args, **named)
-            self._follow(name, list(leaves((args, named))), output)
+            output = function(*args, **keywords)
+            self._follow(name, list(leaves((args, keywords))), output)
         return output
 
     def _record_output(self, place: str, z: Tensor, output: Tensor, weight: Tensor, bias: Any) -> None:
@@ -343,9 +343,9 @@ class Watching(Observer):
         _check_same(place, F.linear(z.transpose(1, 2).flatten(2), weight, bias), whole)
         record(Scope(self._trace, place), "out", whole.clone())
 
-    def _follow(self, name: str, given: list[Any], output: Any) -> None:
+    def _follow(self, name: str, inputs: list[Any], output: Any) -> None:
         """Notes where weights of a softmax are made, and where they weigh something in a matrix product."""
-        weights = [each for each in given if isinstance(each, Tensor) and each in self._weights]
+        weights = [each for each in inputs if isinstance(each, Tensor) and each in self._weights]
         if weights and name in PRODUCTS:
             self.unrecorded[self._path] = None
         elif isinstance(output, Tensor) and (

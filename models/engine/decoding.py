@@ -305,9 +305,9 @@ def _propose(
 
 def _prune(proposals: list[BeamNode], places: int, eos_id: int | None) -> list[BeamNode]:
     """The same nodes, the best of them kept, and finished where they end."""
-    kept = {node.id for node in sorted(proposals, key=lambda node: -node.score)[:places]}
+    best = {node.id for node in sorted(proposals, key=lambda node: -node.score)[:places]}
     return [
-        replace(node, kept=True, finished=node.token == eos_id) if node.id in kept else node
+        replace(node, kept=True, finished=node.token == eos_id) if node.id in best else node
         for node in proposals
     ]
 

@@ -70,7 +70,7 @@ CELLS = 1 << 22
 """Cells of a pattern that are in memory at once: 16 MB."""
 SIZE = 512
 PAIRS = 40
-Told = Callable[[float], None]
+Progress = Callable[[float], None]
 """Hears which share of the work is done; it may raise, which ends the work."""
 
 
@@ -178,7 +178,7 @@ class LongHeads:
         size: int = SIZE,
         measure: Measure = "largest",
         without: int = 0,
-        told: Told = _quiet,
+        progress: Progress = _quiet,
     ) -> Picture:
         """The whole pattern of a head in at most `size` x `size` cells: each one's largest or mean weight.
 
@@ -195,7 +195,7 @@ class LongHeads:
             cells = along(weights, wide, measure) / known[-1].total[:, None]  # fewer to divide than before
             cells = along(cells.T, tall, measure).T
             rows_of_cells.append(F.pad(cells, (0, n_columns - cells.shape[1])))
-            told(rows.stop / self.n_queries)
+            progress(rows.stop / self.n_queries)
         self._softmax[head] = _joined(known)
         return Picture(torch.cat(rows_of_cells), 0, 0, tall, wide)
 
@@ -282,10 +282,10 @@ class LongHeads:
         weights[lone[rows]] = 0
         return weights
 
-    def attend(self, v: Float[Tensor, "key_head key d_value"], told: Told) -> Tensor:
+    def attend(self, v: Float[Tensor, "key_head key d_value"], progress: Progress) -> Tensor:
         """z [head, query, d_value]: by PyTorch's own kernel where it knows this attention, else in blocks."""
         if self.cap is not None or self.added is not None or self.sinks is not None:
-            return self._attend_in_blocks(v, told)
+            return self._attend_in_blocks(v, progress)
         if self.allowed is None:
             return self._kernel(v, slice(0, self.n_queries), slice(0, self.n_keys), None)
         parts = []
@@ -296,7 +296,7 @@ class LongHeads:
                 later = torch.arange(keys.stop) > torch.arange(rows.start, rows.stop)[:, None]
                 open_ = open_ & ~later
             parts.append(self._kernel(v, rows, keys, open_).nan_to_num_(0.0))
-            told(rows.stop / self.n_queries)
+            progress(rows.stop / self.n_queries)
         return torch.cat(parts, dim=1)
 
     def _kernel(self, v: Tensor, rows: slice, keys: slice, open_: Tensor | None) -> Tensor:
@@ -307,7 +307,7 @@ class LongHeads:
         )  # fmt: skip
         return z[0]
 
-    def _attend_in_blocks(self, v: Tensor, told: Told) -> Tensor:
+    def _attend_in_blocks(self, v: Tensor, progress: Progress) -> Tensor:
         shared = len(self.q) // len(self.k)
         heads = []
         for head in range(len(self.q)):
@@ -317,7 +317,7 @@ class LongHeads:
                 weights = self.scores(head, rows, keys)
                 total = self._exponentials(head, weights).total
                 parts.append(weights @ v[head // shared, keys] / total[:, None])
-                told((head + rows.stop / self.n_queries) / len(self.q))
+                progress((head + rows.stop / self.n_queries) / len(self.q))
             heads.append(torch.cat(parts))
         return torch.stack(heads)
 
@@ -341,13 +341,13 @@ class LongTrace(Trace):
 
     def __init__(
         self,
-        wanted: Callable[[str], bool] = lambda address: True,
-        told: Callable[[int], None] = lambda n: None,
+        wants: Callable[[str], bool] = lambda address: True,
+        progress: Callable[[int], None] = lambda n: None,
     ) -> None:
         super().__init__()
         self.heads: dict[str, LongHeads] = {}
         self.n_attended = 0
-        self._wanted, self._told = wanted, told
+        self._wanted, self._told = wants, progress
 
     def record(self, address: str, tensor: Tensor) -> Tensor:
         """Keeps nothing of what a short text's trace would hold."""
@@ -363,7 +363,7 @@ class LongTrace(Trace):
         return z
 
 
-def mask_in_parts(config: ModelConfig, n: int, *given: Tensor | None) -> masks.Allowed | None:
+def mask_in_parts(config: ModelConfig, n: int, *more: Tensor | None) -> masks.Allowed | None:
     """A model's own mask over n tokens and those that were given, [1, _, query or 1, key], in parts."""
     own = None if config.mask == "none" else masks.in_parts(config.mask, config.mask_argument, n)
-    return masks.both(own, *(masks.of_tensor(mask[0]) for mask in given if mask is not None))
+    return masks.both(own, *(masks.of_tensor(mask[0]) for mask in more if mask is not None))

@@ -157,11 +157,11 @@ def blocks(name: str, argument: str, n: int) -> Blocks:
     for first in range(0, n, GROUP):
         rows = slice(first, min(first + GROUP, n))
         part = allowed(rows, slice(0, rows.stop))[0].tril(first)
-        seen = part.any(dim=0).nonzero().flatten()
-        side_by_side = len(seen) > 0 and int(seen[-1] - seen[0]) + 1 == len(seen)
-        keys = slice(int(seen[0]), int(seen[-1]) + 1) if side_by_side else seen
+        columns = part.any(dim=0).nonzero().flatten()
+        side_by_side = len(columns) > 0 and int(columns[-1] - columns[0]) + 1 == len(columns)
+        keys = slice(int(columns[0]), int(columns[-1]) + 1) if side_by_side else columns
         groups.append(Group(rows, keys, part[None, None, :, keys].clone()))
-        n_pairs += part.shape[0] * len(seen)
+        n_pairs += part.shape[0] * len(columns)
         by_distance &= isinstance(keys, slice) and keys.stop == rows.stop
     return Blocks(tuple(groups), n_pairs / n**2, by_distance)
 

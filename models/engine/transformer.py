@@ -46,19 +46,19 @@ class SegmentMemory:
 
     def read(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch key"]:
         """Notes a segment's tokens; returns all that its queries may see."""
-        seen = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
-        self.tokens, self.n_read = self._last(seen), self.n_read + tokens.shape[1]
-        return seen
+        visible = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
+        self.tokens, self.n_read = self._last(visible), self.n_read + tokens.shape[1]
+        return visible
 
     def before(self, layer: int, x: Stream) -> Float[Tensor, "batch earlier d_model"] | None:
         """What the layer kept of the segments before x, its input; x is kept for the segment after."""
-        kept = self._layers[layer]
-        seen = x.detach() if kept is None else torch.cat([kept, x.detach()], dim=1)
-        self._layers[layer] = self._last(seen)
-        return None if kept is None or not kept.shape[1] else kept
+        earlier = self._layers[layer]
+        visible = x.detach() if earlier is None else torch.cat([earlier, x.detach()], dim=1)
+        self._layers[layer] = self._last(visible)
+        return None if earlier is None or not earlier.shape[1] else earlier
 
-    def _last(self, seen: Tensor) -> Tensor:
-        return seen[:, max(seen.shape[1] - self.length, 0) :]
+    def _last(self, visible: Tensor) -> Tensor:
+        return visible[:, max(visible.shape[1] - self.length, 0) :]
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -127,9 +127,9 @@ class Layer(nn.Module):
         x = record(trace, "resid_pre", x)
         h = self._before(x, self.self_norm)
         scope = within(trace, "self")
-        seen = h if before is None else torch.cat([self._before(before, self.self_norm), h], dim=1)
+        context = h if before is None else torch.cat([self._before(before, self.self_norm), h], dim=1)
         out = self.self_attention(
-            h, seen, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
+            h, context, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
         )
         x = record(trace, "resid_self", self._after(x, out, self.self_norm))
         if self.cross_attention is not None and self.cross_norm is not None:
@@ -355,15 +355,15 @@ class Transformer(nn.Module):
         *,
         mask: Mask | None = None,
         trace: Trace | None = None,
-        asked: Bool[Tensor, "batch _"] | None = None,
+        positions: Bool[Tensor, "batch _"] | None = None,
         types: Types | None = None,
     ) -> Float[Tensor, "... vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`; with
         pooling, [batch, 1, n_outputs]. With `input_channels`, tokens are vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
-        self-attention of the first stack; causal and padding masks are added here. With `asked`, the output
-        layer reads only the positions where it is True, one after another: [asked, vocab]. `types` says of
+        self-attention of the first stack; causal and padding masks are added here. With `positions`, the
+        output layer reads only those where it is True, one after another: [asked, vocab]. `types` says of
         which of the config's `token_types` each token is; left out, all are of type 0. Raises ValueError for
         token ids outside the vocabulary, types that there are not, sequences longer than max_len, and a trace
         of more than one row.
@@ -375,15 +375,15 @@ class Transformer(nn.Module):
                     "target=None, but an encoder-decoder writes a target; call model(source, target)"
                 )
             memory = self.encode(tokens, mask=mask, trace=trace)
-            return self.decode(target, memory, tokens, trace=trace, asked=asked)
+            return self.decode(target, memory, tokens, trace=trace, positions=positions)
         if target is not None:
             raise ValueError(
                 f"target given, but kind={self.config.kind!r} has one sequence; leave target out"
             )
         if self.config.kind == "decoder-only":
-            return self.decode(tokens, mask=mask, trace=trace, asked=asked)
+            return self.decode(tokens, mask=mask, trace=trace, positions=positions)
         x = self.encode(tokens, mask=mask, trace=trace, types=types)
-        return self._logits(self._pooled(x, tokens), trace, asked)
+        return self._logits(self._pooled(x, tokens), trace, positions)
 
     def encode(
         self,
@@ -410,13 +410,13 @@ class Transformer(nn.Module):
         mask: Mask | None = None,
         cache: DecoderCache | None = None,
         trace: Trace | None = None,
-        asked: Bool[Tensor, "batch position"] | None = None,
+        positions: Bool[Tensor, "batch position"] | None = None,
     ) -> Float[Tensor, "... vocab"]:
         """Logits for what follows each position of `target`; a decoder-only model needs no memory.
 
         `source` says which memory is padding: its token ids [batch, source], or a boolean mask broadcastable
         to [batch, head, position, source], True = may attend. With a `cache`, `target` holds only the
-        tokens that the cache has not read. `asked` is as in `forward`. Raises ValueError as `forward` does.
+        tokens that the cache has not read. `positions` is as in `forward`, and so are the errors.
         """
         self._check_decode(memory, cache, trace)
         assert self.decoder is not None
@@ -430,7 +430,7 @@ class Transformer(nn.Module):
             source = self._padding(source)
         scope = within(trace, "decoder")
         x = self.decoder(x, own, memory, source, start=start, trace=scope, cache=cache)
-        return self._logits(x, trace, asked)
+        return self._logits(x, trace, positions)
 
     def read_segment(self, segment: Tokens, past: SegmentMemory) -> Logits:
         """Logits of the segment of a text that follows what `past` has read, which then has read it too.
@@ -462,9 +462,9 @@ class Transformer(nn.Module):
         return DecoderCache(self.config.n_layers)
 
     def _logits(
-        self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None, asked: Tensor | None
+        self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None, positions: Tensor | None
     ) -> Float[Tensor, "... vocab"]:
-        logits = self.unembed(x if asked is None else x[asked])
+        logits = self.unembed(x if positions is None else x[positions])
         return logits if trace is None else trace.record("logits", logits)
 
     def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Float[Tensor, "batch _ d_model"]:

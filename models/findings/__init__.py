@@ -17,5 +17,5 @@ __all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Tell", "
 def findings() -> dict[str, Finding]:
     """Every finding by name: each file of this folder that has a FINDING, by its title."""
     modules = import_all(__name__, __path__)
-    found = [module.FINDING for module in modules if hasattr(module, "FINDING")]
-    return {each.name: each for each in sorted(found, key=lambda each: each.title)}
+    declared = [module.FINDING for module in modules if hasattr(module, "FINDING")]
+    return {each.name: each for each in sorted(declared, key=lambda each: each.title)}

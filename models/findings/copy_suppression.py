@@ -46,12 +46,12 @@ def added(model: Model, values: Float[Tensor, "key_head token d_head"], layer: i
 @torch.no_grad()
 def suppressed(parts: Float[Tensor, "head token d_model"], words: Tensor, ids: Tensor, lowest: int) -> Tensor:
     """[head, token]: whether a token's own logit is among the `lowest` that a head makes of it."""
-    found = []
+    are_lowest = []
     for part in parts:
         logits = part @ words  # [token, output]
         own = logits.gather(1, ids[:, None])
-        found.append((logits < own).sum(dim=1) < lowest)
-    return torch.stack(found)
+        are_lowest.append((logits < own).sum(dim=1) < lowest)
+    return torch.stack(are_lowest)
 
 
 def expected(
@@ -82,11 +82,11 @@ def effects(
     sums, pairs = [], []
     for layer in range(n_layers):
         stream = trace[f"decoder.{layer}.resid_pre"] * scale[:, None]
-        held = expected(stream, words, constant, ids, lowest)
+        unsuppressed = expected(stream, words, constant, ids, lowest)
         gain = (added(model, trace[f"decoder.{layer}.self.v"], layer) * words[:, ids].T).sum(dim=-1)
-        done = trace[f"decoder.{layer}.self.pattern"] * gain[:, None, :] * scale[:, None]
-        sums.append((done * held).sum(dim=(1, 2)))
-        pairs.append(held.sum())
+        pulls = trace[f"decoder.{layer}.self.pattern"] * gain[:, None, :] * scale[:, None]
+        sums.append((pulls * unsuppressed).sum(dim=(1, 2)))
+        pairs.append(unsuppressed.sum())
     return torch.stack(sums).double(), torch.stack(pairs)
 
 
@@ -102,22 +102,23 @@ def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -
     attention.check_all_below(max(attention.layers), "the effect of a token that is read alone")
     sums = pairs = torch.zeros(())
     for at in range(texts):
-        done, counted = effects(model, longest(model, min(_WORDS, room), seed=at + 1), lowest)
-        sums, pairs = sums + done, pairs + counted
+        pulls, counted = effects(model, longest(model, min(_WORDS, room), seed=at + 1), lowest)
+        sums, pairs = sums + pulls, pairs + counted
         tell((at + 1) / texts / 2)
-    drawn = random.Random(0).sample(list(alphabet.own), min(tokens, len(alphabet.own)))
+    repeated = random.Random(0).sample(list(alphabet.own), min(tokens, len(alphabet.own)))
     w_o: Any = model.projection("decoder.self", 0)
     words, _ = model.unembedding(torch.linspace(-1, 1, w_o.shape[-1]))  # no scale changes which are lowest
     shares = []
     for layer in range(n_layers):
         pieces = [
-            drawn[start : start + min(_PIECE, room)] for start in range(0, len(drawn), min(_PIECE, room))
+            repeated[start : start + min(_PIECE, room)]
+            for start in range(0, len(repeated), min(_PIECE, room))
         ]
         hit = [suppressed(alone(model, ids, layer), words, torch.tensor(ids), lowest) for ids in pieces]
         shares.append(torch.cat(hit, dim=1).double().mean(dim=1))
         tell(0.5 + (layer + 1) / n_layers / 2)
     return _outcome(
-        torch.stack(shares), sums / pairs.clamp(min=1)[:, None], len(drawn), lowest, words.shape[1]
+        torch.stack(shares), sums / pairs.clamp(min=1)[:, None], len(repeated), lowest, words.shape[1]
     )
 
 
@@ -125,20 +126,20 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
     n_heads, chance = shares.shape[1], min(1.0, lowest / n_outputs)
     order = shares.flatten().argsort(descending=True, stable=True)[:_SHOWN].tolist()
     names = [f"{at // n_heads}.{at % n_heads}" for at in order]
-    best, done = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
+    best, pull = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
     most_likely = wilson(round(best * n), n)[1]
-    most, moved = int(effect.argmin()), f"{done:+.3f}".replace("-", "−")
+    most, moved = int(effect.argmin()), f"{pull:+.3f}".replace("-", "−")
     return Outcome(
         numbers=(
             Number(f"share of tokens whose own logit is among the {lowest} lowest, head {names[0]}",
                    best, "0.847, head 10.7"),
             Number("the same, median of all heads", float(shares.median())),
             Number("the same, by chance", chance, digits=4),
-            Number(f"direct effect of head {names[0]} on tokens that are due", done, digits=3),
+            Number(f"direct effect of head {names[0]} on tokens that are due", pull, digits=3),
             Number(f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
                    float(effect.min()), digits=3),
         ),
-        holds=most_likely >= _PUBLISHED and best >= 3 * chance and done < 0,
+        holds=most_likely >= _PUBLISHED and best >= 3 * chance and pull < 0,
         said=(
             f"Looking at a token, head {names[0]} takes that token's own logit among the {lowest} lowest of "
             f"{n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. In texts, it "

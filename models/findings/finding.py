@@ -118,12 +118,12 @@ class Finding:
         values = self._values(parameters)
         return self.rule.format(**values), self.caveat.format(**values)
 
-    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _values(self, settings: dict[str, Any]) -> dict[str, Any]:
         usual = {name: each.default for name, each in self.parameters.items()}
-        unknown = [name for name in given if name not in usual]
+        unknown = [name for name in settings if name not in usual]
         if unknown:
             raise ValueError(
                 f"{unknown[0]!r} is no parameter of finding {self.name!r}; "
                 f"it has {', '.join(usual) or 'none'}"
             )
-        return {**usual, **given}
+        return {**usual, **settings}

@@ -36,7 +36,7 @@ def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) 
     tell(1.0)
     known = next((line["step"] for line in lines if line["loss"] < KNOWN), 0)
     understood = next((step for step, score in zip(steps, held_out, strict=True) if score >= right), 0)
-    held = strongest(shares, waves)
+    strongest_wave = strongest(shares, waves)
     ratio = understood / known if known else 0.0
     by_step = {line["step"]: line["loss"] for line in lines}
     return Outcome(
@@ -45,15 +45,15 @@ def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) 
             Number(f"step when {right:.0%} of held-out are right", understood,
                    "about 10,000 to 14,000", digits=0),
             Number("times as many steps", ratio, "about 10", digits=1),
-            Number(f"power of the embedding in {waves} of {len(shares)} frequencies", held,
+            Number(f"power of the embedding in {waves} of {len(shares)} frequencies", strongest_wave,
                    "5 key frequencies"),
             Number("held-out pairs right at the end", held_out[-1]),
         ),
-        holds=understood > 0 and ratio >= times and held > 0.5,
+        holds=understood > 0 and ratio >= times and strongest_wave > 0.5,
         said=(
             f"The training pairs were known by step {known:,}; {right:.0%} of the held-out ones were right "
             f"from step {understood:,} on, {ratio:.1f} times as late. {waves} of {len(shares)} frequencies "
-            f"hold {held:.0%} of the embedding."
+            f"hold {strongest_wave:.0%} of the embedding."
         ),
         charts=_charts(steps, scores, [by_step[step] for step in steps], right),
         film=_spectrum(run),
@@ -81,11 +81,11 @@ def _charts(
 
 def _spectrum(run: RunFolder) -> BarFilm:
     """The Fourier spectrum of the embedding of the numbers, as it was after each step that was kept."""
-    steps, seen = snapshots(run)
-    found = torch.stack([snapshot[POWERS] for snapshot in seen])
+    steps, patterns = snapshots(run)
+    powers = torch.stack([snapshot[POWERS] for snapshot in patterns])
     return BarFilm(
         title="Fourier spectrum of the embedding", x_label="frequency", y_label="share",
-        names=tuple(str(at + 1) for at in range(found.shape[1])), steps=tuple(steps), values=found,
+        names=tuple(str(at + 1) for at in range(powers.shape[1])), steps=tuple(steps), values=powers,
     )  # fmt: skip
 
 

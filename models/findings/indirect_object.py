@@ -36,30 +36,30 @@ def prompts(model: Model, count: int) -> list[Prompt]:
 
     Raises ValueError for a model of which this is never so.
     """
-    found: list[Prompt] = []
+    prompts_: list[Prompt] = []
     for at, (first, second) in enumerate(permutations(NAMES, 2)):
         text = TEMPLATES[at % len(TEMPLATES)].format(io=first, s=second)
         prompt = _prompt(model, text, first, second)
-        found += [prompt] if prompt is not None else []
-        if len(found) == count:
+        prompts_ += [prompt] if prompt is not None else []
+        if len(prompts_) == count:
             break
-    if not found:
+    if not prompts_:
         raise ValueError(
             f"{model.name!r} has no common first names as single tokens, or does not go on with a text; "
             "choose GPT-2 small or another language model of English"
         )
-    return found
+    return prompts_
 
 
 def _prompt(model: Model, text: str, first: str, second: str) -> Prompt | None:
     try:
-        reading, *named = (model.read(text + more) for more in ("", f" {first}", f" {second}"))
+        reading, *answers = (model.read(text + more) for more in ("", f" {first}", f" {second}"))
     except ValueError:  # it does not read English
         return None
     if list(reading.tokens) != ["decoder"] or "continue" not in model.abilities:
         return None
     ids = reading.inputs[0][0]
-    rows = [each.inputs[0][0] for each in named]
+    rows = [each.inputs[0][0] for each in answers]
     if any(len(row) != len(ids) + 1 or not torch.equal(row[:-1], ids) for row in rows):
         return None
     io, s = (int(row[-1]) for row in rows)
@@ -78,22 +78,22 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
     """Logits of both names after each prompt, and how much each head looks at the indirect object."""
     differences: list[float] = []
     chances: list[float] = []
-    looked: list[Tensor] = []  # [layer, head], a prompt each
-    given = prompts(model, texts)
-    for at, prompt in enumerate(given):
+    weights: list[Tensor] = []  # [layer, head], a prompt each
+    questions = prompts(model, texts)
+    for at, prompt in enumerate(questions):
         trace = model.trace(prompt.reading, reduce=kept)
         logits = trace["logits"]
         differences.append(float(logits[prompt.object] - logits[prompt.subject]))
         chances.append(float(logits.softmax(dim=-1)[prompt.object]))
-        looked.append(torch.stack([trace[a][:, prompt.place] for a in trace if a.endswith(".pattern")]))
-        tell((at + 1) / len(given))
-    attention, means = model.attention("decoder.self"), torch.stack(looked).mean(dim=0)
+        weights.append(torch.stack([trace[a][:, prompt.place] for a in trace if a.endswith(".pattern")]))
+        tell((at + 1) / len(questions))
+    attention, means = model.attention("decoder.self"), torch.stack(weights).mean(dim=0)
     return _outcome(torch.tensor(differences), chances, means, attention)
 
 
-def _outcome(differences: Tensor, chances: list[float], looked: Tensor, attention: Attention) -> Outcome:
+def _outcome(differences: Tensor, chances: list[float], weights: Tensor, attention: Attention) -> Outcome:
     mean, first = float(differences.mean()), float((differences > 0).double().mean())
-    top = looked.flatten().topk(min(_SHOWN, looked.numel()))
+    top = weights.flatten().topk(min(_SHOWN, weights.numel()))
     names = ["{}.{}".format(*attention.head_at(at)) for at in top.indices.tolist()]
     return Outcome(
         numbers=(

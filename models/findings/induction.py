@@ -40,8 +40,8 @@ def early_loss(batch: Batch, letters: int) -> float:
 
     A letter that comes after i others, all different, is one of those left: ln(letters - i) nats.
     """
-    asked = (batch.targets != IGNORED).sum(dim=1)  # the half's letters but the first
-    lengths = [int(count) for count in asked]
+    n_targets = (batch.targets != IGNORED).sum(dim=1)  # the half's letters but the first
+    lengths = [int(count) for count in n_targets]
     nats = [math.log(letters - at) for length in lengths for at in range(1, length + 1)]
     return sum(nats) / len(nats)
 
@@ -61,11 +61,11 @@ def depth_of(run: RunFolder) -> Depth:
     held_out = config.task.batch(generator_of(1, 0), n, held_out=True)  # as validations draw them
     early = early_loss(held_out, config.task.letters)
     steps, scores = validated(run)
-    steps_seen, seen = snapshots(run)
-    best = {address: looks_back(last) for address, last in seen[-1].items()}
+    steps_seen, patterns = snapshots(run)
+    best = {address: looks_back(last) for address, last in patterns[-1].items()}
     address = max(best, key=lambda each: float(best[each].max()))
     head = int(best[address].argmax())
-    film = torch.stack([snapshot[address][head] for snapshot in seen])
+    film = torch.stack([snapshot[address][head] for snapshot in patterns])
     gained = [each["loss"] - early for each in scores]
     return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
 

@@ -53,36 +53,36 @@ def on_first(pattern: Float[Tensor, "head query key"], queries: Bool[Tensor, " q
 def look(lm: TrainedModel[Any], texts: int) -> OnFirst:
     """What a model does with held-out texts."""
     batch: Batch = lm.task.batch(generator_of(1, 0), texts, held_out=True)
-    found: list[tuple[float, float, float]] = []
+    sums: list[tuple[float, float, float]] = []
     for row in range(texts):
         trace, ids = Trace(), batch.inputs[0][row : row + 1]
         with torch.no_grad():
             lm.model(ids, trace=trace)
         pattern = trace["decoder.0.self.pattern"]
         idle, busy = split([lm.outputs[at] for at in ids[0].tolist()])
-        found.append(
+        sums.append(
             (on_first(pattern, idle), on_first(pattern, busy), float(pattern[:, idle].sum(-1).mean()))
         )
-    means = torch.tensor(found, dtype=torch.float64).nanmean(dim=0).tolist()  # a text may have no late vowel
+    means = torch.tensor(sums, dtype=torch.float64).nanmean(dim=0).tolist()  # a text may have no late vowel
     with torch.no_grad():
         return OnFirst(*means, loss=float(lm.task.losses(lm.model, batch)["loss"]))
 
 
 def measure(model: None, tell: Tell, *, texts: int, sink: float) -> Outcome:
     """The three shipped models; how the weight on the first grew is from their runs' snapshots."""
-    seen: dict[str, OnFirst] = {}
+    by_model: dict[str, OnFirst] = {}
     for at, normalizer in enumerate(get_args(Normalizer)):
-        seen[normalizer] = look(load_model(SHIPPED / "sinks" / normalizer), texts)
+        by_model[normalizer] = look(load_model(SHIPPED / "sinks" / normalizer), texts)
         tell((at + 1) / len(NAMES))
-    return _outcome(seen, sink)
+    return _outcome(by_model, sink)
 
 
-def _outcome(seen: dict[str, OnFirst], sink: float) -> Outcome:
-    softmax, plus_one, sigmoid = seen.values()
+def _outcome(by_model: dict[str, OnFirst], sink: float) -> Outcome:
+    softmax, plus_one, sigmoid = by_model.values()
     return Outcome(
         numbers=tuple(
             number
-            for name, each in seen.items()
+            for name, each in by_model.items()
             for number in (
                 Number(f"{NAMES[name]}: weight on the first, from consonants", each.idle),
                 Number(f"{NAMES[name]}: held-out loss, nats a letter", each.loss, digits=3),
@@ -106,8 +106,8 @@ def _by_step(sink: float) -> Chart:
     for normalizer, name in NAMES.items():
         run = run_of(f"sinks/{normalizer}")
         idle, _ = split(run.probe()["tokens"]["decoder"])
-        steps, seen = snapshots(run)
-        series[name] = [on_first(each["decoder.0.self.pattern"], idle) for each in seen]
+        steps, patterns = snapshots(run)
+        series[name] = [on_first(each["decoder.0.self.pattern"], idle) for each in patterns]
     return Chart(
         title="weight on the first, from the consonants of one text", x_label="step", y_label="weight",
         x=steps, series=series, line=(sink, "a sink"),
@@ -128,8 +128,8 @@ def _losses() -> Chart:
 
 def _film() -> Film:
     run = run_of("sinks/softmax")
-    steps, seen = snapshots(run)
-    film = torch.stack([each["decoder.0.self.pattern"][0] for each in seen])
+    steps, patterns = snapshots(run)
+    film = torch.stack([each["decoder.0.self.pattern"][0] for each in patterns])
     return Film(
         title="softmax, its head on that text",
         tokens=tuple(run.probe()["tokens"]["decoder"]),

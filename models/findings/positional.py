@@ -12,7 +12,7 @@ from models.zoo.model import Model
 
 
 @dataclass
-class Seen:
+class HeadCounts:
     """Of one head: how often its maximum stood at each offset from the query, and the maxima themselves."""
 
     offsets: Counter[int] = field(default_factory=Counter)
@@ -29,7 +29,7 @@ class Seen:
         return sum(self.maxima) / len(self.maxima)
 
 
-def look(pattern: Tensor, words: list[int], heads: list[Seen], *, causal: bool) -> None:
+def look(pattern: Tensor, words: list[int], heads: list[HeadCounts], *, causal: bool) -> None:
     """Adds a pattern [head, query, key] to what was seen of its heads; only words ask and are looked at.
 
     In a causal stack, the first word is left out: it has no choice.
@@ -38,31 +38,31 @@ def look(pattern: Tensor, words: list[int], heads: list[Seen], *, causal: bool) 
         return
     asking = words[1:] if causal else words
     maxima, places = pattern[:, asking][:, :, words].max(dim=-1)  # [head, query]
-    for head, seen in enumerate(heads):
+    for head, counts in enumerate(heads):
         keys = [words[at] for at in places[head].tolist()]
-        seen.offsets.update(key - query for query, key in zip(asking, keys, strict=True))
-        seen.maxima += maxima[head].tolist()
+        counts.offsets.update(key - query for query, key in zip(asking, keys, strict=True))
+        counts.maxima += maxima[head].tolist()
 
 
 def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confident: float) -> Outcome:
     """Every head of self-attention, by layer, over held-out sentences."""
-    found: dict[str, list[Seen]] = {}
+    counts: dict[str, list[HeadCounts]] = {}
     for reading in readings(model, sentences(), texts, tell):
         trace = model.trace(reading, reduce=lambda at, x: x if at.endswith(".self.pattern") else None)
         for address in trace:
             side, layer, *_ = address.split(".")
-            heads = found.setdefault(f"{side} {layer}", [Seen() for _ in trace[address]])
+            heads = counts.setdefault(f"{side} {layer}", [HeadCounts() for _ in trace[address]])
             words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
             look(trace[address], words, heads, causal=side == "decoder")
-    every = _by_name(found)
+    every = _by_name(counts)
     if not every:
         raise ValueError(f"{model.name!r} shows no self-attention of two words or more; choose another model")
     return _outcome(every, at_one_offset, confident)
 
 
-def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> Outcome:
-    positional = {name: seen.usual for name, seen in every.items() if seen.usual[1] >= at_one_offset}
-    sure = [name for name, seen in every.items() if seen.confidence > confident]
+def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: float) -> Outcome:
+    positional = {name: counts.usual for name, counts in every.items() if counts.usual[1] >= at_one_offset}
+    sure = [name for name, counts in every.items() if counts.confidence > confident]
     both = [name for name in sure if name in positional]
     adjacent = [name for name, (offset, _) in positional.items() if abs(offset) == 1]
     best = max(every, key=lambda name: every[name].usual[1])
@@ -87,8 +87,8 @@ def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> 
                 title="maximum at one offset, share of words",
                 x_label="layer.head (offset)",
                 y_label="share",
-                x=[f"{name} ({_signed(seen.usual[0])})" for name, seen in every.items()],
-                series={"share": [seen.usual[1] for seen in every.values()]},
+                x=[f"{name} ({_signed(counts.usual[0])})" for name, counts in every.items()],
+                series={"share": [counts.usual[1] for counts in every.values()]},
                 line=(at_one_offset, "positional"),
             ),
             Chart(
@@ -96,22 +96,22 @@ def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> 
                 x_label="layer.head",
                 y_label="weight",
                 x=list(every),
-                series={"confidence": [seen.confidence for seen in every.values()]},
+                series={"confidence": [counts.confidence for counts in every.values()]},
                 line=(confident, "confident"),
             ),
         ),
     )
 
 
-def _by_name(found: dict[str, list[Seen]]) -> dict[str, Seen]:
+def _by_name(heads_of: dict[str, list[HeadCounts]]) -> dict[str, HeadCounts]:
     """The heads that saw anything, as layer.head, after the stack's name where there are two."""
-    stacks = {where.split()[0] for where in found}
-    named = {
-        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": seen
-        for where, heads in found.items()
-        for head, seen in enumerate(heads)
+    stacks = {where.split()[0] for where in heads_of}
+    by_name = {
+        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": counts
+        for where, heads in heads_of.items()
+        for head, counts in enumerate(heads)
     }
-    return {name: seen for name, seen in named.items() if seen.maxima}
+    return {name: counts for name, counts in by_name.items() if counts.maxima}
 
 
 def _signed(offset: int) -> str:

@@ -68,7 +68,9 @@ def stretched(x: Tensor) -> Tensor:
 def values_of(kept: Kept, n_heads: int) -> Values:
     """Gates that are 1 for the heads kept and 0 for all others."""
     heads = torch.arange(n_heads)
-    return torch.stack([torch.isin(heads, torch.tensor(left)) for left in kept.values()])[None].float()
+    return torch.stack([torch.isin(heads, torch.tensor(heads_left)) for heads_left in kept.values()])[
+        None
+    ].float()
 
 
 def n_kept(kept: Kept) -> int:
@@ -93,8 +95,8 @@ def gated(projections: Mapping[str, nn.Module], values: Values) -> Iterator[None
             hook.remove()
 
 
-def _multiply(gates: Float[Tensor, "#row head"], module: nn.Module, given: tuple[Any, ...]) -> tuple[Tensor]:
-    z = given[0].unflatten(-1, (gates.shape[-1], -1))  # [row, query, head, d_head]
+def _multiply(gates: Float[Tensor, "#row head"], module: nn.Module, args: tuple[Any, ...]) -> tuple[Tensor]:
+    z = args[0].unflatten(-1, (gates.shape[-1], -1))  # [row, query, head, d_head]
     return ((z * gates[:, None, :, None]).flatten(-2),)
 
 
@@ -121,8 +123,8 @@ def quality(lm: TrainedModel[Translation], sentences: int, kept: Kept | None = N
     """How well it translates held-out sentences, with these heads alone where they are given."""
     heads = kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
     with gated(lm.projections(), values_of(heads, lm.config.n_heads)):
-        ways, pronoun = translation_scores(lm.model, lm.task.words, held_out(sentences))
-    return Quality(translation=ways["all"], pronoun=pronoun)
+        scores, pronoun = translation_scores(lm.model, lm.task.words, held_out(sentences))
+    return Quality(translation=scores["all"], pronoun=pronoun)
 
 
 def prune(
@@ -148,11 +150,11 @@ def prune(
     pruned.model.train()
     for step in range(steps + settling):
         batch = next(batches)
-        drawn = step < steps
-        values = gates(len(batch), generator) if drawn else values_of(gates.kept(), n_heads)
+        is_random = step < steps
+        values = gates(len(batch), generator) if is_random else values_of(gates.kept(), n_heads)
         with gated(projections, values):
             loss = lm.task.losses(pruned.model, batch)["translation"]
-        if drawn:
+        if is_random:
             loss = loss + penalty * gates.open().sum()
         optimizer.zero_grad()
         loss.backward()
@@ -205,8 +207,8 @@ class Pruned:
     def share(self, family: str, n_heads: int) -> float:
         """The share of the heads of "encoder.self", say, that are left."""
         side, kind = family.split(".")
-        left = [heads for at, heads in self.kept.items() if at.startswith(side) and at.endswith(kind)]
-        return sum(map(len, left)) / (n_heads * len(left))
+        heads_left = [heads for at, heads in self.kept.items() if at.startswith(side) and at.endswith(kind)]
+        return sum(map(len, heads_left)) / (n_heads * len(heads_left))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +223,10 @@ class Shipped:
 
 def edits_of(kept: Kept, n_heads: int) -> list[str]:
     """The lines that take all other heads from the shipped model, on Explore and in `Model.trace`."""
-    gone = {at: [str(head) for head in range(n_heads) if head not in left] for at, left in kept.items()}
+    gone = {
+        at: [str(head) for head in range(n_heads) if head not in heads_left]
+        for at, heads_left in kept.items()
+    }
     return [f"{at} heads {','.join(heads)}: zero" for at, heads in gone.items() if heads]
 
 

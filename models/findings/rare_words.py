@@ -32,39 +32,39 @@ def look(pattern: Tensor, words: list[int], counts: list[int], heads: list[Hits]
     """
     chance = 0.0
     for at, query in enumerate(words):
-        seen = words[: at + 1] if causal else words
-        least = min(counts[: len(seen)])
-        rare = [key for key, count in zip(seen, counts, strict=False) if count == least]
-        if len(rare) == len(seen):
+        visible = words[: at + 1] if causal else words
+        least = min(counts[: len(visible)])
+        rare = [key for key, count in zip(visible, counts, strict=False) if count == least]
+        if len(rare) == len(visible):
             continue
-        chance += len(rare) / len(seen)
+        chance += len(rare) / len(visible)
         for head, hits in enumerate(heads):
-            largest = seen[int(pattern[head, query, seen].argmax())]
+            largest = visible[int(pattern[head, query, visible].argmax())]
             hits.asked, hits.rarest = hits.asked + 1, hits.rarest + (largest in rare)
     return chance
 
 
 def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
     """Every head of the stack that reads the text, over held-out sentences; words are counted in these."""
-    read = list(readings(model, sentences(), texts, lambda done: tell(done / 2)))
+    read = list(readings(model, sentences(), texts, lambda progress: tell(progress / 2)))
     side = next(iter(read[0].tokens))
     frequencies = Counter(word for reading in read for word in _words(reading, side)[1])
-    found: dict[str, list[Hits]] = {}
+    hits_of: dict[str, list[Hits]] = {}
     chance, n_layers = 0.0, 0
-    for done, reading in enumerate(read):
+    for at, reading in enumerate(read):
         places, words = _words(reading, side)
         counts = [frequencies[word] for word in words]
         trace = model.trace(reading, reduce=lambda at, x: x if _is_own(at, side) else None)
         n_layers = len(trace.keys())
         for address in trace:
-            heads = found.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
+            heads = hits_of.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
             chance += look(trace[address], places, counts, heads, causal=side == "decoder")
-        tell(0.5 + (done + 1) / len(read) / 2)
-    every = {f"{layer}.{head}": hits for layer, heads in found.items() for head, hits in enumerate(heads)}
-    asked = next(iter(every.values())).asked
-    if not asked:
+        tell(0.5 + (at + 1) / len(read) / 2)
+    every = {f"{layer}.{head}": hits for layer, heads in hits_of.items() for head, hits in enumerate(heads)}
+    n_asked = next(iter(every.values())).asked
+    if not n_asked:
         raise ValueError(f"{model.name!r} reads no sentence with a rarest word; choose more sentences")
-    return _outcome(every, chance / n_layers / asked, share)
+    return _outcome(every, chance / n_layers / n_asked, share)
 
 
 def _is_own(address: str, side: str) -> bool:
@@ -73,8 +73,8 @@ def _is_own(address: str, side: str) -> bool:
 
 def _words(reading: Reading, side: str) -> tuple[list[int], list[str]]:
     """Where the words of a reading stand, and the words."""
-    found = [(at, token) for at, token in enumerate(reading.tokens[side]) if is_word(token)]
-    return [at for at, _ in found], [token for _, token in found]
+    words = [(at, token) for at, token in enumerate(reading.tokens[side]) if is_word(token)]
+    return [at for at, _ in words], [token for _, token in words]
 
 
 def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:

@@ -43,13 +43,13 @@ def fetch_of(reading: Reading) -> Fetch | None:
     if list(reading.tokens) != ["decoder"]:
         return None
     labels, ids = [token.strip() for token in reading.tokens["decoder"]], reading.inputs[0][0].tolist()
-    asked = max((at for at, label in enumerate(labels) if label == ASKED), default=len(labels))
-    first = next((at for at in range(asked, len(labels)) if labels[at].isdecimal()), None)
+    question_at = max((at for at, label in enumerate(labels) if label == ASKED), default=len(labels))
+    first = next((at for at in range(question_at, len(labels)) if labels[at].isdecimal()), None)
     if first is None:
         return None
     answer = ids[first - 1 :]  # after the last token of the name
-    starts = [at + 1 for at in range(asked) if ids[at : at + len(answer)] == answer]
-    if len(starts) != 1 or STOP not in labels[starts[0] : asked]:
+    starts = [at + 1 for at in range(question_at) if ids[at : at + len(answer)] == answer]
+    if len(starts) != 1 or STOP not in labels[starts[0] : question_at]:
         return None
     places = list(range(starts[0], labels.index(STOP, starts[0])))
     return Fetch(reading, [first - 1 + at for at in range(len(places))], [ids[at] for at in places], places)
@@ -59,8 +59,8 @@ def texts(words: int, depth: str) -> Iterator[str]:
     """Endless haystacks, each with the answer after its question; every one is new."""
     task, rng = Needle(length=words), random.Random(1)
     while True:
-        made = task.haystack(rng, depth=None if depth == "any" else float(depth))
-        yield f"{made.text} {' '.join(made.answer)}"
+        haystack = task.haystack(rng, depth=None if depth == "any" else float(depth))
+        yield f"{haystack.text} {' '.join(haystack.answer)}"
 
 
 def look(model: Model, fetch: Fetch) -> tuple[Bool[Tensor, " token"], Bool[Tensor, "layer head token"]]:
@@ -75,8 +75,8 @@ def look(model: Model, fetch: Fetch) -> tuple[Bool[Tensor, " token"], Bool[Tenso
         return values[:, rows].argmax(dim=-1).cpu() if address.endswith(".self.pattern") else None
 
     trace = model.trace(fetch.reading, reduce=reduce)
-    looked = torch.stack([trace[address] == places for address in trace if address != "logits"])
-    return trace["logits"] == torch.tensor(fetch.ids), looked
+    hits = torch.stack([trace[address] == places for address in trace if address != "logits"])
+    return trace["logits"] == torch.tensor(fetch.ids), hits
 
 
 def answered(model: Model, fetch: Fetch, heads: Sequence[Head]) -> bool:
@@ -86,29 +86,29 @@ def answered(model: Model, fetch: Fetch, heads: Sequence[Head]) -> bool:
     return bool((trace["logits"][fetch.rows].argmax(dim=-1).cpu() == torch.tensor(fetch.ids)).all())
 
 
-def scores_of(seen: Sequence[tuple[Tensor, Tensor]]) -> Float[Tensor, "layer head"]:
+def scores_of(pairs: Sequence[tuple[Tensor, Tensor]]) -> Float[Tensor, "layer head"]:
     """Of the tokens that were copied, the share for which each head's largest weight was on the copied one.
 
-    seen: what `look` gave, a text each. Raises ValueError where nothing was copied.
+    pairs: what `look` gave, a text each. Raises ValueError where nothing was copied.
     """
-    copied = sum(int(right.sum()) for right, _ in seen)
+    copied = sum(int(right.sum()) for right, _ in pairs)
     if not copied:
         raise ValueError("no number of any answer is written right, so no head is seen to fetch one")
-    return torch.stack([(looked & right).sum(dim=-1) for right, looked in seen]).sum(dim=0).double() / copied
+    return torch.stack([(hits & right).sum(dim=-1) for right, hits in pairs]).sum(dim=0).double() / copied
 
 
 def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: str) -> Outcome:
     """Each head's score, and the share of texts answered with and without the strongest heads."""
     read = [fetch_of(reading) for reading in readings(model, texts(words, depth), count, lambda share: None)]
-    found = [fetch for fetch in read if fetch is not None]
-    if not found:
+    fetches = [fetch for fetch in read if fetch is not None]
+    if not fetches:
         raise ValueError(
             f"{model.name!r} does not read these texts number by number from left to right; choose the model "
             "'needle' or a language model of English"
         )
-    seen = [look(model, fetch) for fetch in found]
+    pairs = [look(model, fetch) for fetch in fetches]
     try:
-        scores = scores_of(seen)
+        scores = scores_of(pairs)
     except ValueError as error:
         raise ValueError(f"{model.name!r} cannot answer: {error}; choose the model 'needle'") from error
     ordered = sorted(range(scores.numel()), key=lambda at: -float(scores.flatten()[at]))
@@ -122,10 +122,10 @@ def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: 
     sets = [heads[:k], *(rng.sample(heads[k:], k) for _ in range(_DRAWS))]
     shares = []
     for at, off in enumerate(sets):
-        shares.append(sum(answered(model, fetch, off) for fetch in found) / len(found))
+        shares.append(sum(answered(model, fetch, off) for fetch in fetches) / len(fetches))
         tell((at + 1) / len(sets))
-    whole = sum(bool(right.all()) for right, _ in seen) / len(seen)
-    return _outcome(scores, heads, whole, shares[0], shares[1:], len(found), k)
+    whole = sum(bool(right.all()) for right, _ in pairs) / len(pairs)
+    return _outcome(scores, heads, whole, shares[0], shares[1:], len(fetches), k)
 
 
 def _outcome(

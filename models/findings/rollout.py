@@ -57,10 +57,10 @@ def kept(address: str, values: Tensor) -> Tensor | None:
 def rolled(patterns: Float[Tensor, "layer head query key"]) -> Float[Tensor, "layer query key"]:
     """Rollout to each layer: it mixes positions by half its mean pattern and half the residual stream."""
     n = patterns.shape[-1]
-    found = [torch.eye(n)]
+    products = [torch.eye(n)]
     for pattern in patterns:
-        found.append((0.5 * pattern.mean(dim=0) + 0.5 * torch.eye(n)) @ found[-1])
-    return torch.stack(found[1:])
+        products.append((0.5 * pattern.mean(dim=0) + 0.5 * torch.eye(n)) @ products[-1])
+    return torch.stack(products[1:])
 
 
 def normed(model: Model, trace: Trace, layer: int) -> Float[Tensor, "query key"]:
@@ -78,8 +78,8 @@ def flowed(model: Model, patterns: Float[Tensor, "layer head query key"]) -> Flo
     """Flow from what gives the answer, after each layer, to every key."""
     n_layers, _, n, _ = patterns.shape
     first = not asked_of(model, torch.eye(n))[1:].any()
-    asked = [0] if first else range(n)
-    return torch.stack([flowing(patterns[: at + 1], asked).mean(dim=0) for at in range(n_layers)])
+    queries = [0] if first else range(n)
+    return torch.stack([flowing(patterns[: at + 1], queries).mean(dim=0) for at in range(n_layers)])
 
 
 def rated(model: Model, trace: Trace) -> dict[str, Float[Tensor, "layer key"]]:
@@ -98,18 +98,18 @@ def rated(model: Model, trace: Trace) -> dict[str, Float[Tensor, "layer key"]]:
 def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
     """Spearman's correlation of each way to rate the words with what blanking them out does, by text."""
     classifies(model)
-    found: list[Tensor] = []  # [way, layer], a text each
+    agreements: list[Tensor] = []  # [way, layer], a text each
     for reading in readings(model, own_texts(model), texts, tell):
         words = [at for at, token in enumerate(reading.tokens["encoder"]) if is_word(token)]
-        done = effects(model, reading, words, blank)
-        ways = rated(model, model.trace(reading, reduce=kept)).values()
-        found.append(torch.tensor([[spearman(layer[words], done) for layer in way] for way in ways]))
+        changes = effects(model, reading, words, blank)
+        rates = rated(model, model.trace(reading, reduce=kept)).values()
+        agreements.append(torch.tensor([[spearman(layer[words], changes) for layer in way] for way in rates]))
     # Where a way rates all words of a text alike, there is no correlation.
-    told = [each for each in found if not each.isnan().any()]
-    if len(told) < 2:
+    known = [each for each in agreements if not each.isnan().any()]
+    if len(known) < 2:
         raise ValueError(f"{model.name!r} rates the words of nearly all texts alike; choose another model")
-    every = torch.stack(told)
-    return _outcome(every.mean(dim=0), every.std(dim=0), len(told))
+    every = torch.stack(known)
+    return _outcome(every.mean(dim=0), every.std(dim=0), len(known))
 
 
 def _outcome(means: Float[Tensor, "way layer"], spread: Float[Tensor, "way layer"], texts: int) -> Outcome:

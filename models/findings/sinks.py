@@ -42,10 +42,10 @@ def equal_share(n: int, first: int) -> float:
     return sum(first / (query + 1) for query in queries) / len(queries)
 
 
-def window(n: int, width: int, kept: int) -> Bool[Tensor, "query key"]:
-    """A causal window of `width` keys: the `kept` first ones and the nearest for the rest."""
+def window(n: int, width: int, n_first: int) -> Bool[Tensor, "query key"]:
+    """A causal window of `width` keys: the `n_first` first ones and the nearest for the rest."""
     query, key = torch.arange(n)[:, None], torch.arange(n)
-    return (key <= query) & ((query - key < width - kept) | (key < kept))
+    return (key <= query) & ((query - key < width - n_first) | (key < n_first))
 
 
 def hiding(open_: Bool[Tensor, "query key"]) -> Callable[[str, Tensor], Tensor]:
@@ -101,7 +101,7 @@ def _outcome(
     width: int,
 ) -> Outcome:
     layers, equal = heads.mean(dim=1).tolist(), equal_share(n, first)
-    whole, narrow, kept = torch.tensor(costs).log().mean(dim=0).exp().tolist()
+    whole, narrow, with_first = torch.tensor(costs).log().mean(dim=0).exp().tolist()
     most = max(range(len(layers)), key=lambda layer: layers[layer])
     upper = layers[_LOWEST:] or layers[-1:]
     beyond = sum(upper) / len(upper)
@@ -113,15 +113,17 @@ def _outcome(
             Number(f"share of heads above {sink:g}", float((heads > sink).float().mean())),
             Number("perplexity, all keys", whole),
             Number(f"perplexity, window of {width}", narrow, "5158.07 (Llama 2 13B)"),
-            Number(f"perplexity, first {first} kept", kept, "5.40 (Llama 2 13B)"),
+            Number(f"perplexity, first {first} kept", with_first, "5.40 (Llama 2 13B)"),
         ),
         holds=(
-            beyond >= max(sink, _TIMES * equal) and narrow >= _RUINS * whole and kept <= _RESTORES * whole
+            beyond >= max(sink, _TIMES * equal)
+            and narrow >= _RUINS * whole
+            and with_first <= _RESTORES * whole
         ),
         said=(
             f"At most, in layer {numbers[most]}, the first {first} get {layers[most]:.2f}, where equal "
             f"weights would give {equal:.2f}. A window of {width} has perplexity {narrow:.2f} without and "
-            f"{kept:.2f} with them; all keys have {whole:.2f}."
+            f"{with_first:.2f} with them; all keys have {whole:.2f}."
         ),
         charts=(
             Chart(
@@ -132,7 +134,7 @@ def _outcome(
             Chart(
                 title="perplexity", x_label="keys", y_label="perplexity",
                 x=["all", f"window of {width}", f"first {first} + {width - first}"],
-                series={"perplexity": [whole, narrow, kept]},
+                series={"perplexity": [whole, narrow, with_first]},
             ),
         ),
     )  # fmt: skip

@@ -112,8 +112,8 @@ def run_of(name: str) -> RunFolder:
 
 def validated(run: RunFolder) -> tuple[list[int], list[dict[str, float]]]:
     """The steps of a run's validations, and their scores."""
-    found = [(line["step"], line["validation"]) for line in run.metrics() if "validation" in line]
-    return [step for step, _ in found], [scores for _, scores in found]
+    losses = [(line["step"], line["validation"]) for line in run.metrics() if "validation" in line]
+    return [step for step, _ in losses], [scores for _, scores in losses]
 
 
 def snapshots(run: RunFolder) -> tuple[list[int], list[dict[str, Tensor]]]:

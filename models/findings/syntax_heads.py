@@ -77,21 +77,21 @@ def by_word(
     A word's weight on itself is left out, as everything special is: -1, below any other.
     """
     to = torch.stack([pattern[:, :, list(at)].sum(dim=-1) for at in places], dim=-1)
-    found = torch.stack([to[:, list(at)].mean(dim=1) for at in places], dim=1)
-    diagonal = torch.eye(len(places), dtype=torch.bool, device=found.device)
-    return found.masked_fill(diagonal, -1.0)
+    columns = torch.stack([to[:, list(at)].mean(dim=1) for at in places], dim=1)
+    diagonal = torch.eye(len(places), dtype=torch.bool, device=columns.device)
+    return columns.masked_fill(diagonal, -1.0)
 
 
 def count(
-    weights: Float[Tensor, "head word word"], asked: Sequence[Dependency], hits: dict[str, Hits]
+    weights: Float[Tensor, "head word word"], dependencies: Sequence[Dependency], hits: dict[str, Hits]
 ) -> None:
     """Adds a sentence: whether each head's most attended other word is the right one, in both directions."""
     n = weights.shape[-1]
-    said = torch.stack([weights.argmax(dim=-1), weights.argmax(dim=-2)])  # [way, head, word]
-    for relation, dependent, head in asked:
+    answers = torch.stack([weights.argmax(dim=-1), weights.argmax(dim=-2)])  # [way, head, word]
+    for relation, dependent, head in dependencies:
         of = hits[relation]
         of.asked += 1
-        of.heads += said[:, :, dependent] == head
+        of.heads += answers[:, :, dependent] == head
         for offset in OFFSETS:
             of.offsets[offset] += max(0, min(dependent + offset, n - 1)) == head
 
@@ -137,18 +137,18 @@ def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome
     for relation, of in hits.items():
         way, at, share = of.best_head
         offset, baseline = of.best_offset
-        head, said = "{}.{}".format(*attention.head_at(at)), RELATIONS[relation]
-        label = f"{relation}, {said.replace('→', '←') if way else said}: head {head}"
+        head, relation_name = "{}.{}".format(*attention.head_at(at)), RELATIONS[relation]
+        label = f"{relation}, {relation_name.replace('→', '←') if way else relation_name}: head {head}"
         numbers.append(Number(label, share, PUBLISHED[relation]))
         names += [f"{relation} {head}", f"{relation} {offset:+d}".replace("-", "−")]
         shares += [share, baseline]
     better = [name for name, of in hits.items() if of.best_head[2] >= of.best_offset[1] + _FAR]
-    asked = sum(of.asked for of in hits.values())
+    n_asked = sum(of.asked for of in hits.values())
     return Outcome(
         numbers=tuple(numbers),
         holds=len(better) == len(hits),
         said=(
-            f"In {texts} sentences with {asked} dependencies, a head is far better than every fixed offset "
+            f"In {texts} sentences with {n_asked} dependencies, a head is far better than every fixed offset "
             f"at {len(better)} of {len(hits)} relations{': ' if better else ''}{', '.join(better)}."
         ),
         charts=(

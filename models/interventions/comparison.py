@@ -110,16 +110,16 @@ def _outputs(before: Trace, after: Trace) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _patterns(before: Trace, after: Trace) -> dict[str, Patterns]:
-    found: dict[str, list[tuple[Tensor, Tensor]]] = {}
+    patterns: dict[str, list[tuple[Tensor, Tensor]]] = {}
     for address in before:
         if address.endswith(".pattern") and address in after:
             side, _, kind, _ = address.split(".")
             moved = (after[address].double() - before[address].double()).abs()
             row = (moved.flatten(1).amax(dim=-1), moved.sum(-1).mean(-1) / 2)
-            found.setdefault(f"{side}.{kind}", []).append(row)
+            patterns.setdefault(f"{side}.{kind}", []).append(row)
     return {
         stack: Patterns(*(torch.stack(part) for part in zip(*rows, strict=True)))
-        for stack, rows in found.items()
+        for stack, rows in patterns.items()
     }
 
 

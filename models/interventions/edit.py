@@ -24,16 +24,16 @@ def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
     """The numbers of "2,5-7", in order, each once; None for "all". Raises ValueError for other words."""
     if text.strip() == "all":
         return None
-    found: set[int] = set()
+    chosen: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,5})(?:\s*-\s*([0-9]{1,5}))?\s*", part)
         if match is None or int(match[1]) > int(match[2] or match[1]):
             raise ValueError(f"{what} {text.strip()[:40]!r} is no list of whole numbers; write such as 2,5-7")
         numbers = range(int(match[1]), int(match[2] or match[1]) + 1)
-        if len(found) + len(numbers) > MOST_NUMBERS:
+        if len(chosen) + len(numbers) > MOST_NUMBERS:
             raise ValueError(f"{what} names more than {MOST_NUMBERS:,} numbers; name fewer, or write all")
-        found.update(numbers)
-    return tuple(sorted(found))
+        chosen.update(numbers)
+    return tuple(sorted(chosen))
 
 
 def write_numbers(numbers: tuple[int, ...]) -> str:
@@ -56,7 +56,7 @@ def _written(run: list[int]) -> str:
 
 def read_texts(words: str, example: str) -> tuple[str, ...]:
     """The texts of "one" "another". Raises ValueError for other words, and for an empty text."""
-    found, decoder, rest = [], json.JSONDecoder(), words.strip()
+    texts, decoder, rest = [], json.JSONDecoder(), words.strip()
     while rest:
         try:
             text, end = decoder.raw_decode(rest) if rest[0] == '"' else (None, 0)
@@ -64,9 +64,9 @@ def read_texts(words: str, example: str) -> tuple[str, ...]:
             text, end = None, 0
         if text is None:
             raise ValueError(f"{shortened(rest)!r} is no text in double quotes; write such as {example}")
-        found.append(text)
+        texts.append(text)
         rest = rest[end:].strip()
-    return tuple(found)
+    return tuple(texts)
 
 
 def write_texts(texts: tuple[str, ...]) -> str:
@@ -256,7 +256,7 @@ REFERENCE = "reference"
 
 
 @dataclass
-class Seen:
+class Context:
     """What of the pass, and of other texts, a change may look at where it acts.
 
     others: the values at the same address in the texts that it asked for, in their order. open: which keys
@@ -316,7 +316,7 @@ class Change(ABC):
         return ()
 
     @abstractmethod
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+    def apply(self, value: Tensor, context: Context) -> Tensor:
         """The new values, of the same shape, for all heads and positions; the edit's own are taken of it."""
 
     def __str__(self) -> str:
@@ -344,27 +344,27 @@ def read_change(text: str) -> Change:
     return KINDS[word].read(rest.strip())
 
 
-def open_keys(value: Tensor, seen: Seen) -> Tensor:
+def open_keys(value: Tensor, context: Context) -> Tensor:
     """Which keys each query may look at, [head, query, key]."""
-    allowed = value > 0 if seen.open is None else seen.open
+    allowed = value > 0 if context.open is None else context.open
     return allowed.expand_as(value)
 
 
-def only_where_open(made: Tensor, value: Tensor, seen: Seen, wanted: Tensor) -> Tensor:
-    """`made` in the rows that may look at all that is `wanted` of them, elsewhere what was there.
+def only_where_open(new: Tensor, value: Tensor, context: Context, needed: Tensor) -> Tensor:
+    """`new` in the rows that may look at all that is `needed` of them, elsewhere what was there.
 
     Raises ValueError where such a row was named.
     """
-    hidden = wanted & ~open_keys(value, seen)
+    hidden = needed & ~open_keys(value, context)
     refused = hidden.any(dim=-1, keepdim=True)  # [head, query, 1]
-    rows = sorted(set(refused[..., 0].nonzero()[:, -1].tolist()) & set(seen.rows or ()))
+    rows = sorted(set(refused[..., 0].nonzero()[:, -1].tolist()) & set(context.rows or ()))
     if rows:
         key = int(hidden[:, rows[0]].any(dim=0).nonzero()[0])
         raise ValueError(
-            f"{seen.place}: position {rows[0]} may not look at position {key}, which its mask hides; choose "
-            "another key, or another row"
+            f"{context.place}: position {rows[0]} may not look at position {key}, which its mask hides; "
+            "choose another key, or another row"
         )
-    return torch.where(refused, value, made)
+    return torch.where(refused, value, new)
 
 
 MOST_EDITS = 200
@@ -422,10 +422,10 @@ def _fitting(change: Change) -> str:
 
 def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
     """Edits as they are given: lines or edits, or one text with a line for each. Raises ValueError."""
-    given = (
+    entries = (
         edits.splitlines() if isinstance(edits, str) else [edits] if isinstance(edits, Edit) else list(edits)
     )
-    if len(given) > MOST_EDITS:
-        raise ValueError(f"{len(given)} edits are too many for one pass; give at most {MOST_EDITS}")
-    lines = [line for line in given if isinstance(line, Edit) or str(line).strip()]
+    if len(entries) > MOST_EDITS:
+        raise ValueError(f"{len(entries)} edits are too many for one pass; give at most {MOST_EDITS}")
+    lines = [line for line in entries if isinstance(line, Edit) or str(line).strip()]
     return [line if isinstance(line, Edit) else Edit.read(line) for line in lines]

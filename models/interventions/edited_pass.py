@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.data.tasks.batch import Reading, Writing
 from models.engine.trace import Trace
-from models.interventions.edit import Edit, Place, Seen
+from models.interventions.edit import Context, Edit, Place
 
 Editing = Callable[[str, Tensor], Tensor]
 
@@ -90,23 +90,23 @@ class Applied:
             heads = [head for head in place.heads if head < len(value)]
         was = value[heads]
         open_ = self._kept.get(address.replace(".pattern", ".scores"))
-        seen = Seen(
+        context = Context(
             place=place.short,
             others=[values[address][heads] for values in self._others[id(edit)]],
             open=open_ if open_ is None or len(open_) == 1 else open_[heads],
             entering=self._kept.get(place.needed[0]),
             rows=place.at,
         )
-        made = edit.change.apply(was, seen)
+        new = edit.change.apply(was, context)
         if place.at is not None:
-            mine = _among(place.at, made.shape[-2])[:, None]
-            made = torch.where(mine.to(value.device), made, was)
-        if torch.equal(made, was):
+            mine = _among(place.at, new.shape[-2])[:, None]
+            new = torch.where(mine.to(value.device), new, was)
+        if torch.equal(new, was):
             return value
         if place.heads is None:
-            return made
+            return new
         changed = value.clone()
-        changed[heads] = made
+        changed[heads] = new
         return changed
 
 
@@ -143,13 +143,13 @@ class Prepared:
     def _values(self, edit: Edit, other: Reading, reading: Reading, of_this: dict[int, Values]) -> Values:
         """What edits take from a text, which is traced once for all of them."""
         grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
-        kept = of_this if grows else self._known
-        if id(other) not in kept:
+        values = of_this if grows else self._known
+        if id(other) not in values:
             read = before_the_same_answer(other, reading) if grows else other
-            wanted = self._wanted[id(other)]
-            trace = self._model.trace(read, reduce=lambda a, x: x if a in wanted else None)
-            kept[id(other)] = {address: trace[address] for address in wanted if address in trace}
-        return kept[id(other)]
+            addresses = self._wanted[id(other)]
+            trace = self._model.trace(read, reduce=lambda a, x: x if a in addresses else None)
+            values[id(other)] = {address: trace[address] for address in addresses if address in trace}
+        return values[id(other)]
 
 
 def check(model: Subject, reading: Reading, edit: Edit) -> None:
@@ -185,13 +185,13 @@ class _Others:
 
     def of(self, edit: Edit) -> list[Reading]:
         """The texts of an edit, in their order. Raises ValueError where they do not fit."""
-        found = [self._one(text, edit.change.aligned) for text in edit.change.texts]
+        others = [self._one(text, edit.change.aligned) for text in edit.change.texts]
         if edit.change.aligned:
-            for other in found:
+            for other in others:
                 _check_aligned(edit, self._reading, other)
         if edit.change.of_reference:
-            found += self._of_reference(edit)
-        return found
+            others += self._of_reference(edit)
+        return others
 
     def _one(self, text: str, aligned: bool) -> Reading:
         if (text, aligned) not in self._read:
@@ -244,12 +244,12 @@ def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
 
 
 def _among(numbers: tuple[int, ...], n: int) -> Tensor:
-    found = torch.zeros(n, dtype=torch.bool)
-    found[[number for number in numbers if number < n]] = True
-    return found
+    among = torch.zeros(n, dtype=torch.bool)
+    among[[number for number in numbers if number < n]] = True
+    return among
 
 
-Told = Callable[[float], object]
+Progress = Callable[[float], object]
 
 
 def write_under_edits(
@@ -257,9 +257,9 @@ def write_under_edits(
     reading: Reading,
     edits: Sequence[Edit],
     settings: dict[str, Any],
-    told: Told = lambda share: None,
+    progress: Progress = lambda share: None,
 ) -> Reading:
-    """The reading with what the model writes after it. told: hears which share of the most is written.
+    """The reading with what the model writes after it. progress: hears which share of the most is written.
 
     Raises ValueError where an edit does not fit the model or the reading, and for one that writes nothing.
     """
@@ -267,7 +267,7 @@ def write_under_edits(
     prepared = Prepared(model, reading, edits, settings) if edits else None
     ids: list[int] = []
     while len(ids) < writing.most:
-        told(len(ids) / writing.most)
+        progress(len(ids) / writing.most)
         now = _grown(reading, [*writing.begun, *ids])
         ids.append(model.following(now, None if prepared is None else prepared.applied(now)))
         if ids[-1] in writing.ends:

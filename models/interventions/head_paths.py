@@ -13,7 +13,7 @@ from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place
 from models.interventions.edited_pass import Editing, Prepared, check_place
-from models.interventions.head_sweep import Change, Job, Sweep, Sweepable, Target, Told, values_of
+from models.interventions.head_sweep import Change, Job, Progress, Sweep, Sweepable, Target, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""
@@ -39,7 +39,7 @@ class Parts(NamedTuple):
 
 @torch.no_grad()
 def direct_heads(
-    model: Summed, reading: Reading, target: Target | str, *, told: Told = lambda share: None
+    model: Summed, reading: Reading, target: Target | str, *, progress: Progress = lambda share: None
 ) -> Sweep:
     """What taking each head's z W_O out of the stream that leaves the last layer does to the target: the part
     of the effect of zeroing it that goes through no later layer. The last norm is computed anew.
@@ -52,10 +52,10 @@ def direct_heads(
     layers = model.layers()
     last = [address for address in layers if address.startswith(f"{side}.")][-1]
     jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
-    target, before, found = values_of(model, reading, target, layers, jobs, told, leaving=True)
+    target, before, values = values_of(model, reading, target, layers, jobs, progress, leaving=True)
     places = ((address.split("."), len(parts)) for address, parts in heads.items())
     rows = [(f"{side}.{kind}", int(layer), count) for (_, layer, kind), count in places]
-    return Sweep.of(target, before, found, rows)
+    return Sweep.of(target, before, values, rows)
 
 
 @torch.no_grad()
@@ -198,8 +198,8 @@ def path(
             return plain[address]
         return applied(address, value)
 
-    heard = model.trace(reading, reduce=_only([f"{at}.{name}" for name in INPUTS]), edit=frozen)
-    read = {f"{at}.{name}": heard[f"{at}.{name}"] for name in through}
+    inputs = model.trace(reading, reduce=_only([f"{at}.{name}" for name in INPUTS]), edit=frozen)
+    read = {f"{at}.{name}": inputs[f"{at}.{name}"] for name in through}
     return model.trace(reading, edit=_receiving(read, receiver.heads, len(plain[f"{at}.q"])))
 
 
@@ -211,9 +211,9 @@ def _receiving(read: dict[str, Tensor], heads: tuple[int, ...] | None, n_heads: 
             return value
         chosen = range(n_heads) if heads is None else heads
         mine = sorted({head * len(value) // n_heads for head in chosen})
-        made = value.clone()
-        made[mine] = read[address][mine]
-        return made
+        new = value.clone()
+        new[mine] = read[address][mine]
+        return new
 
     return received
 
@@ -225,8 +225,8 @@ def _attention_of(place: Place) -> str:
     return place.address.removesuffix(".z")
 
 
-def _only(wanted: Sequence[str]) -> Any:
-    return lambda address, x: x if address in wanted else None
+def _only(addresses: Sequence[str]) -> Any:
+    return lambda address, x: x if address in addresses else None
 
 
 def _held(trace: Trace) -> list[tuple[str, Tensor]]:

@@ -74,31 +74,31 @@ class _Hooks(NamedTuple):
     rows: dict[str, list[tuple[int, Change]]]
     n_rows: int
 
-    def entering(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        asked = self._asked()
-        if not asked:
+    def entering(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        changes = self._asked()
+        if not changes:
             return None
-        if given:
-            return (self._changed(given[0], asked), *given[1:]), named
-        return given, named | {"hidden_states": self._changed(named["hidden_states"], asked)}
+        if args:
+            return (self._changed(args[0], changes), *args[1:]), keywords
+        return args, keywords | {"hidden_states": self._changed(keywords["hidden_states"], changes)}
 
-    def leaving(self, module: nn.Module, given: Any, made: Any) -> Any:
-        asked = self._asked()
-        if not asked:
+    def leaving(self, module: nn.Module, args: Any, output: Any) -> Any:
+        changes = self._asked()
+        if not changes:
             return None
-        if isinstance(made, Tensor):
-            return self._changed(made, asked)
-        return (self._changed(made[0], asked), *made[1:])
+        if isinstance(output, Tensor):
+            return self._changed(output, changes)
+        return (self._changed(output[0], changes), *output[1:])
 
     def _asked(self) -> list[tuple[int, Change]]:
         return self.rows.get(next(self.addresses), []) if _ROWS.get() is self.mine else []
 
-    def _changed(self, whole: Tensor, asked: list[tuple[int, Change]]) -> Tensor:
-        made = whole.clone()
-        each = made.view(self.n_rows, -1, made.shape[-1])
-        for row, change in asked:
+    def _changed(self, whole: Tensor, changes: list[tuple[int, Change]]) -> Tensor:
+        new = whole.clone()
+        each = new.view(self.n_rows, -1, new.shape[-1])
+        for row, change in changes:
             each[row] = change(each[row])
-        return made
+        return new
 
 
 RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, loss, or score"
@@ -136,8 +136,8 @@ class Target:
     def __str__(self) -> str:
         if self.kind in _WHOLE:
             return self.kind
-        named = " " + "-".join(map(str, self.outputs)) if self.outputs else ""
-        return f"{self.kind}{named} at {self.at}"
+        outputs = " " + "-".join(map(str, self.outputs)) if self.outputs else ""
+        return f"{self.kind}{outputs} at {self.at}"
 
     @property
     def position(self) -> int | None:
@@ -188,7 +188,7 @@ def _written(reading: Reading) -> Tensor:
     return reading.inputs[-1][0]
 
 
-Told = Callable[[float], object]
+Progress = Callable[[float], object]
 
 
 @runtime_checkable
@@ -202,7 +202,12 @@ class Examined(Protocol):
 
 
 def scores_of(
-    model: Examined, modules: Mapping[str, nn.Module], jobs: Sequence[Job], told: Told, *, most_tokens: int
+    model: Examined,
+    modules: Mapping[str, nn.Module],
+    jobs: Sequence[Job],
+    progress: Progress,
+    *,
+    most_tokens: int,
 ) -> list[float]:
     """The share of all asked answers that are right: without any edit, then with each alone.
 
@@ -217,10 +222,10 @@ def scores_of(
         )
     right = torch.zeros(1 + len(jobs), dtype=torch.long)
     for number, example in enumerate(examples):
-        told(number / len(examples))
+        progress(number / len(examples))
         right += _right(model, example, modules, jobs, most_tokens)
-    asked = sum(int((targets != IGNORED).sum()) for _, targets in examples)
-    return (right.double() / asked).tolist()
+    n_targets = sum(int((targets != IGNORED).sum()) for _, targets in examples)
+    return (right.double() / n_targets).tolist()
 
 
 def _right(
@@ -228,15 +233,15 @@ def _right(
 ) -> Int[Tensor, " row"]:
     """How many answers of an example are right: without any edit, then with each."""
     reading, targets = example
-    asked = targets != IGNORED
+    counts_at = targets != IGNORED
     n_rows = max(1, most_tokens // max(read.shape[1] for read in reading.inputs))
     rows = [model.logits(reading, 1, None)]
     for first in range(0, len(jobs), n_rows):
         part = jobs[first : first + n_rows]
         with changing(modules, part):
             rows.append(model.logits(reading, len(part), None))
-    best = torch.cat([logits[:, asked].argmax(dim=-1) for logits in rows])
-    return (best == targets[asked]).sum(dim=1)
+    best = torch.cat([logits[:, counts_at].argmax(dim=-1) for logits in rows])
+    return (best == targets[counts_at]).sum(dim=1)
 
 
 MOST_TOKENS = 1_024
@@ -270,14 +275,14 @@ class Sweep:
 
     @classmethod
     def of(
-        cls, target: Target, before: float, found: Sequence[float], rows: Sequence[tuple[str, int, int]]
+        cls, target: Target, before: float, values: Sequence[float], rows: Sequence[tuple[str, int, int]]
     ) -> Sweep:
         """The numbers that were found, in rows: each a name, a layer's number, and how many are of it."""
         effects: dict[str, list[Tensor]] = {}
         layers: dict[str, list[int]] = {}
-        left = iter(found)
+        rest = iter(values)
         for name, layer, count in rows:
-            row = torch.tensor([next(left) for _ in range(count)], dtype=torch.float64) - before
+            row = torch.tensor([next(rest) for _ in range(count)], dtype=torch.float64) - before
             effects.setdefault(name, []).append(row)
             layers.setdefault(name, []).append(layer)
         return cls(target, before, {name: torch.stack(each) for name, each in effects.items()}, layers)
@@ -290,11 +295,11 @@ def sweep_heads(
     target: Target | str,
     *,
     change: str = "zero",
-    told: Told = lambda share: None,
+    progress: Progress = lambda share: None,
 ) -> Sweep:
-    """Every head's z at zero, or at its mean over the positions, alone. told: hears which share is done, and
-    may raise to end it. Raises ValueError for a target that is not there, or a model whose parts are hidden.
-    The target "score" is of held-out examples of the model's task; what is read does not matter then.
+    """Every head's z at zero, or at its mean over the positions, alone. progress: hears which share is done,
+    and may raise to end it. Raises ValueError for a target that is not there, or a model whose parts are
+    hidden. The target "score" is of held-out examples of the model's task; what is read does not matter then.
     """
     if change not in CHANGES:
         raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
@@ -307,10 +312,10 @@ def sweep_heads(
         jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
     target = Target.read(target) if isinstance(target, str) else target
     if target.kind == "score":
-        before, *found = scores_of(model, modules, jobs, told, most_tokens=MOST_TOKENS)
+        before, *values = scores_of(model, modules, jobs, progress, most_tokens=MOST_TOKENS)
     else:
-        target, before, found = values_of(model, reading, target, modules, jobs, told)
-    return Sweep.of(target, before, found, rows)
+        target, before, values = values_of(model, reading, target, modules, jobs, progress)
+    return Sweep.of(target, before, values, rows)
 
 
 @torch.no_grad()
@@ -320,7 +325,7 @@ def sweep_positions(
     target: Target | str,
     text: str,
     *,
-    told: Told = lambda share: None,
+    progress: Progress = lambda share: None,
     **settings: Any,
 ) -> Sweep:
     """The stream that enters each layer at each position, alone, as it is in another text (causal tracing,
@@ -335,17 +340,17 @@ def sweep_positions(
                 f"the other text has {there} tokens and this one {here}, and positions are put one to one; "
                 "give a text of as many tokens"
             )
-    wanted = [f"{address}.resid_pre" for address in modules]
-    source = model.trace(other, reduce=lambda a, x: x if a in wanted else None)
+    streams = [f"{address}.resid_pre" for address in modules]
+    source = model.trace(other, reduce=lambda a, x: x if a in streams else None)
     jobs = [
         Job(address, _patched(position, source[f"{address}.resid_pre"][position]))
         for address in modules
         for position in range(len(reading.tokens[address.split(".")[0]]))
     ]
-    target, before, found = values_of(model, reading, target, modules, jobs, told)
+    target, before, values = values_of(model, reading, target, modules, jobs, progress)
     places = (address.split(".") for address in modules)
     rows = [(side, int(layer), len(reading.tokens[side])) for side, layer in places]
-    return Sweep.of(target, before, found, rows)
+    return Sweep.of(target, before, values, rows)
 
 
 def values_of(
@@ -354,7 +359,7 @@ def values_of(
     target: Target | str,
     modules: Mapping[str, nn.Module],
     jobs: Sequence[Job],
-    told: Told,
+    progress: Progress,
     *,
     leaving: bool = False,
 ) -> tuple[Target, float, list[float]]:
@@ -366,32 +371,32 @@ def values_of(
     before = float(target.values(plain[None], plain, reading)[0])
     longest = max(len(tokens) for tokens in reading.tokens.values())
     n_rows = max(1, MOST_TOKENS // longest)
-    found: list[float] = []
+    values: list[float] = []
     for first in range(0, len(jobs), n_rows):
-        told(first / len(jobs))
+        progress(first / len(jobs))
         part = jobs[first : first + n_rows]
         with changing(modules, part, leaving=leaving):
             logits = model.logits(reading, len(part), target.position)
-        found += target.values(logits, plain, reading).tolist()
-    return target, before, found
+        values += target.values(logits, plain, reading).tolist()
+    return target, before, values
 
 
 def _switched(head: int, n_heads: int, change: str) -> Change:
     """A row of all heads' z side by side, without one."""
 
     def changed(z: Tensor) -> Tensor:
-        made, size = z.clone(), z.shape[-1] // n_heads
+        new, size = z.clone(), z.shape[-1] // n_heads
         mine = slice(head * size, (head + 1) * size)
-        made[:, mine] = z[:, mine].mean(dim=0) if change == "mean" else 0
-        return made
+        new[:, mine] = z[:, mine].mean(dim=0) if change == "mean" else 0
+        return new
 
     return changed
 
 
 def _patched(position: int, value: Tensor) -> Change:
     def changed(stream: Tensor) -> Tensor:
-        made = stream.clone()
-        made[position] = value.to(stream)
-        return made
+        new = stream.clone()
+        new[position] = value.to(stream)
+        return new
 
     return changed

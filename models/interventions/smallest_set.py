@@ -48,13 +48,13 @@ def smallest_set(
     heads: Sequence[Head],
     *,
     most: int = MOST,
-    told: Callable[[float], object] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
     **settings: Any,
 ) -> Smallest:
     """Switches off (z = 0) every single head, then every pair, and so on, until the answer is another one.
 
-    most: sets to try. told: hears which share of them is done, and may raise to end it. settings: those that
-    the reading was read with. Raises ValueError for a model that writes nothing.
+    most: sets to try. progress: hears which share of them is done, and may raise to end it. settings: those
+    that the reading was read with. Raises ValueError for a model that writes nothing.
     """
     usual = model.answer(reading, **settings).answer
     tried = whole = 0
@@ -62,7 +62,7 @@ def smallest_set(
         for chosen in combinations(heads, size):
             if tried == most:
                 return Smallest((), usual, usual, tried, whole)
-            told(tried / most)
+            progress(tried / most)
             tried += 1
             answer = model.answer(reading, edits=list(switched_off(chosen)), **settings).answer
             if answer != usual:

@@ -56,8 +56,8 @@ def _kept_counts(n: int, total: int, seed: int) -> Float[np.ndarray, "resample e
 
 
 def _counted(rng: np.random.Generator, n: int, total: int) -> Float[np.ndarray, "resample example"]:
-    drawn = rng.integers(n, size=(total, n)) + np.arange(total)[:, None] * n
-    return np.bincount(drawn.ravel(), minlength=total * n).reshape(total, n).astype(np.float64)
+    cells = rng.integers(n, size=(total, n)) + np.arange(total)[:, None] * n
+    return np.bincount(cells.ravel(), minlength=total * n).reshape(total, n).astype(np.float64)
 
 
 def resampled(each: Quotients, *, seed: int = _SEED) -> Float[np.ndarray, " resample"]:
@@ -169,21 +169,21 @@ def judge(
     return Found(Judgement(losses, scores), weights)
 
 
-def verdict(found: Found) -> Verdict:
+def verdict(findings: Found) -> Verdict:
     """Scores with their n and intervals; "loss" is the weighted sum of the losses, and comes first.
 
     A score that nothing counts for is left out.
     """
-    losses, scores = found.judged
+    losses, scores = findings.judged
     counted = {name: each for name, each in losses.items() if each.below.sum() > 0}
     values = {name: value_of(each) for name, each in scores.items() if each.below.sum() > 0}
     n = {name: n_of(scores[name]) for name in values}
     intervals = {name: interval(scores[name]) for name in values}
     if losses:
-        loss = sum(found.weights[name] * value_of(each) for name, each in counted.items())
+        loss = sum(findings.weights[name] * value_of(each) for name, each in counted.items())
         values = {"loss": loss, **values}
         n = {"loss": max((n_of(each) for each in counted.values()), default=0), **n}
-        intervals = {"loss": loss_interval(counted, found.weights), **intervals}
+        intervals = {"loss": loss_interval(counted, findings.weights), **intervals}
     return Verdict(values, n, {name: each for name, each in intervals.items() if each is not None})
 
 

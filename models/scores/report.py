@@ -108,7 +108,7 @@ def pieces(task: Task, split: Split, size: int, at_once: int) -> list[Piece]:
     numbers = task.chosen(seed, size, split=split) if isinstance(task, Finite) else None
     if numbers is None and split == "test":
         known = {key for batch in task.examples(HELD_OUT_SEED, size) for key in keys(batch)}
-        batches = [kept for batch in batches if len(kept := without(batch, known))]
+        batches = [rest for batch in batches if len(rest := without(batch, known))]
     if numbers is None:
         return [Piece(batch, None) for batch in batches]
     starts = [0]
@@ -125,12 +125,12 @@ def keys(batch: Batch) -> Iterator[tuple[object, ...]]:
 
 def without(batch: Batch, known: set[tuple[object, ...]]) -> Batch:
     """The examples of a batch that are none of those known, each once."""
-    kept, seen = list[int](), set(known)
+    rows, known_keys = list[int](), set(known)
     for row, key in enumerate(keys(batch)):
-        if key not in seen:
-            kept.append(row)
-            seen.add(key)
-    return rows_of(batch, kept)
+        if key not in known_keys:
+            rows.append(row)
+            known_keys.add(key)
+    return rows_of(batch, rows)
 
 
 def rows_of(batch: Batch, rows: Sequence[int]) -> Batch:
@@ -156,33 +156,33 @@ MOST_ERRORS, MOST_CHARACTERS_OF_ERRORS = 40, 400
 Entry = dict[str, Any]
 
 
-def most_wrong(task: Task, held: Sequence[Piece], ats: Sequence[Answers]) -> list[Entry]:
+def most_wrong(task: Task, examples: Sequence[Piece], ats: Sequence[Answers]) -> list[Entry]:
     """The held-out examples that are answered wrongly, the highest loss first: what was given, the right
     answer, the model's, and the probability of that (of its least sure token, where it has several).
     """
     worst = []
-    for piece, at in zip(held, ats, strict=True):
+    for piece, at in zip(examples, ats, strict=True):
         losses = at.loss().above
         texts = task.prompts_of(piece.batch, "held out", piece.numbers)
         for row in (~(at.right | ~at.asked).all(dim=1)).nonzero().flatten().tolist():
-            asked = at.asked[row]
-            truth, answer = (task.written(ids[row][asked].tolist()) for ids in (at.targets, at.best))
+            counts_at = at.asked[row]
+            truth, answer = (task.written(ids[row][counts_at].tolist()) for ids in (at.targets, at.best))
             worst.append(
                 {
                     "text": texts[row][:MOST_CHARACTERS_OF_ERRORS],
                     "truth": truth[:MOST_CHARACTERS_OF_ERRORS],
                     "answer": answer[:MOST_CHARACTERS_OF_ERRORS],
-                    "probability": float(at.sure[row][asked].min()),
+                    "probability": float(at.sure[row][counts_at].min()),
                     "loss": float(losses[row]),
                 }
             )
     return sorted(worst, key=lambda entry: -entry["loss"])[:MOST_ERRORS]
 
 
-def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) -> Entry:
+def by_class(task: Pictures, examples: Sequence[Piece], findings: Found, split: Split) -> Entry:
     """The error of each class of pictures as a share of the variance; and the pictures with the highest."""
-    each = next(iter(found.judged.scores.values()))
-    numbers = [number for piece in held for number in piece.numbers or []]
+    each = next(iter(findings.judged.scores.values()))
+    numbers = [number for piece in examples for number in piece.numbers or []]
     if len(numbers) != len(each.above):  # of an older run, which draws pictures without their numbers
         return {"rows": [], "wrong": []}
     labels = task.pictures_of(split, numbers)[1]
@@ -195,7 +195,7 @@ def by_class(task: Pictures, held: Sequence[Piece], found: Found, split: Split) 
             rows.append(entry)
     shares = (each.above / each.below).tolist()
     order = sorted(range(len(shares)), key=lambda at: -shares[at])[:MOST_ERRORS]
-    texts = [text for piece in held for text in task.prompts_of(piece.batch, split, piece.numbers)]
+    texts = [text for piece in examples for text in task.prompts_of(piece.batch, split, piece.numbers)]
     wrong = [{"text": texts[at], "class": str(int(labels[at])), "value": shares[at]} for at in order]
     return {"rows": rows, "wrong": wrong if split == "held out" else []}
 
@@ -216,7 +216,7 @@ class CorpusScore(NamedTuple):
     signature: str
 
 
-def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScore]:
+def corpus_scores(written: Sequence[str], references: Sequence[str]) -> list[CorpusScore]:
     """chrF (Popović 2015), which counts shared strings of 1 to 6 letters, and BLEU (Papineni et al. 2002),
     which counts shared strings of 1 to 4 words.
 
@@ -228,14 +228,16 @@ def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScor
 
     scores = []
     for metric in (CHRF(), BLEU()):
-        score = metric.corpus_score(list(made), [list(wanted)])
+        score = metric.corpus_score(list(written), [list(references)])
         within = None
-        if len(made) > 1:
+        if len(written) > 1:
             # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
-            metric.n_bootstrap, metric.seed = n_resamples(len(made)), str(SEED)
-            drawn = np.random.default_rng(SEED).choice(len(made), size=(metric.n_bootstrap, len(made)))
+            metric.n_bootstrap, metric.seed = n_resamples(len(written)), str(SEED)
+            resamples = np.random.default_rng(SEED).choice(
+                len(written), size=(metric.n_bootstrap, len(written))
+            )
             again = _bleu_of if isinstance(metric, BLEU) else _chrf_of
-            within = between(again(made, wanted, drawn))
+            within = between(again(written, references, resamples))
             # All sentences alike, as where nothing is right: that tells nothing about others.
             within = within if within and within[0] < within[1] else None
         name = {"chrF2": "chrF"}.get(score.name, score.name)
@@ -247,34 +249,40 @@ Drawn = Int[np.ndarray, "resample sentence"]
 """The sentences of each resample of a corpus."""
 
 
-def _bleu_of(made: Sequence[str], wanted: Sequence[str], drawn: Drawn) -> Float[np.ndarray, " resample"]:
+def _bleu_of(
+    written: Sequence[str], references: Sequence[str], resamples: Drawn
+) -> Float[np.ndarray, " resample"]:
     """BLEU of each resample, from what sacrebleu counts in each sentence."""
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(effective_order=True)  # which counts the same, and does not warn of short sentences
-    each = [metric.sentence_score(m, [w]) for m, w in zip(made, wanted, strict=True)]
+    each = [metric.sentence_score(m, [w]) for m, w in zip(written, references, strict=True)]
     counted = np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in each])
     n = metric.max_ngram_order
     scores = []
-    for rows in drawn:
+    for rows in resamples:
         *counts, sys_len, ref_len = counted[rows].sum(axis=0).tolist()
         smoothed = metric.smooth_method, metric.smooth_value
         scores.append(BLEU.compute_bleu(counts[:n], counts[n:], sys_len, ref_len, *smoothed).score)
     return np.array(scores)
 
 
-def _chrf_of(made: Sequence[str], wanted: Sequence[str], drawn: Drawn) -> Float[np.ndarray, " resample"]:
+def _chrf_of(
+    written: Sequence[str], references: Sequence[str], resamples: Drawn
+) -> Float[np.ndarray, " resample"]:
     """chrF of each resample: F of the mean precision and recall over the lengths of strings that occur."""
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
-    counted = np.zeros((len(made), CHRF.CHAR_ORDER, 3))  # strings of each length: written, right ones, shared
-    for row, pair in enumerate(zip(made, wanted, strict=True)):
+    counted = np.zeros(
+        (len(written), CHRF.CHAR_ORDER, 3)
+    )  # strings of each length: written, right ones, shared
+    for row, pair in enumerate(zip(written, references, strict=True)):
         for at, (own, right) in enumerate(
             zip(*(extract_all_char_ngrams(text, CHRF.CHAR_ORDER) for text in pair), strict=True)
         ):
             counted[row, at] = own.total() if right else 0, right.total(), (own & right).total()
-    own, right, shared = np.moveaxis(np.stack([counted[rows].sum(axis=0) for rows in drawn]), -1, 0)
+    own, right, shared = np.moveaxis(np.stack([counted[rows].sum(axis=0) for rows in resamples]), -1, 0)
     occurs = (own > 0) & (right > 0)
     n = np.maximum(occurs.sum(axis=-1), 1)
     precision, recall = (
@@ -286,12 +294,12 @@ def _chrf_of(made: Sequence[str], wanted: Sequence[str], drawn: Drawn) -> Float[
     return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
 
 
-def sentence_chrf(made: Sequence[str], wanted: Sequence[str]) -> list[float]:
+def sentence_chrf(written: Sequence[str], references: Sequence[str]) -> list[float]:
     """chrF of each sentence by itself, 0 to 100."""
     from sacrebleu.metrics.chrf import CHRF
 
     metric = CHRF()
-    return [float(metric.sentence_score(m, [w]).score) for m, w in zip(made, wanted, strict=True)]
+    return [float(metric.sentence_score(m, [w]).score) for m, w in zip(written, references, strict=True)]
 
 
 # Translations that a model writes greedily: scored together, and one by one, the worst first.
@@ -301,41 +309,41 @@ MOST_KEPT, MOST_CHARACTERS = 40, 400
 
 
 def translations(
-    task: Pairs, model: Transformer, held: list[Piece], split: Split
+    task: Pairs, model: Transformer, examples: list[Piece], split: Split
 ) -> tuple[list[Entry], list[Entry]]:
     """chrF and BLEU of at most 128 sentences, evenly chosen of all lengths; and the worst of them by chrF."""
-    total = sum(len(piece.batch) for piece in held)
+    total = sum(len(piece.batch) for piece in examples)
     every, first = -(-total // MOST_WRITTEN), 0
-    given, made, wanted = list[str](), list[str](), list[str]()
-    for piece in held:
+    sources, written, references = list[str](), list[str](), list[str]()
+    for piece in examples:
         rows = [row for row in range(len(piece.batch)) if (first + row) % every == 0]
         first += len(piece.batch)
         if not rows:
             continue
         batch = rows_of(piece.batch, rows)
         numbers = None if piece.numbers is None else [piece.numbers[row] for row in rows]
-        given += task.prompts_of(batch, split, numbers)
-        wanted += task.references(batch, split, numbers)
-        made += task.translations(model, batch.to(next(model.parameters()).device))
+        sources += task.prompts_of(batch, split, numbers)
+        references += task.references(batch, split, numbers)
+        written += task.translations(model, batch.to(next(model.parameters()).device))
     scores = [
         {
             "name": each.name,
             "value": each.value,
-            "n": len(made),
+            "n": len(written),
             "low": each.interval[0] if each.interval else None,
             "high": each.interval[1] if each.interval else None,
-            "method": f"sacrebleu's bootstrap over sentences, {n_resamples(len(made)):,} resamples",
+            "method": f"sacrebleu's bootstrap over sentences, {n_resamples(len(written)):,} resamples",
             "signature": each.signature,
         }
-        for each in corpus_scores(made, wanted)
+        for each in corpus_scores(written, references)
     ]
-    alone = sentence_chrf(made, wanted)
-    order = sorted(range(len(made)), key=lambda at: alone[at])[:MOST_KEPT]
+    alone = sentence_chrf(written, references)
+    order = sorted(range(len(written)), key=lambda at: alone[at])[:MOST_KEPT]
     worst = [
         {
-            "text": given[at][:MOST_CHARACTERS],
-            "made": made[at][:MOST_CHARACTERS],
-            "wanted": wanted[at][:MOST_CHARACTERS],
+            "text": sources[at][:MOST_CHARACTERS],
+            "made": written[at][:MOST_CHARACTERS],
+            "wanted": references[at][:MOST_CHARACTERS],
             "chrf": alone[at],
         }
         for at in order
@@ -358,43 +366,43 @@ def report(task: Task, model: Transformer, *, examples: int, at_once: int) -> En
 
     examples: of each part at most; at_once: read together. A part without examples is left out.
     """
-    found: Entry = {"version": VERSION, "unit": unit_of(task), "parts": {}}
+    whole: Entry = {"version": VERSION, "unit": unit_of(task), "parts": {}}
     sizes = task.split_sizes()
     for split in PARTS:
-        held = pieces(task, split, examples, at_once)
-        if not held:
+        pieces_of_part = pieces(task, split, examples, at_once)
+        if not pieces_of_part:
             continue
-        judged = judge(task, model, [piece.batch for piece in held])
-        part: Entry = {"n": sum(len(piece.batch) for piece in held), "of": sizes[split]}
+        judged = judge(task, model, [piece.batch for piece in pieces_of_part])
+        part: Entry = {"n": sum(len(piece.batch) for piece in pieces_of_part), "of": sizes[split]}
         part["scores"] = scores_of(judged)
         if split == "held out":
             part["outcomes"] = outcomes(judged)
-        found["parts"][split] = part | _further(task, model, held, judged, split, part["scores"])
-    return found
+        whole["parts"][split] = part | _further(task, model, pieces_of_part, judged, split, part["scores"])
+    return whole
 
 
 def _further(
-    task: Task, model: Transformer, held: list[Piece], judged: Found, split: Split, scores: list[Entry]
+    task: Task, model: Transformer, examples: list[Piece], judged: Found, split: Split, scores: list[Entry]
 ) -> Entry:
     """What this kind of task has beyond its scores; scores of its own are added to them."""
     more: Entry = {}
     if isinstance(task, Pairs):
         _add(scores, [_grown("perplexity", judged, math.exp)])
-        lines, made = translations(task, model, held, split)
+        lines, worst = translations(task, model, examples, split)
         _add(scores, lines)
-        more["translations"] = made if split == "held out" else []
+        more["translations"] = worst if split == "held out" else []
     elif type(task).judged is Task.judged:
-        ats = [task.at(model, _moved(piece, model)) for piece in held]
+        ats = [task.at(model, _moved(piece, model)) for piece in examples]
         if "continue" in task.abilities:
-            _add(scores, _of_text(task, held, judged))
+            _add(scores, _of_text(task, examples, judged))
             more["positions"] = positions(ats)
         if is_classifier(task):
             more["classes"], macro = classes(task, ats)
             _add(scores, [macro])
         if split == "held out" and ("answer" in task.abilities or is_classifier(task)):
-            more["wrong"] = most_wrong(task, held, ats)
+            more["wrong"] = most_wrong(task, examples, ats)
     elif isinstance(task, Pictures):
-        more["errors"] = by_class(task, held, judged, split)
+        more["errors"] = by_class(task, examples, judged, split)
     return more
 
 
@@ -408,31 +416,31 @@ def unit_of(task: Task) -> str:
     """What an example is."""
     if isinstance(task, Pictures):
         return "pictures"
-    named = {"translate": "sentences", "answer": "questions", "fill": "sentences"}
-    known = next((named[ability] for ability in task.abilities if ability in named), "")
+    units = {"translate": "sentences", "answer": "questions", "fill": "sentences"}
+    known = next((units[ability] for ability in task.abilities if ability in units), "")
     if isinstance(task, TextModel | TextClasses):
         known = "texts" if isinstance(task, TextClasses) else "pieces of text"
     return known or "examples"
 
 
-def outcomes(found: Found) -> dict[str, list[list[float]]]:
+def outcomes(findings: Found) -> dict[str, list[list[float]]]:
     """What each example adds to a score: sums [example], and what they are divided by [example].
 
     Two runs with the same data are compared by these (models/runs/comparison.py); the first 5,000 are kept.
     """
-    scores = {**found.judged.losses, **found.judged.scores}
+    scores = {**findings.judged.losses, **findings.judged.scores}
     rounded = {name: [each[:MOST_OUTCOMES].tolist() for each in pair] for name, pair in scores.items()}
     return {name: [[float(f"{v:.6g}") for v in each] for each in pair] for name, pair in rounded.items()}
 
 
-def scores_of(found: Found) -> list[Entry]:
+def scores_of(findings: Found) -> list[Entry]:
     """The loss and every score of a verdict, each with its n, its interval and how that was found."""
-    said, entries = verdict(found), []
-    for name, value in said.scores.items():
-        each = found.judged.scores.get(name)
+    scores, entries = verdict(findings), []
+    for name, value in scores.scores.items():
+        each = findings.judged.scores.get(name)
         right = None if each is None else right_of(each)
-        how = method(said.n[name]) if right is None else WILSON
-        entry = _entry(name, value, said.n[name], said.intervals.get(name), how)
+        how = method(scores.n[name]) if right is None else WILSON
+        entry = _entry(name, value, scores.n[name], scores.intervals.get(name), how)
         if right is not None:
             entry["right"] = right[0]  # so many of n examples
         entries.append(entry)
@@ -444,24 +452,26 @@ def _entry(name: str, value: float, n: int, within: Interval | None, how: str) -
     return {"name": name, "value": value, "n": n, "low": low, "high": high, "method": how if within else ""}
 
 
-def _grown(name: str, found: Found, grow: Callable[[float], float]) -> Entry:
+def _grown(name: str, findings: Found, grow: Callable[[float], float]) -> Entry:
     """A score that grows with the loss, so that its interval is that of the loss, grown alike."""
-    (each,) = [found.judged.losses[name] for name in ("translation", "loss") if name in found.judged.losses]
+    (each,) = [
+        findings.judged.losses[name] for name in ("translation", "loss") if name in findings.judged.losses
+    ]
     within = interval(each)
     ends = None if within is None else (grow(within[0]), grow(within[1]))
     return _entry(name, grow(value_of(each)), n_of(each), ends, method(n_of(each)))
 
 
-def _of_text(task: Task, held: list[Piece], found: Found) -> list[Entry]:
+def _of_text(task: Task, examples: list[Piece], findings: Found) -> list[Entry]:
     """Perplexity, bits per token and, where tokens are parts of a text, bits per byte of it."""
     entries = [
-        _grown("perplexity", found, math.exp),
-        _grown("bits per token", found, lambda nats: nats / math.log(2)),
+        _grown("perplexity", findings, math.exp),
+        _grown("bits per token", findings, lambda nats: nats / math.log(2)),
     ]
     if isinstance(task, TextModel):
-        rows = [row for piece in held for row in piece.batch.targets.tolist()]
+        rows = [row for piece in examples for row in piece.batch.targets.tolist()]
         bytes_of = torch.tensor([_bytes(task.written(row)) for row in rows], dtype=torch.float64)
-        each = Quotients(found.judged.losses["loss"].above / math.log(2), bytes_of)
+        each = Quotients(findings.judged.losses["loss"].above / math.log(2), bytes_of)
         entries.append(_entry("bits per byte", value_of(each), n_of(each), interval(each), method(len(rows))))
     return entries
 
@@ -474,24 +484,24 @@ def _bytes(text: str) -> int:
 def positions(ats: Sequence[Answers]) -> Entry:
     """The mean loss (nats) at each position over the examples that ask there, with its 95% band."""
     width = max(at.nats.shape[1] for at in ats)
-    nats, asked = (np.zeros((sum(len(at.nats) for at in ats), width)) for _ in range(2))
+    nats, counts_at = (np.zeros((sum(len(at.nats) for at in ats), width)) for _ in range(2))
     row = 0
     for at in ats:
         n, wide = at.nats.shape
-        asked[row : row + n, :wide] = at.asked.numpy()
+        counts_at[row : row + n, :wide] = at.asked.numpy()
         nats[row : row + n, :wide] = np.where(at.asked.numpy(), at.nats.numpy(), 0.0)
         row += n
     with np.errstate(invalid="ignore", divide="ignore"):
-        again = np.concatenate([times @ nats / (times @ asked) for times in counts(len(nats))])
-        mean = nats.sum(axis=0) / asked.sum(axis=0)
-    some = [at for at in range(width) if asked[:, at].sum() > 1]
+        again = np.concatenate([times @ nats / (times @ counts_at) for times in counts(len(nats))])
+        mean = nats.sum(axis=0) / counts_at.sum(axis=0)
+    some = [at for at in range(width) if counts_at[:, at].sum() > 1]
     bands = [between(again[:, at]) or (mean[at], mean[at]) for at in some]
     return {
         "position": [at + 1 for at in some],
         "loss": [float(mean[at]) for at in some],
         "low": [float(low) for low, _ in bands],
         "high": [float(high) for _, high in bands],
-        "n": [int(asked[:, at].sum()) for at in some],
+        "n": [int(counts_at[:, at].sum()) for at in some],
     }
 
 

@@ -248,10 +248,10 @@ def _timed(config: RunConfig, n: int) -> Costs:
     data = _once(lambda: task.sketch(1))
     n_drawn = min(how.batch_size, _DRAWN)
     examples = task.sketch(n_drawn)
-    drawn = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
+    data_seconds = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
     piece = _piece(config, examples, n)
     update = Timed(1, 1) * (UPDATE_SECONDS * size.count_parameters(config.model).total)
-    step = (piece - update) * how.accumulation + update + drawn
+    step = (piece - update) * how.accumulation + update + data_seconds
     training = _Probe(_small(config, n), _first(examples, n))
     return Costs(
         data,

@@ -62,8 +62,8 @@ def look(
     # [layer, head, query, key]
     pattern = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in layers])
     weights = pattern[:, :, mention.pronoun + 1]
-    named = model.unembed(memory[0, mention.pronoun + 1]).argmax()
-    right = int(named) == ids[mention.antecedent + 1]
+    translation = model.unembed(memory[0, mention.pronoun + 1]).argmax()
+    right = int(translation) == ids[mention.antecedent + 1]
     return Look(weights[..., mention.antecedent + 1], weights[..., mention.rival + 1], right)
 
 
@@ -77,27 +77,27 @@ def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Ex
     right and stay right when a changed adjective makes the other noun the antecedent.
     """
     translation, pronoun = translation_scores(model, tokenizer, examples)
-    looks, flips = _looks(model, tokenizer, examples)
+    views, flips = _looks(model, tokenizer, examples)
     layers: list[dict[str, Any]] = [
-        {"layer": layer, **_attention(looks, flips, lambda weights, at=layer: weights[at].mean())}
+        {"layer": layer, **_attention(views, flips, lambda weights, at=layer: weights[at].mean())}
         for layer in range(model.config.n_layers)
     ]
     heads: list[dict[str, Any]] = [
         {
             "layer": layer,
             "head": head,
-            **_attention(looks, flips, lambda weights, at=(layer, head): weights[at]),
+            **_attention(views, flips, lambda weights, at=(layer, head): weights[at]),
         }
         for layer in range(model.config.n_layers)
         for head in range(model.config.n_heads)
     ]
     return {
         "sentences": len(examples),
-        "pronouns": len(looks),
+        "pronouns": len(views),
         "flips": len(flips),
         "translation": translation,
         "pronoun": pronoun,
-        "named": _share([each.named_right for each in looks]),
+        "named": _share([each.named_right for each in views]),
         "layers": layers,
         "layer": max(layers, key=lambda layer: layer["weight"]),
         "head": max(heads, key=lambda head: head["weight"]),
@@ -108,39 +108,39 @@ def translation_scores(
     model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
 ) -> tuple[dict[str, float], float]:
     written = translations(model, tokenizer, examples)
-    wanted = [[tokenizer.id(word) for word in pair.target(direction)] for pair, direction in examples]
-    right = [a == b for a, b in zip(written, wanted, strict=True)]
+    targets = [[tokenizer.id(word) for word in pair.target(direction)] for pair, direction in examples]
+    right = [a == b for a, b in zip(written, targets, strict=True)]
     pronouns = {tokenizer.id(word) for word in PRONOUNS if word in tokenizer}
     resolved = [
         [id_ for id_ in a if id_ in pronouns] == [id_ for id_ in b if id_ in pronouns]
-        for a, b, (pair, _) in zip(written, wanted, examples, strict=True)
+        for a, b, (pair, _) in zip(written, targets, examples, strict=True)
         if pair.recipe
     ]
-    ways = {
+    directions = {
         way: _share([ok for ok, (_, direction) in zip(right, examples, strict=True) if direction == way])
         for way in ("en-fr", "fr-en")
     }
-    return {"all": _share(right), **ways}, _share(resolved)
+    return {"all": _share(right), **directions}, _share(resolved)
 
 
 def _looks(
     model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
 ) -> tuple[list[Look], list[tuple[Look, Look]]]:
     """The looks from every pronoun with an antecedent, and those in a sentence and in its counterpart."""
-    looks, flips = [], []
+    views, flips = [], []
     for pair, direction in examples:
         if (mention := pair.mention(direction)) is None:
             continue
         one = look(model, tokenizer, pair, direction, mention)
-        looks.append(one)
+        views.append(one)
         other = counterpart(pair)
         if other and (mention := other.mention(direction)):
             flips.append((one, look(model, tokenizer, other, direction, mention)))
-    return looks, flips
+    return views, flips
 
 
 def _attention(
-    looks: list[Look], both: list[tuple[Look, Look]], reading: Callable[[Tensor], Tensor]
+    views: list[Look], both: list[tuple[Look, Look]], reading: Callable[[Tensor], Tensor]
 ) -> dict[str, float]:
     """reading: a function that reduces [layer, head] to one weight, a layer's mean or that of one head."""
 
@@ -148,8 +148,8 @@ def _attention(
         return bool(reading(each.antecedent) > reading(each.rival))
 
     return {
-        "right": _share([right(each) for each in looks]),
-        "weight": sum(reading(each.antecedent).item() for each in looks) / max(1, len(looks)),
+        "right": _share([right(each) for each in views]),
+        "weight": sum(reading(each.antecedent).item() for each in views) / max(1, len(views)),
         "flip": _share([right(one) and right(other) for one, other in both]),
     }
 

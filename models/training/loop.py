@@ -206,8 +206,8 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
         return peak
     if config.schedule == "warm-up":
         return peak * math.sqrt(max(1, warmup) / step)
-    done = (step - warmup) / max(1, steps - warmup)
-    share = 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    progress = (step - warmup) / max(1, steps - warmup)
+    share = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
     return peak * (config.final_rate + (1 - config.final_rate) * share)
 
 
@@ -325,7 +325,7 @@ class Training(Iterator[Record]):
         norm_value = gradient_norm.item()
         by_part = self._with_weights(part_norms)
         seconds = time.perf_counter() - start
-        looks = self._looks()
+        further = self._looks()
         self.seconds += time.perf_counter() - start
         self.tokens += batch.n_tokens
         return Record(
@@ -338,7 +338,7 @@ class Training(Iterator[Record]):
             self._memory_bytes(),
             norms=by_part,
             tokens=self.tokens,
-            **looks,
+            **further,
         )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:

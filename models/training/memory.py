@@ -55,11 +55,11 @@ class Machine:
 
 def choose(config: TrainingConfig) -> Machine:
     """The machine that a config asks for. Raises ValueError where this computer does not have it."""
-    found = _found()
-    kind = found if config.device == "auto" else config.device
+    best = _found()
+    kind = best if config.device == "auto" else config.device
     if config.device not in ("auto", "cpu") and not _available(config.device):
         raise ValueError(
-            f"device={config.device!r}, but PyTorch finds no such GPU here; choose 'auto' or {found!r}"
+            f"device={config.device!r}, but PyTorch finds no such GPU here; choose 'auto' or {best!r}"
         )
     if config.precision == "float16" and kind == "cpu":
         raise ValueError(
@@ -143,12 +143,12 @@ def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
     machine = machine or choose(config.training)
     how = config.training
     one = example(config.task)
-    held = (how.held_out + one.n_read) * one.n_bytes
-    held += round(
+    validation_bytes = (how.held_out + one.n_read) * one.n_bytes
+    validation_bytes += round(
         _BACKWARD * activation_bytes(config, how.n_at_once, half=machine.precision != torch.float32)
     )
     process = PROCESS_BYTES if machine.device.type == "cpu" else 0
-    return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + held
+    return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + validation_bytes
 
 
 def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) -> int:
@@ -241,6 +241,6 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 def example(task: Task) -> Example:
     """The size of the task's examples, estimated from a few of them. Raises ValueError without its data."""
     batch = task.sketch(_DRAWN)
-    held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
+    n_bytes = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
     n_read = sum(n or 0 for n in task.split_sizes().values()) if isinstance(task, Pictures) else 0
-    return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN, n_read)
+    return Example(tuple(each.shape[1] for each in batch.inputs), n_bytes // _DRAWN, n_read)

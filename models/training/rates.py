@@ -136,11 +136,11 @@ def smoothed(losses: Sequence[float]) -> list[float]:
 
 def _sums(losses: Sequence[float]) -> list[tuple[float, float]]:
     """At each place, the weighted sum of the losses until there, and the sum of the weights."""
-    total, weights, found = 0.0, 0.0, []
+    total, weights, sums = 0.0, 0.0, []
     for loss in losses:
         total, weights = _SMOOTHING * total + loss, _SMOOTHING * weights + 1
-        found.append((total, weights))
-    return found
+        sums.append((total, weights))
+    return sums
 
 
 def _suggested(

@@ -36,11 +36,11 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
         name = name.strip().replace("-", "_")
         if not equals:
             raise ValueError(f"{setting!r} sets nothing; write it as name=value, such as n_heads=8")
-        found = next(((values, known) for values, known in groups if name in known), None)
-        if found is None:
+        group = next(((values, known) for values, known in groups if name in known), None)
+        if group is None:
             known_names = [known_name for _, known in groups for known_name in known]
             raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
-        found[0][name] = value_of(text.strip(), found[1][name])
+        group[0][name] = value_of(text.strip(), group[1][name])
     return _with_whole_paths(task_name, options), sizes, training
 
 
@@ -62,5 +62,5 @@ def _defaults(kind: Any) -> dict[str, Any]:
 def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options with absolute paths, since a run may be resumed from another folder, or by the page."""
     files = [name for name, option in options_of(TASKS[task_name]).items() if option.file]
-    found = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
-    return {**options, **found}
+    paths = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
+    return {**options, **paths}

@@ -16,7 +16,7 @@ from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Tas
 from models.data.tasks.batch import Alphabet, check_room
 from models.engine import masks
 from models.engine.decoding import greedy, sample
-from models.engine.long_text import LongHeads, LongTrace, Told
+from models.engine.long_text import LongHeads, LongTrace, Progress
 from models.engine.normalizers import NOTES
 from models.engine.positions import POSITIONS
 from models.engine.trace import Trace
@@ -63,11 +63,11 @@ class EngineModel(Model):
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = [read.expand(n_rows, *read.shape[1:]) for read in reading.inputs]
-        asked = None
+        positions = None
         if at is not None and self.config.pooling == "none":
-            asked = torch.zeros(inputs[-1].shape[:2], dtype=torch.bool)
-            asked[:, at] = True
-        logits = self.model(*inputs, mask=reading.allowed, asked=asked)
+            positions = torch.zeros(inputs[-1].shape[:2], dtype=torch.bool)
+            positions[:, at] = True
+        logits = self.model(*inputs, mask=reading.allowed, positions=positions)
         return logits.view(n_rows, -1, logits.shape[-1])
 
     def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
@@ -92,12 +92,16 @@ class EngineModel(Model):
 
     @torch.no_grad()
     def long(
-        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+        self,
+        reading: Reading,
+        *,
+        wants: Wanted = lambda address: True,
+        progress: Progress = lambda share: None,
     ) -> dict[str, LongHeads]:
         if self.config.input_channels is not None:
             return super().long(reading)
         n_attentions = self.config.n_layers * len(self.stacks(tuple(reading.tokens)))
-        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
+        trace = LongTrace(wants, lambda n: progress(n / n_attentions))
         read, memory, allowed = reading.inputs[-1], None, reading.allowed
         if self.model.encoder is not None:
             memory = self.model.encode(reading.inputs[0], mask=allowed, trace=trace)
@@ -105,7 +109,7 @@ class EngineModel(Model):
         if self.model.decoder is not None:  # the logits of so many tokens would be larger than all the rest
             source = None if memory is None else reading.inputs[0]
             none = torch.zeros(read.shape, dtype=torch.bool)
-            self.model.decode(read, memory, source, mask=allowed, trace=trace, asked=none)
+            self.model.decode(read, memory, source, mask=allowed, trace=trace, positions=none)
         return trace.heads
 
     def _stretched_net(self, n_tokens: int) -> Transformer:
@@ -372,10 +376,10 @@ class UntrainedModel(EngineModel):
 
     def code(self, text: str, **settings: Any) -> str:
         sizes = ("n_layers", "n_heads", "d_model", "d_head", "vocab_size", "max_len", "positions")
-        shown = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
+        fields = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
         return (
             "from models import ModelConfig, UntrainedModel\n"
-            f"lm = UntrainedModel({call('ModelConfig', **shown)}, seed={self.seed})\n"
+            f"lm = UntrainedModel({call('ModelConfig', **fields)}, seed={self.seed})\n"
             f"trace = {call('lm.trace', text, **settings)}"
         )
 

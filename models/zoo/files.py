@@ -193,15 +193,15 @@ def write_onnx(model: Transformer, path: Path) -> float:
     copy = Transformer(model.config, seed=0).eval().requires_grad_(False)
     copy.load_state_dict({name: each.float().cpu() for name, each in model.state_dict().items()})
     with tempfile.TemporaryDirectory() as folder:
-        drawn = Path(folder) / "model.onnx"
-        _draw(copy, drawn)
-        differs = difference(copy, drawn)
+        graph = Path(folder) / "model.onnx"
+        _draw(copy, graph)
+        differs = difference(copy, graph)
         if not differs <= TOLERANCE:
             raise ValueError(
                 f"onnxruntime's logits differ from the model's by {differs:.2g}, and at most {TOLERANCE:g} "
                 "is let pass; export the run in its own format"
             )
-        write_whole(path, drawn.read_bytes(), sync=True)
+        write_whole(path, graph.read_bytes(), sync=True)
     return differs
 
 
@@ -218,10 +218,10 @@ def difference(model: Transformer, path: Path) -> float:
         inputs = _inputs(model.config, rows=3, length=length, seed=seed)
         with torch.no_grad():
             own = model(*inputs)
-        given = {each.name: value.numpy() for each, value in zip(session.get_inputs(), inputs, strict=True)}
-        logits = torch.from_numpy(session.run(None, given)[0])
-        kept = _asked(model.config, inputs[-1])
-        own, logits = (own[kept], logits[kept]) if kept is not None else (own, logits)
+        arrays = {each.name: value.numpy() for each, value in zip(session.get_inputs(), inputs, strict=True)}
+        logits = torch.from_numpy(session.run(None, arrays)[0])
+        counted = _asked(model.config, inputs[-1])
+        own, logits = (own[counted], logits[counted]) if counted is not None else (own, logits)
         worst = max(worst, ((logits - own).abs().max() / own.abs().max().clamp(min=1e-6)).item())
     return worst
 

@@ -80,22 +80,22 @@ RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 
 def runs_root() -> Path:
     """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
-    given = os.environ.get("ATTENTION_LAB_RUNS")
-    return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
+    path = os.environ.get("ATTENTION_LAB_RUNS")
+    return Path(path).expanduser() if path else Path(__file__).parents[2] / "runs"
 
 
 def check_runs_root() -> None:
     """Raises FileError where the runs' folder is no folder but a file or a URL."""
-    root, given = runs_root(), os.environ.get("ATTENTION_LAB_RUNS", "")
-    if "://" in given:
+    root, setting = runs_root(), os.environ.get("ATTENTION_LAB_RUNS", "")
+    if "://" in setting:
         raise FileError(
-            f"ATTENTION_LAB_RUNS={given[:200]!r} is a URL, but runs are kept in a folder; mount the store "
+            f"ATTENTION_LAB_RUNS={setting[:200]!r} is a URL, but runs are kept in a folder; mount the store "
             "(rclone mount, s3fs, gcsfuse) at the same path on all machines, and name that"
         )
     if root.is_file():
         remedy = (
             "let ATTENTION_LAB_RUNS name a folder, or unset it for runs/ in the project"
-            if given
+            if setting
             else "move it away, or let ATTENTION_LAB_RUNS name a folder"
         )
         raise FileError(f"{str(root)!r} is a file, but runs are kept in a folder; {remedy}")

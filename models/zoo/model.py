@@ -26,7 +26,7 @@ from models.data.tasks.batch import (
     Writing,
     repeated,
 )
-from models.engine.long_text import LongHeads, Told
+from models.engine.long_text import LongHeads, Progress
 from models.engine.positions import has_bias, turns
 from models.engine.size import addresses, trace_operations
 from models.engine.trace import Trace
@@ -150,16 +150,21 @@ class Model(ABC):
 
     @torch.no_grad()
     def answer(
-        self, what: str | Reading, *, edits: Edits = (), told: Told = lambda share: None, **settings: Any
+        self,
+        what: str | Reading,
+        *,
+        edits: Edits = (),
+        progress: Progress = lambda share: None,
+        **settings: Any,
     ) -> Reading:
         """What it writes, greedy, while the edits are in force, as a reading: `answer` is the text.
 
         Every token is written by a pass of its own. Positions that an edit names are edited as soon as they
-        are there. told: hears which share of the most that it may write is written, and may raise to end it.
-        Raises ValueError as `trace` does, and for a model that writes nothing.
+        are there. progress: hears which share of the most that it may write is written, and may raise to end
+        it. Raises ValueError as `trace` does, and for a model that writes nothing.
         """
         reading = self.read(what, **settings) if isinstance(what, str) else what
-        return write_under_edits(self, reading, read_edits(edits), settings, told)
+        return write_under_edits(self, reading, read_edits(edits), settings, progress)
 
     def writing(self, reading: Reading) -> Writing:
         """How it writes after what it has read. Raises ValueError for a model that writes nothing."""
@@ -343,11 +348,15 @@ class Model(ABC):
         raise ValueError(f"{self.name!r} reads at most {self.max_len:,} tokens; give a shorter text")
 
     def long(
-        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+        self,
+        reading: Reading,
+        *,
+        wants: Wanted = lambda address: True,
+        progress: Progress = lambda share: None,
     ) -> dict[str, LongHeads]:
         """What the patterns of a long text are computed from, by addresses such as "decoder.0.self".
 
-        wanted: whether those of an address are kept. told: hears which share is done, and may raise to end
+        wants: whether those of an address are kept. progress: hears which share is done, and may raise to end
         it. Raises ValueError for a model that does not read long texts.
         """
         raise ValueError(f"{self.name!r} does not read long texts; choose a model of texts")
@@ -415,8 +424,8 @@ def sharing_weights(net: nn.Module, parts: Parts) -> Parts:
 
 def _precise(weight: Tensor) -> Tensor:
     """A weight on the CPU, in 32 bits or more."""
-    kept = weight.detach().cpu()
-    return kept if kept.dtype == torch.float64 else kept.float()
+    weight_copy = weight.detach().cpu()
+    return weight_copy if weight_copy.dtype == torch.float64 else weight_copy.float()
 
 
 def format_of(net: nn.Module) -> torch.dtype:

@@ -242,20 +242,20 @@ def offer_of(name: str) -> Offer | None:
 
     None where there is no such model (any more).
     """
-    found = RUN.fullmatch(name)
+    run = RUN.fullmatch(name)
     if HUB.fullmatch(name):
         return _of_hub(name)
     if OWN.fullmatch(name):
         return _of_own(name)
-    return _of_run(name, found[1], "best" if found[2] else "last") if found else offers().get(name)
+    return _of_run(name, run[1], "best" if run[2] else "last") if run else offers().get(name)
 
 
 @cache
 def shipped() -> dict[str, Offer]:
     """The shipped models, which have cards: the default one, those of its memory, then the others by name."""
-    found = [_of_card(card.name, card.card) for card in list_models()]
-    found.sort(key=lambda offer: (offer.name != DEFAULT, offer.memory != DEFAULT, offer.name))
-    return {offer.name: offer for offer in found}
+    models = [_of_card(card.name, card.card) for card in list_models()]
+    models.sort(key=lambda offer: (offer.name != DEFAULT, offer.memory != DEFAULT, offer.name))
+    return {offer.name: offer for offer in models}
 
 
 def _of_card(name: str, card: dict[str, Any]) -> Offer:
@@ -286,8 +286,8 @@ def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
         path = run_path(run_id)
         weights = weights_path(path, which)
         stamp = weights.stat().st_mtime_ns
-        said = read_description(path)
-        sizes, task = said["model"], str(said["task"]["name"])
+        description = read_description(path)
+        sizes, task = description["model"], str(description["task"]["name"])
         text = str(read_json(path / PROBE).get("text", "")) if (path / PROBE).is_file() else ""
         more = _as_read(sizes, task, text)
     except (FileError, OSError, KeyError, TypeError, AttributeError):
@@ -295,7 +295,7 @@ def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
     return Offer(
         name=name,
         load=lambda: load_model(path if which == "last" else weights),
-        title=f"run: {said.get('name', run_id)}{', best' if which == 'best' else ''}",
+        title=f"run: {description.get('name', run_id)}{', best' if which == 'best' else ''}",
         summary=f"Trained here on the task “{task}”.",
         text=text,
         examples=({"label": "watched in training", "text": text, "see": ""},) if text else (),
@@ -374,7 +374,7 @@ def _of_folder(folder: Folder) -> Offer:
 def _of_picture_folder(folder: Folder) -> Offer:
     from models.zoo.hub.photos import NAMES
 
-    shown = tuple(
+    examples = tuple(
         {"label": label, "text": str(number), "see": ""} for number, label in enumerate(NAMES, start=1)
     )
     return Offer(
@@ -383,9 +383,9 @@ def _of_picture_folder(folder: Folder) -> Offer:
         title=folder.title,
         summary=_summary_of(folder),
         sizes=folder.sizes,
-        text=shown[0]["text"],
+        text=examples[0]["text"],
         reads="any picture",
-        examples=shown,
+        examples=examples,
         showcase={"view": "picture"},
         memory=folder.name,
         stamp=folder.stamp,
@@ -406,29 +406,29 @@ def _of_own(name: str) -> Offer | None:
 
     hashed = name.removeprefix("own:")
     try:
-        kept = open_kept(_path(hashed))
+        own = open_kept(_path(hashed))
     except FileError:
         return None
-    n_key = len(kept.keys or kept.queries)
-    sizes = f"{_counted(kept.n_layers, 'layer')}, {_counted(kept.n_heads, 'head')}"
+    n_key = len(own.keys or own.queries)
+    sizes = f"{_counted(own.n_layers, 'layer')}, {_counted(own.n_heads, 'head')}"
     return Offer(
         name=name,
         load=lambda: _load_own(hashed),
-        title=kept.title,
+        title=own.title,
         summary=(
-            f"Attention that you handed in: {sizes}, {len(kept.queries)} queries by {n_key} keys. "
+            f"Attention that you handed in: {sizes}, {len(own.queries)} queries by {n_key} keys. "
             "Its link opens it in this browser alone."
         ),
         label="These weights were handed in with their tokens, so nothing is typed here.",
         reads="nothing",
-        showcase={"stack": "encoder.self" if kept.keys is None else "decoder.cross"} | _first_view(kept),
+        showcase={"stack": "encoder.self" if own.keys is None else "decoder.cross"} | _first_view(own),
         memory=name,
     )
 
 
-def _first_view(kept: KeptAttention) -> dict[str, str]:
+def _first_view(own: KeptAttention) -> dict[str, str]:
     """A single head is worth seeing at once."""
-    return {"view": "head"} if kept.n_layers * kept.n_heads == 1 else {}
+    return {"view": "head"} if own.n_layers * own.n_heads == 1 else {}
 
 
 def _counted(count: int, what: str) -> str:
@@ -438,10 +438,10 @@ def _counted(count: int, what: str) -> str:
 def _path(hashed: str) -> Path:
     from models.zoo.own_attention import ENDING, GONE
 
-    found = next(uploads_root().glob(f"*/{hashed}.{ENDING}"), None)
-    if found is None:
+    path = next(uploads_root().glob(f"*/{hashed}.{ENDING}"), None)
+    if path is None:
         raise FileError(GONE)
-    return found
+    return path
 
 
 def _load_own(hashed: str) -> Model:

@@ -85,10 +85,10 @@ def _npz(content: bytes) -> Contents:
         raise FileError(f"holds more than {MAX_MEMBERS:,} arrays; keep the attention and its tokens alone")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        wanted = {name: members[name] for name in _wanted(list(members))}
-        _check_declared((name, *_header(archive, name, info)) for name, info in wanted.items())
+        needed = {name: members[name] for name in _wanted(list(members))}
+        _check_declared((name, *_header(archive, name, info)) for name, info in needed.items())
         arrays = {}
-        for name, info in wanted.items():
+        for name, info in needed.items():
             with archive.open(info) as stream:  # it gives no more bytes than the directory declares
                 arrays[name] = np.lib.format.read_array(stream, allow_pickle=False)
                 if stream.read(1):
@@ -151,12 +151,12 @@ def _safetensors(content: bytes) -> Contents:
             f"declares a header of {readable(n_header)}; at most {readable(MAX_JSON_BYTES)} are read"
         )
     header = parsed(content[8 : 8 + n_header])
-    wanted = _wanted([name for name in header if name != "__metadata__"])
-    _check_declared((name, header[name]["shape"], 1) for name in wanted)
+    needed = _wanted([name for name in header if name != "__metadata__"])
+    _check_declared((name, header[name]["shape"], 1) for name in needed)
     tensors = dict(safetensors.deserialize(content))  # none is longer than its bytes, which none shares
     metadata = header.get("__metadata__", {})
     tokens = {name: parsed(metadata[name].encode()) for name in TOKENS if name in metadata}
-    return _sorted({name: _tensor(name, tensors[name]) for name in wanted} | tokens)
+    return _sorted({name: _tensor(name, tensors[name]) for name in needed} | tokens)
 
 
 def _tensor(name: str, description: dict[str, Any]) -> np.ndarray:
@@ -250,15 +250,15 @@ def read_own(content: bytes, name: str) -> OwnAttention:
 
 def _weights(contents: Contents) -> np.ndarray:
     """The weights [layer, head, query, key]."""
-    given = contents.weights
-    if isinstance(given, list) and given and isinstance(given[0], np.ndarray):
-        shapes = sorted({layer.shape for layer in given})
+    weights_in = contents.weights
+    if isinstance(weights_in, list) and weights_in and isinstance(weights_in[0], np.ndarray):
+        shapes = sorted({layer.shape for layer in weights_in})
         if len(shapes) > 1:
             raise FileError(f"has layers of different shapes, {shapes[:3]}; give all of them one")
-        given = np.stack(given)
+        weights_in = np.stack(weights_in)
     try:
         # Of lists no text is taken: its array would be as wide as the longest text, everywhere.
-        array = given if isinstance(given, np.ndarray) else np.asarray(given, np.float64)
+        array = weights_in if isinstance(weights_in, np.ndarray) else np.asarray(weights_in, np.float64)
     except (ValueError, TypeError, OverflowError):
         raise FileError(
             "has lists of different lengths, or something that is no number; give nested lists of numbers"
@@ -317,7 +317,7 @@ def _check_values(weights: np.ndarray) -> None:
 
 def _sides(tokens: dict[str, Any], n_query: int, n_key: int) -> tuple[list[str], list[str] | None]:
     """The tokens of queries and keys; None for keys that are the queries' own tokens."""
-    texts_of = {name: _texts(name, given) for name, given in tokens.items()}
+    texts_of = {name: _texts(name, labels) for name, labels in tokens.items()}
     both = texts_of.get("tokens")
     if both is not None and n_query != n_key:
         raise FileError(
@@ -339,10 +339,10 @@ def _numbered(count: int) -> list[str]:
     return [str(at) for at in range(count)]
 
 
-def _texts(name: str, given: Any) -> list[str]:
+def _texts(name: str, labels: Any) -> list[str]:
     """A list of tokens as texts that can be written."""
     try:
-        listed = given.tolist() if isinstance(given, np.ndarray) else given
+        listed = labels.tolist() if isinstance(labels, np.ndarray) else labels
     except (ValueError, UnicodeDecodeError):
         listed = None
     most = 2 * in_force().explore_tokens
@@ -417,10 +417,10 @@ def open_kept(path: Path) -> Kept:
             facts = parsed(file.metadata()[_SAID].encode())
             n_layers = len(file.keys())
             n_heads, n_query, n_key = file.get_slice("layer.0").get_shape()
-            kept = Kept(n_layers=n_layers, n_heads=n_heads, **facts)
-            if (n_query, n_key) != (len(kept.queries), len(kept.keys or kept.queries)):
+            own = Kept(n_layers=n_layers, n_heads=n_heads, **facts)
+            if (n_query, n_key) != (len(own.queries), len(own.keys or own.queries)):
                 raise FileError("the file of these tensors is damaged; hand them in again")
-            return kept
+            return own
     except FileNotFoundError:
         raise FileError(GONE) from None
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:

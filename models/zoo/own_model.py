@@ -68,12 +68,12 @@ class OwnModel(Model):
         return f"from models import read_attention\ntrace = read_attention({self.name!r}).trace()"
 
 
-def of_kept(kept: Kept, find: Callable[[], Path]) -> OwnModel:
+def of_kept(own: Kept, find: Callable[[], Path]) -> OwnModel:
     """The model of a file that was handed in and kept; each layer is read when it is asked for.
 
     find: where the file is by then, since several visitors may have handed in the same.
     """
-    return OwnModel(kept.title, kept, kept.n_layers, kept.n_heads, lambda at: read_layer(find(), at))
+    return OwnModel(own.title, own, own.n_layers, own.n_heads, lambda at: read_layer(find(), at))
 
 
 def read_attention(path: str | Path) -> OwnModel:

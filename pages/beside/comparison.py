@@ -375,9 +375,9 @@ def _matched_on(matching: Matching) -> str:
 
 def _matching(first: Side, second: Side, stack: str, tell: Tell) -> Matching:
     try:
-        return match_sides(first, second, stack, told=tell)
+        return match_sides(first, second, stack, progress=tell)
     except ValueError:  # no texts that both were made for
-        return match_sides(first, second, stack, (first.text,), told=tell)
+        return match_sides(first, second, stack, (first.text,), progress=tell)
 
 
 def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:

@@ -176,10 +176,10 @@ def compute(job: Job) -> HeadPicture:
     place = document.place(request)
     heads, head = document.heads[place.address], place.head
     tell = job.part("computes the picture of the head", FIRST, 1 - FIRST)
-    picture = heads.whole(head, measure=request.measure, without=request.without, told=tell)
+    picture = heads.whole(head, measure=request.measure, without=request.without, progress=tell)
     largest = picture
     if request.measure != "largest":
-        largest = heads.whole(head, without=request.without, told=tell)
+        largest = heads.whole(head, without=request.without, progress=tell)
     pairs = heads.brightest(head, largest, without=request.without)
     n_lone = int(heads.lone(head).sum())
     return HeadPicture(
@@ -204,8 +204,8 @@ def _read(job: Job) -> Document:
     every = fits(stacks, reading.tokens, place, KEPT_BYTES // 2)
     heads = model.long(
         reading,
-        wanted=lambda address: every or address == place.address,
-        told=job.part(f"reads {most:,} tokens", 0.0, FIRST),
+        wants=lambda address: every or address == place.address,
+        progress=job.part(f"reads {most:,} tokens", 0.0, FIRST),
     )
     document = Document(reading.tokens, stretched, stacks, heads)
     with _lock:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from models.byte_units import MB
-from models.engine.long_text import Told
+from models.engine.long_text import Progress
 from models.engine.trace import Trace
 from models.interventions import compare
 from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
@@ -141,21 +141,21 @@ def _tokens(inputs: Inputs) -> int:
     return 2 * len(inputs.text.split()) + CONTINUED
 
 
-def write_both(inputs: Inputs, told: Told = lambda share: None) -> dict[str, Any]:
+def write_both(inputs: Inputs, told: Progress = lambda share: None) -> dict[str, Any]:
     """What is written to its end, without the edits and with them. Raises ValueError where it takes long."""
     subject = subject_of(inputs)
     model, reading, settings = subject.model, subject.reading, inputs.reading
     check_price(model, reading, "or a smaller model", passes=2 * model.writing(reading).most)
 
     def both() -> dict[str, Any]:
-        plain = model.answer(reading, told=told, **settings)
-        edited = model.answer(reading, edits=inputs.edits, told=told, **settings)
+        plain = model.answer(reading, progress=told, **settings)
+        edited = model.answer(reading, edits=inputs.edits, progress=told, **settings)
         return {"before": plain.answer, "after": edited.answer}
 
     return dict(cache.on_worker(both))
 
 
-def smallest(inputs: Inputs, stack: str, told: Told = lambda share: None) -> dict[str, Any]:
+def smallest(inputs: Inputs, stack: str, told: Progress = lambda share: None) -> dict[str, Any]:
     """The smallest set of heads of a stack without which the answer is another one."""
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
@@ -170,7 +170,9 @@ def smallest(inputs: Inputs, stack: str, told: Told = lambda share: None) -> dic
             f"{MOST_OPERATIONS // 10**9:,} billion operations; take a shorter text, or a smaller model."
         )
     smallest_heads = cache.on_worker(
-        lambda: smallest_set(subject.model, subject.reading, heads, most=most, told=told, **inputs.reading)
+        lambda: smallest_set(
+            subject.model, subject.reading, heads, most=most, progress=told, **inputs.reading
+        )
     )
     return {
         "lines": list(switched_off(smallest_heads.heads)),

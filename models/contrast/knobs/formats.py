@@ -48,11 +48,11 @@ def _cast(dtype: torch.dtype) -> Callable[[nn.Module], None]:
     """Puts every weight in this format; buffers, which are computed and not learnt, stay as they are."""
 
     def change(net: nn.Module) -> None:
-        made: dict[int, nn.Parameter] = {}  # a weight that two modules share stays one
+        copies: dict[int, nn.Parameter] = {}  # a weight that two modules share stays one
         for module in net.modules():
             for name, weight in module.named_parameters(recurse=False):
                 if weight.is_floating_point():
-                    cast = made.setdefault(id(weight), _parameter(weight.detach().to(dtype)))
+                    cast = copies.setdefault(id(weight), _parameter(weight.detach().to(dtype)))
                     setattr(module, name, cast)
 
     return change
@@ -67,8 +67,8 @@ def _in_8_bits(net: nn.Module) -> None:
             continue
         rows = weight.detach().float()
         # transformers' Conv1D keeps [in, out], where torch's Linear keeps [out, in]
-        made = rounded(rows) if isinstance(module, nn.Linear) else rounded(rows.T).T.contiguous()
-        module.weight = _parameter(made.to(weight.dtype))
+        rounded_weight = rounded(rows) if isinstance(module, nn.Linear) else rounded(rows.T).T.contiguous()
+        module.weight = _parameter(rounded_weight.to(weight.dtype))
 
 
 def _parameter(value: Tensor) -> nn.Parameter:

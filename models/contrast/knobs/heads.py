@@ -20,8 +20,8 @@ def _values(model: Model) -> tuple[str, ...]:
     if not is_ours(model):
         return (_own(model),)
     width = model.config.n_heads * model.config.head_size
-    found = {model.config.n_heads, *(n for n in (1, 2, 4, 8, 16, 32) if width % n == 0)}
-    return tuple(map(str, sorted(found)))
+    numbers = {model.config.n_heads, *(n for n in (1, 2, 4, 8, 16, 32) if width % n == 0)}
+    return tuple(map(str, sorted(numbers)))
 
 
 def _own(model: Model) -> str:
@@ -29,10 +29,10 @@ def _own(model: Model) -> str:
 
 
 def _read(value: str) -> str:
-    found = number("heads", value, 1, MOST_HEADS)
-    if found != int(found):
-        raise ValueError(f"heads={value!r} is no whole number; try {int(found)}")
-    return str(int(found))
+    n_heads = number("heads", value, 1, MOST_HEADS)
+    if n_heads != int(n_heads):
+        raise ValueError(f"heads={value!r} is no whole number; try {int(n_heads)}")
+    return str(int(n_heads))
 
 
 def _turned(side: Side, value: str) -> Side:

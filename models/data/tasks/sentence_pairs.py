@@ -245,7 +245,7 @@ class Pairs(Task):
         label_smoothing: float,
     ) -> Tensor:
         written = batch.targets != IGNORED
-        logits = model.decode(target, memory, source, asked=written).float()
+        logits = model.decode(target, memory, source, positions=written).float()
         return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
 
     def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:

@@ -246,7 +246,7 @@ class Task(ABC):
         if torch.is_grad_enabled():
             return model(*batch.inputs).flatten(0, 1), batch.targets.flatten()
         places = batch.targets != IGNORED
-        return model(*batch.inputs, asked=places), batch.targets[places]
+        return model(*batch.inputs, positions=places), batch.targets[places]
 
     def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
         """What "loss" is the sum of: for each name of `losses`, its weight, and how many answers it is the

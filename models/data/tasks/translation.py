@@ -154,7 +154,7 @@ class Translation(Pairs):
         """Shares of sentences that are right throughout, of pronouns whose noun is named, and of tokens."""
         source, target = batch.inputs
         memory, written = model.encode(source), batch.targets != IGNORED
-        logits = model.decode(target, memory, source, asked=written)
+        logits = model.decode(target, memory, source, positions=written)
         at = answers_at(logits, batch.targets[written], batch)
         pronouns, places = replace(batch, targets=batch.extra["named"]), batch.extra["named"] != NOTHING_NAMED
         nouns = answers_at(model.unembed(memory[places]), pronouns.targets[places], pronouns)

@@ -60,13 +60,13 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
     An empty argument stands for the usual one. Raises ValueError for an unknown name, for an argument that
     does not fit the mask or the number of tokens, and for more than `MOST_WHOLE` tokens.
     """
-    kind, given = kind_of(name), argument_of(name, argument, n)
+    kind, filled = kind_of(name), argument_of(name, argument, n)
     if n > MOST_WHOLE:
         raise ValueError(
             f"mask {name!r} of {n:,} tokens would hold {n**2:,} yes or no; "
             f"at most {MOST_WHOLE:,} tokens have a whole mask; give a shorter text"
         )
-    allowed = KINDS[kind].make(n, given)
+    allowed = KINDS[kind].make(n, filled)
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
 
 
@@ -109,13 +109,13 @@ def in_parts(name: str, argument: str, n: int) -> Allowed:
     masks do. Raises ValueError as `named` does.
     """
     kind = kind_of(name)
-    part, given = KINDS[kind].part, argument_of(name, argument, n)
+    part, filled = KINDS[kind].part, argument_of(name, argument, n)
     if part is None:
         return of_tensor(named(name, argument, n)[0])
 
     def allowed(rows: slice, keys: slice) -> Tensor:
         query, key = torch.arange(rows.start, rows.stop)[:, None], torch.arange(keys.start, keys.stop)
-        open_ = part(query, key, n, given)
+        open_ = part(query, key, n, filled)
         return (open_ if kind == name else open_ & (key <= query))[None]
 
     allowed(slice(0, 1), slice(0, 1))  # what is wrong with the argument is said at once
@@ -142,13 +142,13 @@ def of_tensor(mask: Bool[Tensor, "_ _ key"]) -> Allowed:
 
 def both(*parts: Allowed | None) -> Allowed | None:
     """Allowed where every one allows it; None allows everything."""
-    given = [part for part in parts if part is not None]
-    if len(given) < 2:
-        return given[0] if given else None
+    rules = [part for part in parts if part is not None]
+    if len(rules) < 2:
+        return rules[0] if rules else None
 
     def allowed(rows: slice, keys: slice) -> Tensor:
-        open_ = given[0](rows, keys)
-        for part in given[1:]:
+        open_ = rules[0](rows, keys)
+        for part in rules[1:]:
             open_ = open_ & part(rows, keys)
         return open_
 

@@ -6,7 +6,15 @@ import torch
 from torch import Tensor
 
 from models.fields import shortened
-from models.interventions.edit import REFERENCE, Change, Seen, check_texts, read_texts, register, write_texts
+from models.interventions.edit import (
+    REFERENCE,
+    Change,
+    Context,
+    check_texts,
+    read_texts,
+    register,
+    write_texts,
+)
 
 
 @register
@@ -57,6 +65,6 @@ class Mean(Change):
     def of_reference(self) -> bool:
         return self.reference
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        over = torch.cat(seen.others, dim=-2) if seen.others else value
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        over = torch.cat(context.others, dim=-2) if context.others else value
         return over.mean(dim=-2, keepdim=True).expand_as(value).contiguous()

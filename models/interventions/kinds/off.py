@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Seen, register
+from models.interventions.edit import Change, Context, register
 
 
 @register
@@ -17,6 +17,6 @@ class Off(Change):
     example = "off"
     meaning = "the stream leaves the layer as it entered: attention and feed-forward add nothing"
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        assert seen.entering is not None
-        return seen.entering
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        assert context.entering is not None
+        return context.entering

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.fields import shortened
-from models.interventions.edit import Change, Seen, only_where_open, open_keys, register
+from models.interventions.edit import Change, Context, only_where_open, open_keys, register
 
 EXAMPLE = "set 4=0.8 renormalised"
 SLACK = 1e-6
@@ -51,8 +51,8 @@ class Set(Change):
     def read(cls, words: str) -> "Set":
         parts = words.split()
         renormalised = bool(parts) and parts[-1] == "renormalised"
-        found = [_cell(part) for part in (parts[:-1] if renormalised else parts)]
-        return cls(tuple(found), renormalised)
+        cells = [_cell(part) for part in (parts[:-1] if renormalised else parts)]
+        return cls(tuple(cells), renormalised)
 
     @property
     def words(self) -> str:
@@ -63,23 +63,23 @@ class Set(Change):
     def keys(self) -> tuple[int, ...]:
         return tuple(key for key, _ in self.weights)
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+    def apply(self, value: Tensor, context: Context) -> Tensor:
         mine = torch.zeros(value.shape[-1], dtype=torch.bool)
-        made = value.clone()
+        new = value.clone()
         for key, weight in self.weights:
             mine[key] = True
-            made[..., key] = weight
+            new[..., key] = weight
         if self.renormalised:
-            made = self._renormalised(made, value, mine, open_keys(value, seen))
-        return only_where_open(made, value, seen, mine.expand_as(value))
+            new = self._renormalised(new, value, mine, open_keys(value, context))
+        return only_where_open(new, value, context, mine.expand_as(value))
 
-    def _renormalised(self, made: Tensor, value: Tensor, mine: Tensor, allowed: Tensor) -> Tensor:
+    def _renormalised(self, new: Tensor, value: Tensor, mine: Tensor, allowed: Tensor) -> Tensor:
         others = (allowed & ~mine).to(value.dtype)
         before = value * others
-        left = (value.sum(-1, keepdim=True) - made[..., mine].sum(-1, keepdim=True)).clamp(min=0)
+        rest = (value.sum(-1, keepdim=True) - new[..., mine].sum(-1, keepdim=True)).clamp(min=0)
         had = before.sum(-1, keepdim=True)
         shared = torch.where(had > 0, before / had.clamp(min=torch.finfo(value.dtype).tiny), _alike(others))
-        return torch.where(mine, made, shared * left)
+        return torch.where(mine, new, shared * rest)
 
 
 def _alike(others: Tensor) -> Tensor:

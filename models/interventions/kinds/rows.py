@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.interventions.edit import (
     Change,
-    Seen,
+    Context,
     only_where_open,
     open_keys,
     read_numbers,
@@ -26,8 +26,8 @@ class Uniform(Change):
     example = "uniform"
     meaning = "each query looks at all keys alike that it may look at"
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        allowed = open_keys(value, seen)
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        allowed = open_keys(value, context)
         return allowed.to(value.dtype) / allowed.sum(-1, keepdim=True).clamp(min=1)
 
 
@@ -41,14 +41,14 @@ class Identity(Change):
     example = "identity"
     meaning = "each query looks at its own position alone"
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        if ".cross" in seen.place:
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        if ".cross" in context.place:
             raise ValueError(
-                f"{seen.place}: identity needs keys that are the queries themselves, and here they are "
+                f"{context.place}: identity needs keys that are the queries themselves, and here they are "
                 "another stack's; use only"
             )
         itself = torch.eye(value.shape[-1], dtype=value.dtype).expand_as(value)
-        return only_where_open(itself, value, seen, itself > 0)
+        return only_where_open(itself, value, context, itself > 0)
 
 
 @register
@@ -69,10 +69,10 @@ class Only(Change):
 
     @classmethod
     def read(cls, words: str) -> "Only":
-        found = read_numbers(words, "only")
-        if found is None:
+        keys = read_numbers(words, "only")
+        if keys is None:
             raise ValueError("only all keys is uniform; write uniform")
-        return cls(found)
+        return cls(keys)
 
     @property
     def words(self) -> str:
@@ -82,7 +82,7 @@ class Only(Change):
     def keys(self) -> tuple[int, ...]:
         return self.at
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        made = torch.zeros_like(value)
-        made[..., list(self.at)] = 1 / len(self.at)
-        return only_where_open(made, value, seen, made > 0)
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        new = torch.zeros_like(value)
+        new[..., list(self.at)] = 1 / len(self.at)
+        return only_where_open(new, value, context, new > 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from models.fields import shortened
-from models.interventions.edit import Change, Seen, register
+from models.interventions.edit import Change, Context, register
 
 MOST = 1e6
 
@@ -38,5 +38,5 @@ class Scale(Change):
     def words(self) -> str:
         return f"{self.by:.15g}" if float(f"{self.by:.15g}") == self.by else repr(self.by)
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+    def apply(self, value: Tensor, context: Context) -> Tensor:
         return value * self.by

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Seen, check_texts, read_texts, register, write_texts
+from models.interventions.edit import Change, Context, check_texts, read_texts, register, write_texts
 
 EXAMPLE = 'from "another text"'
 
@@ -42,9 +42,9 @@ class From(Change):
     def aligned(self) -> bool:
         return True
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        (other,) = seen.others
-        made = value.clone()
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        (other,) = context.others
+        new = value.clone()
         part = tuple(slice(0, min(size)) for size in zip(value.shape, other.shape, strict=True))
-        made[part] = other[part].to(value)
-        return made
+        new[part] = other[part].to(value)
+        return new

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.edit import Change, Seen, register
+from models.interventions.edit import Change, Context, register
 
 
 @register
@@ -17,5 +17,5 @@ class Zero(Change):
     example = "zero"
     meaning = "zeros; of z, what is left when the head's rows of the output projection are removed"
 
-    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+    def apply(self, value: Tensor, context: Context) -> Tensor:
         return torch.zeros_like(value)

@@ -61,7 +61,7 @@ class LongReader(Protocol):
     ) -> Tensor:  # fmt: skip
         """z [1, query, head, d_head] of an attention."""
 
-    def mask_of(self, *given: Any, **named: Any) -> Tensor | None:
+    def mask_of(self, *args: Any, **keywords: Any) -> Tensor | None:
         """The mask that transformers asks for, by its rule."""
 
 
@@ -84,7 +84,7 @@ def attend(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None = None,
-    **given: Any,
+    **keywords: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """What transformers calls: q [1, head, query, d_head]; k and v [1, key head, key, d_head].
 
@@ -100,32 +100,32 @@ def attend(
         )
     long = LONG.get()
     if long is not None:
-        own = _described(module, query, key, given)
-        causal = given.get("is_causal")
+        own = _described(module, query, key, keywords)
+        causal = keywords.get("is_causal")
         z = long.keep(
             module, (query, key, value), mask, scale=own.scale, cap=own.cap,
             causal=bool(getattr(module, "is_causal", True)) if causal is None else causal,
-            bias=given["position_bias"] if own.has_bias else None,
+            bias=keywords["position_bias"] if own.has_bias else None,
         )  # fmt: skip
         return z, None
     observer = Observer.here()
     if isinstance(observer, AttentionObserver):
-        return observer.attends(eager, module, (query, key, value), mask, given)
-    return eager(module, query, key, value, mask, **given)
+        return observer.attends(eager, module, (query, key, value), mask, keywords)
+    return eager(module, query, key, value, mask, **keywords)
 
 
-def _described(module: nn.Module, query: Tensor, key: Tensor, given: dict[str, Any]) -> AttentionCall:
-    scale, cap = given.get("scaling"), given.get("softcap")
+def _described(module: nn.Module, query: Tensor, key: Tensor, keywords: dict[str, Any]) -> AttentionCall:
+    scale, cap = keywords.get("scaling"), keywords.get("softcap")
     (_, n_heads, n_queries, d_head), (_, n_key_heads, n_keys, _) = query.shape, key.shape
     scale = d_head**-0.5 if scale is None else float(scale)
     sinks = any("sink" in name for name, _ in module.named_parameters(recurse=False))
     return AttentionCall(
-        module, n_heads, n_key_heads, d_head, n_queries, n_keys, scale, cap, _has_bias(given), sinks
+        module, n_heads, n_key_heads, d_head, n_queries, n_keys, scale, cap, _has_bias(keywords), sinks
     )  # fmt: skip
 
 
-def _has_bias(given: dict[str, Any]) -> bool:
-    bias = given.get("position_bias")
+def _has_bias(keywords: dict[str, Any]) -> bool:
+    bias = keywords.get("position_bias")
     return bias is not None and bool(bias.any())
 
 
@@ -144,10 +144,10 @@ def _bias_in(mask: Tensor | None) -> Tensor | None:
     return bias if bool(bias.any()) else None
 
 
-def _mask(*given: Any, **named: Any) -> Tensor | None:
+def _mask(*args: Any, **keywords: Any) -> Tensor | None:
     """The mask that transformers makes; of a long text, by its rule."""
     long = LONG.get()
-    return (eager_mask if long is None else long.mask_of)(*given, **named)
+    return (eager_mask if long is None else long.mask_of)(*args, **keywords)
 
 
 AttentionInterface.register(NAME, attend)
@@ -197,9 +197,9 @@ class _View(NamedTuple):
     def of(self, tensor: Tensor) -> Tensor:
         return tensor.permute(self.order).reshape(1, -1, *self.shape[-2:])
 
-    def back(self, seen: Tensor) -> Tensor:
+    def back(self, part: Tensor) -> Tensor:
         inverse = [self.order.index(at) for at in range(len(self.order))]
-        return seen.reshape(self.shape).permute(inverse)
+        return part.reshape(self.shape).permute(inverse)
 
 
 def _view(tensor: Tensor, order: tuple[int, ...] | None = None) -> _View | None:
@@ -225,35 +225,35 @@ class _Product:
     def seen(self) -> tuple[Tensor, Tensor]:
         return self.views[0].of(self.operands[0]), self.views[1].of(self.operands[1])
 
-    def run(self, left: Tensor, right: Tensor) -> Tensor:
+    def run(self, first: Tensor, second: Tensor) -> Tensor:
         """The product of these in place of its operands."""
-        return self.function(*self.before, left, right, **self.named)
+        return self.function(*self.before, first, second, **self.named)
 
-    def replaced(self, at: int, seen: Tensor, new: Tensor) -> Tensor:
-        return self.operands[at] if new is seen else self.views[at].back(new)
+    def replaced(self, at: int, part: Tensor, new: Tensor) -> Tensor:
+        return self.operands[at] if new is part else self.views[at].back(new)
 
     def view_of(self, result: Tensor) -> _View | None:
         return _view(result, self.order)
 
 
 def operands_of(
-    args: tuple[Any, ...], named: dict[str, Any], *names: str
+    args: tuple[Any, ...], keywords: dict[str, Any], *names: str
 ) -> tuple[list[Any], dict[str, Any]]:
     """What a function is given without or by these names, in their order, and what else by name."""
-    rest = {name: value for name, value in named.items() if name not in names}
-    return [*args, *(named[name] for name in names if name in named)], rest
+    rest = {name: value for name, value in keywords.items() if name not in names}
+    return [*args, *(keywords[name] for name in names if name in keywords)], rest
 
 
-def _product(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> _Product | None:
+def _product(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _Product | None:
     """A call as the product of two tensors; None where it is no such product, or of a batch of many."""
     order: list[tuple[int, ...] | None] = [None, None, None]
-    scale, rest = 1.0, named
+    scale, rest = 1.0, keywords
     before: tuple[Any, ...] = ()
     if function in _ADDED:
-        given, rest = operands_of(args, named, "input", "batch1", "batch2")
-        if len(given) != 3:
+        operands, rest = operands_of(args, keywords, "input", "batch1", "batch2")
+        if len(operands) != 3:
             return None
-        before, operands, scale = (given[0],), given[1:], float(rest.get("alpha", 1))
+        before, operands, scale = (operands[0],), operands[1:], float(rest.get("alpha", 1))
     elif function is torch.einsum:
         operands = list(args[1]) if len(args) == 2 else list(args[1:])
         letters = _letters(args[0], operands)
@@ -261,7 +261,7 @@ def _product(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> _Pr
             return None
         before, order = (args[0],), list(letters)
     else:
-        operands, rest = operands_of(args, named, "input", "other", "mat2")
+        operands, rest = operands_of(args, keywords, "input", "other", "mat2")
     if len(operands) != 2 or not all(isinstance(each, Tensor) for each in operands):
         return None
     views = _view(operands[0], order[0]), _view(operands[1], order[1])
@@ -277,17 +277,17 @@ def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] 
     if not isinstance(equation, str) or len(operands) != 2 or "." in equation or "->" not in equation:
         return None
     inputs, result = equation.replace(" ", "").split("->")
-    left, right = inputs.split(",")
-    shared = [x for x in result if x in left and x in right]
-    summed = [x for x in left if x in right and x not in result]
-    rows, columns = [x for x in result if x not in right], [x for x in result if x not in left]
+    rows_in, columns_in = inputs.split(",")
+    shared = [x for x in result if x in rows_in and x in columns_in]
+    summed = [x for x in rows_in if x in columns_in and x not in result]
+    rows, columns = [x for x in result if x not in columns_in], [x for x in result if x not in rows_in]
     if not len(summed) == len(rows) == len(columns) == 1:
         return None
-    wanted = ((left, shared + rows + summed), (right, shared + summed + columns))
-    if any(len(of) != len(order) for of, order in wanted):
+    orders = ((rows_in, shared + rows + summed), (columns_in, shared + summed + columns))
+    if any(len(of) != len(order) for of, order in orders):
         return None
     return tuple(
-        tuple(of.index(x) for x in order) for of, order in (*wanted, (result, shared + rows + columns))
+        tuple(of.index(x) for x in order) for of, order in (*orders, (result, shared + rows + columns))
     )
 
 
@@ -320,19 +320,19 @@ class _Scout(Observer):
         self.events: list[_Event] = []
         self.made_by: dict[Key, tuple[int, float | None, Tensor]] = {}
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        tensors = [each for each in (*args, *named.values()) if isinstance(each, Tensor)]
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        tensors = [each for each in (*args, *keywords.values()) if isinstance(each, Tensor)]
         sources = [self.made_by[key] for each in tensors if (key := key_of(each)) in self.made_by]
-        result = function(*args, **named)
+        result = function(*args, **keywords)
         if function in _PRODUCTS:
-            product = _product(function, args, named)
+            product = _product(function, args, keywords)
             if product is not None:
                 self.made_by[key_of(result)] = (len(self.events), product.scale, result)
                 self.events.append(_Event(tuple(self.open), product, result))
         elif function in SOFTMAX:
             source = min(sources, default=None, key=lambda each: each[0])
             made_by = None if source is None else source[:2]
-            scores = args[0].clone() if args else named["input"].clone()
+            scores = args[0].clone() if args else keywords["input"].clone()
             self.events.append(_Event(tuple(self.open), None, result, scores, made_by))
         elif sources and isinstance(result, Tensor):
             at, scale, product_result = min(sources, key=lambda each: each[0])
@@ -398,10 +398,10 @@ def find_attentions(net: nn.Module, read: Callable[[], object]) -> Computed:
     return Computed(list(places.values()), n_others, all(squares) if squares else None)
 
 
-def _is_biased(given: Tensor, product: _Product | None, scale: float) -> bool:
+def _is_biased(logits: Tensor, product: _Product | None, scale: float) -> bool:
     """Whether something is added to the scaled products of queries and keys that hides none of them."""
     assert product is not None
-    scores = _seen(given)
+    scores = _seen(logits)
     left, right = (each.to(scores) for each in product.seen)
     unseen = hidden(scores) | scores.isinf()
     rest = (scores - scale * left @ right).masked_fill(unseen, 0)
@@ -425,9 +425,9 @@ def _weighed(events: list[_Event], at: int) -> int | None:
         product = events[later].product
         if product is None or product.operands[0].numel() != pattern.numel():
             continue
-        left = product.operands[0]
-        if left.shape[-2:] == pattern.shape[-2:] or product.order is not None:
-            same = torch.equal(product.seen[0].flatten(), pattern.to(left.dtype).flatten())
+        weights = product.operands[0]
+        if weights.shape[-2:] == pattern.shape[-2:] or product.order is not None:
+            same = torch.equal(product.seen[0].flatten(), pattern.to(weights.dtype).flatten())
             if same:
                 return later
     return None
@@ -489,21 +489,21 @@ class AttentionObserver(Observer):
         module: nn.Module,
         qkv: tuple[Tensor, Tensor, Tensor],
         mask: Tensor | None,
-        given: dict[str, Any],
+        keywords: dict[str, Any],
     ) -> tuple[Tensor, Tensor | None]:
         """What a module's own attention gives of these, all of it observed."""
-        call, added = _described(module, *qkv[:2], given), _bias_in(mask)
+        call, added = _described(module, *qkv[:2], keywords), _bias_in(mask)
         self.begin(call if added is None else call._replace(has_bias=True))
         query, key, value = (self.observe(name, tensor) for name, tensor in zip("qkv", qkv, strict=True))
-        if _has_bias(given):
-            given["position_bias"] = self.observe("bias", given["position_bias"])
+        if _has_bias(keywords):
+            keywords["position_bias"] = self.observe("bias", keywords["position_bias"])
         if mask is not None and added is not None:
             bias = self.observe("bias", added.expand(-1, call.n_heads, -1, -1))
             mask = torch.where(hidden(mask), mask, bias)
         if call.has_sinks:
             self._observe_unshifted(call, query, key, mask)
         self._dispatched = _Dispatched(query.dtype, key.shape[-2], not call.has_sinks)
-        out, weights = eager(module, query, key, value, mask, **given)
+        out, weights = eager(module, query, key, value, mask, **keywords)
         n_softmaxes, self._dispatched = self._dispatched.n_softmaxes, None
         if n_softmaxes != 1:
             raise ValueError(
@@ -525,16 +525,16 @@ class AttentionObserver(Observer):
                 "the scores of a model with sinks cannot be edited, since it shifts them; edit its pattern"
             )
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         is_softmax = function in SOFTMAX
         if is_softmax and self._dispatched is not None:
-            return self._dispatched_softmax(self._dispatched, function, args, named)
-        product = _product(function, args, named) if self._roles and function in _PRODUCTS else None
+            return self._dispatched_softmax(self._dispatched, function, args, keywords)
+        product = _product(function, args, keywords) if self._roles and function in _PRODUCTS else None
         role, place = self._role() if is_softmax or product is not None else ("", None)
         if place is None:
-            return function(*args, **named)
+            return function(*args, **keywords)
         if product is None and role == "softmax":
-            return self._softmax(place, function, args, named)
+            return self._softmax(place, function, args, keywords)
         if product is None or role == "softmax":
             raise ValueError(
                 f"{type(place.module).__name__} computed its attention in another order than when the model "
@@ -543,7 +543,7 @@ class AttentionObserver(Observer):
         return self._scores(place, product) if role == "scores" else self._values(product)
 
     def _dispatched_softmax(
-        self, inside: _Dispatched, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+        self, inside: _Dispatched, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Tensor:
         """The softmax of a dispatched attention: what goes in are its scores, what comes out its pattern.
 
@@ -558,7 +558,7 @@ class AttentionObserver(Observer):
         inside.n_softmaxes += 1
         scores = observed("scores", args[0]) if inside.shows_scores else args[0]
         # Softmax may be computed in more bits than the values have; what they are weighted with has as many.
-        return observed("pattern", function(scores, *args[1:], **named).to(inside.dtype))
+        return observed("pattern", function(scores, *args[1:], **keywords).to(inside.dtype))
 
     def _role(self) -> tuple[str, Place | None]:
         """What the next call is to the innermost place that counts it; all open modules count it."""
@@ -584,17 +584,19 @@ class AttentionObserver(Observer):
             self._dots = new_q @ new_k
         return product.run(product.replaced(0, q, new_q), product.replaced(1, k, new_k))
 
-    def _softmax(self, place: Place, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
-        (given,), rest = operands_of(args[:1], named, "input")
-        view = _view(given)
+    def _softmax(
+        self, place: Place, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Tensor:
+        (whole,), rest = operands_of(args[:1], keywords, "input")
+        view = _view(whole)
         assert view is not None
-        scores = view.of(given)
+        scores = view.of(whole)
         if place.has_bias and self._dots is not None:
             bias = (scores - (place.scale or 1.0) * self._dots.to(scores)).masked_fill(hidden(scores), 0)
             after = self.observe("bias", bias)
             scores = scores if after is bias else scores + (after - bias)
         after = self.observe("scores", scores)
-        changed = given if after is scores and scores.data_ptr() == given.data_ptr() else view.back(after)
+        changed = whole if after is scores and scores.data_ptr() == whole.data_ptr() else view.back(after)
         output = function(changed, *args[1:], **rest)
         pattern = view.of(output)
         weights = self.observe("pattern", pattern)

@@ -168,28 +168,28 @@ def cache_folder() -> Path:
     return Path(constants.HF_HUB_CACHE)
 
 
-def fetch(coming: Coming, told: Callable[[int], None]) -> None:
+def fetch(coming: Coming, progress: Callable[[int], None]) -> None:
     """Brings the files into the local cache; those that are there already are not fetched again.
 
-    The config comes last, so that a model is either here as a whole or not at all. told: is called with the
-    bytes that have come anew; what it raises ends the fetching, and the halves of files go. Raises FileError
-    where the hub does not give them.
+    The config comes last, so that a model is either here as a whole or not at all. progress: is called with
+    the bytes that have come anew; what it raises ends the fetching, and the halves of files go. Raises
+    FileError where the hub does not give them.
     """
     from huggingface_hub import snapshot_download
 
     _sweep(coming)
-    progress = _progress(told)
+    bar = _progress(progress)
     for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
         asked(
             coming.repository,
             lambda files=files: snapshot_download(
-                coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=progress,
+                coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=bar,
                 max_workers=2,
             ),
         )  # fmt: skip
 
 
-def _progress(told: Callable[[int], None]) -> type[Any]:
+def _progress(progress: Callable[[int], None]) -> type[Any]:
     """The class that huggingface_hub makes its bars of; one of them counts bytes, the others files."""
     from tqdm.auto import tqdm
 
@@ -203,7 +203,7 @@ def _progress(told: Callable[[int], None]) -> type[Any]:
 
         def update(self, n: int | float | None = 1) -> bool | None:
             if self._counts:
-                told(int(n or 0))
+                progress(int(n or 0))
             return super().update(n)
 
     return Progress
@@ -237,8 +237,8 @@ class StoppedError(Exception):
     """Raised where bytes arrive that nobody wants any more."""
 
 
-def fetch_apart(coming: Coming, told: Callable[[int], None]) -> None:
-    """As `fetch`, in a process of its own. told: is called again and again with all bytes that have come;
+def fetch_apart(coming: Coming, progress: Callable[[int], None]) -> None:
+    """As `fetch`, in a process of its own. progress: is called again and again with all bytes that have come;
     what it raises ends the process: whole files stay for the next time, halves go.
 
     Raises FileError where it does not come, or the disk has no room.
@@ -254,7 +254,7 @@ def fetch_apart(coming: Coming, told: Callable[[int], None]) -> None:
     problem: str | None = None
     try:
         while not pipe.poll(TELL_SECONDS) and process.is_alive():
-            told(min(counter.value, coming.n_bytes))
+            progress(min(counter.value, coming.n_bytes))
         with suppress(EOFError):
             problem = pipe.recv() if pipe.poll() else None
     except BaseException:  # such as that nobody wants it
@@ -272,7 +272,7 @@ def fetch_apart(coming: Coming, told: Callable[[int], None]) -> None:
         )
     if problem:
         raise FileError(problem)
-    told(coming.n_bytes)
+    progress(coming.n_bytes)
 
 
 def _fetch_here(coming: Coming, counter: Any, pipe: Connection) -> None:

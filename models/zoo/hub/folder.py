@@ -59,8 +59,8 @@ class NoRoomError(FileError):
 
 def models_root() -> Path | None:
     """The environment's ATTENTION_LAB_MODELS: a folder whose folders are models; None where it is not set."""
-    given = os.environ.get("ATTENTION_LAB_MODELS")
-    return Path(given).expanduser() if given else None
+    path = os.environ.get("ATTENTION_LAB_MODELS")
+    return Path(path).expanduser() if path else None
 
 
 def is_path(name: str) -> bool:
@@ -153,8 +153,8 @@ class Folder:
     @property
     def architecture(self) -> str:
         """The class of transformers that it was saved from; "" where it does not say."""
-        named = self.config.get("architectures")
-        return str(named[0]) if isinstance(named, list) and named else ""
+        names = self.config.get("architectures")
+        return str(names[0]) if isinstance(names, list) and names else ""
 
     @property
     def kind(self) -> str:
@@ -223,11 +223,11 @@ def open_folder(name: str) -> Folder:
         raise FileError(
             f"{folder.title} needs a program of its own, and none is ever run; choose another model"
         )
-    named = str(folder.config.get("transformers_weights") or WEIGHTS)
-    if not named.endswith((WEIGHTS, f"{WEIGHTS}.index.json")):
+    weights_name = str(folder.config.get("transformers_weights") or WEIGHTS)
+    if not weights_name.endswith((WEIGHTS, f"{WEIGHTS}.index.json")):
         raise FileError(
-            f"{folder.title} names {named[:80]!r} as its weights; only {WEIGHTS} is ever read: convert "
-            "it, or choose another model"
+            f"{folder.title} names {weights_name[:80]!r} as its weights; only {WEIGHTS} is ever read: "
+            "convert it, or choose another model"
         )
     _check_sizes(folder)
     if folder.reads_pictures and not folder.has(PROCESSOR):

@@ -20,7 +20,7 @@ class Runner(Protocol):
     memory, or ends its process.
     """
 
-    def __call__(self, function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Result | None: ...
+    def __call__(self, function: Callable[..., Result], *args: Any, n_bytes: int = 0) -> Result | None: ...
 
 
 _runners: list[Runner] = []
@@ -36,9 +36,9 @@ def is_elsewhere() -> bool:
     return bool(_runners)
 
 
-def run(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Any:
+def run(function: Callable[..., Result], *args: Any, n_bytes: int = 0) -> Any:
     """What a function at a module's top level returns, called where such work is done."""
-    return _runners[0](function, *given, n_bytes=n_bytes) if _runners else function(*given)
+    return _runners[0](function, *args, n_bytes=n_bytes) if _runners else function(*args)
 
 
 def first_line(error: BaseException) -> str:

@@ -172,15 +172,15 @@ class _Scout(AttentionObserver):
         self.now.tensors.append(tensor)  # or another would come to lie where it lay
         where[key_of(tensor)] = value
 
-    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if id(module) in self.paths and self.now is None and _tensors((*given, *named.values())):
-            stream = stream_of(given, named)
+    def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if id(module) in self.paths and self.now is None and _tensors((*args, *keywords.values())):
+            stream = stream_of(args, keywords)
             self.now = _Pass(module, key_of(stream), stream.numel(), tensors=[stream])
 
-    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
+    def leaves(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> None:
         self.called.add(id(module))
         now = self.now
-        read = next((each for each in (*given, *named.values()) if isinstance(each, Tensor)), None)
+        read = next((each for each in (*args, *keywords.values()) if isinstance(each, Tensor)), None)
         if isinstance(module, LINEAR) and isinstance(output, Tensor) and read is not None:
             if output.shape[-2:-1] == read.shape[-2:-1]:
                 self.maps.add(id(module))
@@ -204,29 +204,29 @@ class _Scout(AttentionObserver):
         if next(module.parameters(), None) is not None:  # others, such as a dropout, may serve all parts
             now.makers.setdefault(key_of(out), []).append(module)
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         now = self.now
         if now is None:
-            return super().computes(function, args, named)
-        tensors = [each for each in _tensors((*args, *named.values())) if each.layout is torch.strided]
+            return super().computes(function, args, keywords)
+        tensors = [each for each in _tensors((*args, *keywords.values())) if each.layout is torch.strided]
         keys = [key_of(each) for each in tensors]
-        result = super().computes(function, args, named)
+        result = super().computes(function, args, keywords)
         output = tensors[0] if result is None and tensors else result
         for out in _tensors(output if isinstance(output, tuple | list) else (output,)):
             if out.layout is torch.strided and key_of(out) not in keys:
-                self._follow(now, function, named, tensors, keys, out)
+                self._follow(now, function, keywords, tensors, keys, out)
         return result
 
     def _follow(
         self,
         now: _Pass,
         function: Any,
-        named: dict[str, Any],
+        keywords: dict[str, Any],
         tensors: list[Tensor],
         keys: list[Key],
         out: Tensor,
     ) -> None:
-        if is_sum(function, tensors, named) and self.open:
+        if is_sum(function, tensors, keywords) and self.open:
             here = self.open[-1]
             here.n_sums += 1
             if out.numel() == now.n_cells:
@@ -247,20 +247,22 @@ class _Scout(AttentionObserver):
             self._keep(now.attended, out, min(kinds))
 
 
-def is_sum(function: Any, operands: Sequence[Any], named: dict[str, Any]) -> bool:
+def is_sum(function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> bool:
     """Whether two tensors of one shape are added, neither of them times a number."""
     return (
         function in _SUMS
         and len(operands) == 2
         and all(isinstance(each, Tensor) for each in operands)
         and operands[0].shape == operands[1].shape
-        and named.get("alpha", 1) == 1
+        and keywords.get("alpha", 1) == 1
     )
 
 
-def stream_of(given: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+def stream_of(args: tuple[Any, ...], keywords: dict[str, Any]) -> Tensor:
     """What a layer is given as its stream: the first tensor."""
-    return named["hidden_states"] if "hidden_states" in named else _tensors((*given, *named.values()))[0]
+    return (
+        keywords["hidden_states"] if "hidden_states" in keywords else _tensors((*args, *keywords.values()))[0]
+    )
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
@@ -268,9 +270,9 @@ def _equal(a: Tensor, b: Tensor) -> bool:
     return real and torch.equal(a.flatten().float(), b.flatten().float())
 
 
-def _tensors(given: Sequence[Any]) -> list[Tensor]:
+def _tensors(values: Sequence[Any]) -> list[Tensor]:
     tensors: list[Tensor] = []
-    for each in given:
+    for each in values:
         if isinstance(each, Tensor):
             tensors.append(each)
         elif isinstance(each, tuple | list):
@@ -397,10 +399,10 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
 
 
-def _check(layers: list[Layer], wanted: Iterable[str], name: str) -> None:
+def _check(layers: list[Layer], expected: Iterable[str], name: str) -> None:
     """Raises ValueError for layers that attend more often than ours, or differ in their numbers of heads."""
     stacks = {layer.stack for layer in layers}
-    missing = [stack for stack in wanted if stack not in stacks]
+    missing = [stack for stack in expected if stack not in stacks]
     if missing:
         raise ValueError(f"the {missing[0]} of {name} computes no attention that can be recorded")
     for layer in layers:

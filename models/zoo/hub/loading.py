@@ -125,8 +125,8 @@ def _ends(whole: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool
         end, last = trace[f"{stack}.norm"], whole.of(stack)[-1]
         if end.shape != trace[f"{last.at}.resid_post"].shape:
             return False
-    shown = answer[0].float().cpu()
-    return shown.shape != end.shape or _near(end, shown, tolerance)
+    last_stream = answer[0].float().cpu()
+    return last_stream.shape != end.shape or _near(end, last_stream, tolerance)
 
 
 def _traced(whole: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
@@ -151,9 +151,9 @@ def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, to
     products = call.scale * q @ k.mT
     products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)
     products = products + trace[f"{at}.bias"] if f"{at}.bias" in trace else products
-    seen = scores > -torch.inf
+    visible = scores > -torch.inf
     same = {
-        "scores are not its scaled products of queries and keys": (products[seen], scores[seen]),
+        "scores are not its scaled products of queries and keys": (products[visible], scores[visible]),
         "weights are not the softmax of its scores": (scores.softmax(-1), pattern),
         "z is not its weights times its values": (pattern @ v, z),
     }
@@ -212,7 +212,7 @@ def _why_not_added(
     return ""
 
 
-def _silence(module: nn.Module, given: Any, output: Any) -> Any:
+def _silence(module: nn.Module, args: Any, output: Any) -> Any:
     """A hook that makes a module's first output zeros."""
     return output * 0 if isinstance(output, Tensor) else type(output)((output[0] * 0, *output[1:]))
 
@@ -283,7 +283,7 @@ def _read(folder: Folder) -> PreTrainedModel:
     try:
         kind = _class_of(folder)
         _check_weights(kind, folder)
-        model, told = kind.from_pretrained(
+        model, loading_info = kind.from_pretrained(
             folder.path, attn_implementation="eager", local_files_only=True, use_safetensors=True,
             trust_remote_code=False, dtype="auto", output_loading_info=True,
         )  # fmt: skip
@@ -293,7 +293,7 @@ def _read(folder: Folder) -> PreTrainedModel:
         check_ordinary(error)
         gc.collect()
         raise FileError(f"{folder.title} could not be loaded: {_sentence(error)}") from None
-    _check_complete(folder, told)
+    _check_complete(folder, loading_info)
     model = model.eval().requires_grad_(False)
     return model.cuda() if torch.cuda.is_available() else model
 
@@ -319,11 +319,11 @@ def _check_weights(kind: Any, folder: Folder) -> None:
     computed = sum(each.numel() for name, each in weights.items() if name not in learnt) + sum(
         each.numel() for each in model.buffers()
     )
-    held = _n_held(folder)
-    if stored > held * FEW_LACKING or computed > held + MOST_COMPUTED:
+    n_held = _n_held(folder)
+    if stored > n_held * FEW_LACKING or computed > n_held + MOST_COMPUTED:
         raise FileError(
             f"{folder.title} lacks weights of a {type(model).__name__}: its {CONFIG} states "
-            f"{stored + computed:,}, its files hold {held:,}, and random ones would take their place; its "
+            f"{stored + computed:,}, its files hold {n_held:,}, and random ones would take their place; its "
             "files belong to another model: get them again"
         )
     bits = getattr(config.dtype, "itemsize", 0)
@@ -341,13 +341,13 @@ def _n_held(folder: Folder) -> int:
     return count
 
 
-def _check_complete(folder: Folder, told: dict[str, Any]) -> None:
+def _check_complete(folder: Folder, loading_info: dict[str, Any]) -> None:
     """Raises FileError where transformers would fill in random numbers for weights that are not there.
 
     A pooler is of no use to any trace, and is left out of many files.
     """
-    absent = sorted(name for name in told["missing_keys"] if "pooler" not in name)
-    wrong = sorted(str(each) for each in told.get("mismatched_keys", ()))
+    absent = sorted(name for name in loading_info["missing_keys"] if "pooler" not in name)
+    wrong = sorted(str(each) for each in loading_info.get("mismatched_keys", ()))
     if absent or wrong:
         raise FileError(
             f"{folder.title} lacks {len(absent) + len(wrong)} weights of a {folder.architecture[:60]}, such "
@@ -374,9 +374,9 @@ def check_room(title: str, needed: int) -> None:
 
 def _class_of(folder: Folder) -> Any:
     """The class of transformers that a config names; its own base class where it names none."""
-    named = getattr(transformers, folder.architecture, None) if folder.architecture else None
-    if isinstance(named, type) and issubclass(named, PreTrainedModel):
-        return named
+    architecture = getattr(transformers, folder.architecture, None) if folder.architecture else None
+    if isinstance(architecture, type) and issubclass(architecture, PreTrainedModel):
+        return architecture
     if "auto_map" in folder.config or folder.architecture:
         raise FileError(
             f"{folder.title} is a {folder.architecture[:60] or 'model'}, which transformers "
@@ -429,17 +429,17 @@ def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
 @torch.no_grad()
 def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     """The model as it is recorded. Raises _UnrecordedError unless all holds that is recorded of it."""
-    given = _given(model, folder)
-    untouched, computed = _untouched(model, given, folder)
+    inputs = _given(model, folder)
+    untouched, computed = _untouched(model, inputs, folder)
 
     def read() -> Any:
-        return model(**given)
+        return model(**inputs)
 
     kind = PASSED[folder.path, folder.stamp] = _kind(folder, computed)
     try:
         whole, note = _layout(model, stacks_of(model, kind), read, computed)
         attentions = _attentions(model, whole)
-        _check_lengths(whole, given)
+        _check_lengths(whole, inputs)
         key = (folder.path, folder.stamp)
         proof, recorded = (
             (_PROVED[key], answer_of(read())) if key in _PROVED else prove(model, whole, attentions, read)
@@ -473,12 +473,12 @@ def _kind(folder: Folder, computed: attention.Computed) -> str:
     return "decoder-only" if computed.is_causal else "encoder-only"
 
 
-def _check_lengths(whole: layout.Layout, given: dict[str, Any]) -> None:
+def _check_lengths(whole: layout.Layout, inputs: dict[str, Any]) -> None:
     """Raises ValueError where a text's attention is not between its tokens, one row and column for each."""
-    if "input_ids" not in given:
+    if "input_ids" not in inputs:
         return
-    n_read = given["input_ids"].shape[1]
-    lengths = {"decoder": given.get("decoder_input_ids", given["input_ids"]).shape[1]}
+    n_read = inputs["input_ids"].shape[1]
+    lengths = {"decoder": inputs.get("decoder_input_ids", inputs["input_ids"]).shape[1]}
     for layer in whole.layers:
         n = lengths.get(layer.stack, n_read)
         for kind, call in layer.calls.items():
@@ -525,7 +525,7 @@ def _try_layout(
 
 
 def _untouched(
-    model: PreTrainedModel, given: dict[str, Any], folder: Folder
+    model: PreTrainedModel, inputs: dict[str, Any], folder: Folder
 ) -> tuple[Tensor, attention.Computed]:
     """What the model answers of its own, and which attentions it computes.
 
@@ -534,10 +534,10 @@ def _untouched(
     outputs: list[Any] = []
     try:
         try:
-            computed = attention.find_attentions(model, lambda: outputs.append(model(**given)))
+            computed = attention.find_attentions(model, lambda: outputs.append(model(**inputs)))
         except ValueError:  # it attends in another way at each call
             computed = attention.Computed([], 0, None)
-        return answer_of(outputs[-1] if outputs else model(**given)), computed
+        return answer_of(outputs[-1] if outputs else model(**inputs)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
             f"{folder.title} cannot read {model.main_input_name} alone: {first_line(error)}; open a model "
@@ -566,9 +566,9 @@ def _attentions(model: PreTrainedModel, whole: layout.Layout) -> dict[str, Atten
 @torch.no_grad()
 def _patterns(model: PreTrainedModel, folder: Folder, kind: str, why: str) -> Loaded:
     """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
-    given = _given(model, folder)
-    output = model(**given, output_attentions=True)
-    lengths = [len(x[0]) if x.ndim == 2 else None for x in given.values() if isinstance(x, Tensor)]
+    inputs = _given(model, folder)
+    output = model(**inputs, output_attentions=True)
+    lengths = [len(x[0]) if x.ndim == 2 else None for x in inputs.values() if isinstance(x, Tensor)]
     attentions = {}
     for stack, field in pattern_fields(kind).items():
         patterns = getattr(output, field, None) or ()

@@ -53,19 +53,21 @@ class _Reader(NamedTuple):
         z = self.trace.attend(self.names[id(module)], heads, v)
         return z[None].transpose(1, 2).to(qkv[0].dtype)
 
-    def mask_of(self, *given: Any, **named: Any) -> Tensor | None:
+    def mask_of(self, *args: Any, **keywords: Any) -> Tensor | None:
         """The mask that transformers makes, with its rule in the place of its numbers; None for no mask, or
         where a kernel knows it.
         """
-        known = signature(sdpa_mask).bind(*given, **named)
+        known = signature(sdpa_mask).bind(*args, **keywords)
         known.apply_defaults()
-        wanted = known.arguments | known.arguments.pop("kwargs", {})
-        if wanted["use_vmap"] or wanted["attention_mask"] is not None:
-            return sdpa_mask(**wanted)
-        rule = wanted["mask_function"]
-        empty = sdpa_mask(**wanted | {"mask_function": lambda *at: torch.zeros(1, 1, 1, 1, dtype=torch.bool)})
+        arguments = known.arguments | known.arguments.pop("kwargs", {})
+        if arguments["use_vmap"] or arguments["attention_mask"] is not None:
+            return sdpa_mask(**arguments)
+        rule = arguments["mask_function"]
+        empty = sdpa_mask(
+            **arguments | {"mask_function": lambda *at: torch.zeros(1, 1, 1, 1, dtype=torch.bool)}
+        )
         if empty is not None:
-            setattr(empty, _RULE, partial(_part, rule, wanted["q_offset"], wanted["kv_offset"]))
+            setattr(empty, _RULE, partial(_part, rule, arguments["q_offset"], arguments["kv_offset"]))
         return empty
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from models.data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, check_room
-from models.engine.long_text import LongHeads, LongTrace, Told
+from models.engine.long_text import LongHeads, LongTrace, Progress
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.interventions.edited_pass import Editing
@@ -29,11 +29,11 @@ from models.zoo.model import Attention, Change, Model, Wanted, call, in_format_o
 class TracedModel(Model):
     """A model of transformers, loaded from a folder of this machine. A subclass says how it reads.
 
-    note: what of it cannot be shown, in sentences; "" if nothing is missing. given: the names by which the
+    note: what of it cannot be shown, in sentences; "" if nothing is missing. input_names: by which the
     network takes what was read; usual: what else each pass is given.
     """
 
-    given: ClassVar[tuple[str, ...]]
+    input_names: ClassVar[tuple[str, ...]]
     usual: ClassVar[dict[str, Any]] = {}
     pooled: str | None = None
 
@@ -92,7 +92,7 @@ class TracedModel(Model):
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = (read.expand(n_rows, *read.shape[1:]) for read in reading.inputs)
-        output = self.net(**dict(zip(self.given, inputs, strict=False)), **self.usual)
+        output = self.net(**dict(zip(self.input_names, inputs, strict=False)), **self.usual)
         logits = getattr(output, "logits", None)
         if logits is None:
             return super().logits(reading, n_rows, at)
@@ -101,14 +101,14 @@ class TracedModel(Model):
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         inputs = in_format_of(self.net, reading.inputs)
-        given = dict(zip(self.given, inputs, strict=False)) | self.usual
+        keywords = dict(zip(self.input_names, inputs, strict=False)) | self.usual
         try:
             if self.layout is None:
-                self._patterns(reading, trace, given)
+                self._patterns(reading, trace, keywords)
                 return
             lengths = {side: len(tokens) for side, tokens in reading.tokens.items()}
             with Recorder(trace, self.layout, lengths).recording():
-                output = self.net(**given)
+                output = self.net(**keywords)
             self._conclude(trace, output)
         except (
             LookupError,
@@ -127,11 +127,11 @@ class TracedModel(Model):
         """What is heard of a pass and may be edited."""
         return () if self.layout is None else recorded_addresses(self.layout)
 
-    def _patterns(self, reading: Reading, trace: Trace, given: dict[str, Any]) -> None:
+    def _patterns(self, reading: Reading, trace: Trace, inputs: dict[str, Any]) -> None:
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
         if trace.edits:
             raise ValueError(f"{self.note} So nothing can be edited; open another model.")
-        output = self.net(**given, output_attentions=True)
+        output = self.net(**inputs, output_attentions=True)
         for stack, field in pattern_fields(self.kind).items():
             side, kind = stack.split(".")
             n_queries = len(reading.tokens[side])
@@ -167,7 +167,7 @@ LONG_SOURCE = 1_024
 class HubModel(TracedModel):
     """A model of transformers that reads texts."""
 
-    given: ClassVar = ("input_ids", "decoder_input_ids")
+    input_names: ClassVar = ("input_ids", "decoder_input_ids")
     usual: ClassVar = {"use_cache": False}
 
     def __init__(self, folder: Folder) -> None:
@@ -294,11 +294,11 @@ class HubModel(TracedModel):
         """As `generate` chooses it, which knows tokens that must not, or must, be written."""
         assert self.layout is not None
         trace = Trace(lambda address, value: None, edit=edit)
-        given = dict(zip(self.given, reading.inputs, strict=False))
+        inputs = dict(zip(self.input_names, reading.inputs, strict=False))
         with Recorder(trace, self.layout).recording():
             ids = self.net.generate(
-                **given, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1, use_cache=False,
-                do_sample=False, num_beams=1, forced_eos_token_id=None,
+                **inputs, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1,
+                use_cache=False, do_sample=False, num_beams=1, forced_eos_token_id=None,
             )  # fmt: skip
         return int(ids[0, -1])
 
@@ -336,7 +336,7 @@ class HubModel(TracedModel):
     @cached_property
     def _unembedding(self) -> Unembedding | None:
         layers = self.layout.of(self.kind.removesuffix("-only").split("-")[-1]) if self.layout else []
-        names = self.given if self.kind == "encoder-decoder" else self.given[:1]
+        names = self.input_names if self.kind == "encoder-decoder" else self.input_names[:1]
         any_text = dict.fromkeys(names, torch.zeros(1, 2, dtype=torch.long, device=self.net.device))
         if not layers:
             return None
@@ -364,16 +364,20 @@ class HubModel(TracedModel):
 
     @torch.no_grad()
     def long(
-        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+        self,
+        reading: Reading,
+        *,
+        wants: Wanted = lambda address: True,
+        progress: Progress = lambda share: None,
     ) -> dict[str, LongHeads]:
         if self.layout is None or self.layout.places:
             why = self.note or "It computes its attention as a matrix of all pairs."
             raise ValueError(f"{why} So it reads no long texts; open another model.")
         n_attentions = sum(each.n_layers for each in self.attentions.values())
-        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
-        given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
+        trace = LongTrace(wants, lambda n: progress(n / n_attentions))
+        inputs = dict(zip(self.input_names, reading.inputs, strict=False)) | self.usual
         with reading_long(self.net, self._addresses, trace):
-            self.net.base_model(**given)
+            self.net.base_model(**inputs)
         return trace.heads
 
     @cached_property

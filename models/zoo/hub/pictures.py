@@ -40,7 +40,7 @@ class PictureModel(TracedModel):
     `read_picture` reads any other.
     """
 
-    given: ClassVar = ("pixel_values",)
+    input_names: ClassVar = ("pixel_values",)
 
     def __init__(self, folder: Folder) -> None:
         super().__init__(folder)
@@ -140,12 +140,12 @@ class PictureModel(TracedModel):
 
     def _seen(self, pixels: Tensor) -> Float[Tensor, "row column channel"]:
         """The picture that the network gets, as a person sees it: in 0..1, not normalised."""
-        seen, told = pixels[0].float().cpu().permute(1, 2, 0), self.processor
-        if getattr(told, "do_normalize", False):
-            seen = seen * torch.tensor(told.image_std) + torch.tensor(told.image_mean)
-        if getattr(told, "do_rescale", False):
-            seen = seen / (255 * told.rescale_factor)
-        return seen.clamp(0, 1)
+        picture, processor = pixels[0].float().cpu().permute(1, 2, 0), self.processor
+        if getattr(processor, "do_normalize", False):
+            picture = picture * torch.tensor(processor.image_std) + torch.tensor(processor.image_mean)
+        if getattr(processor, "do_rescale", False):
+            picture = picture / (255 * processor.rescale_factor)
+        return picture.clamp(0, 1)
 
     def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
         return {} if reading.picture is None else {"read": reading.picture}

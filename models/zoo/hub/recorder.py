@@ -76,14 +76,14 @@ class Recorder(AttentionObserver):
         with self.observing([*inside, *self.embeddings]):
             yield
 
-    def enters(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if module in self.stack_of:
-            return self._begins(module, given, named)
+            return self._begins(module, args, keywords)
         if module in self.feeding:
-            return (self._recorded(f"{self.layer}.ff.post", given[0]), *given[1:]), named
+            return (self._recorded(f"{self.layer}.ff.post", args[0]), *args[1:]), keywords
         return None
 
-    def leaves(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+    def leaves(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
         if module in self.stack_of:
             address, self.layer = f"{self.layer}.resid_post", ""
             output = self._first(address, output)
@@ -92,13 +92,13 @@ class Recorder(AttentionObserver):
             output = self._recorded(f"{list(self.layout.stacks)[self.n_embedded - 1]}.embed", output)
         return self._finished(module, output)
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         here = self.open[-1] if self.open else None
         if here is None or here.module not in self.sites:
-            return super().computes(function, args, named)
-        operands, rest = operands_of(args, named, "input", "other")
-        if not is_sum(function, operands, named):
-            return super().computes(function, args, named)
+            return super().computes(function, args, keywords)
+        operands, rest = operands_of(args, keywords, "input", "other")
+        if not is_sum(function, operands, keywords):
+            return super().computes(function, args, keywords)
         for at in (0, 1):
             kind = self.sites[here.module].get((here.n_sums, at))
             if kind is not None:
@@ -125,23 +125,25 @@ class Recorder(AttentionObserver):
         with self.paused():  # what an edit computes is no sum or product of the model's
             flat = value.ndim == 2 or value.shape[0] != 1
             whole = value.reshape(1, -1, value.shape[-1]) if flat else value
-            shown = whole.float().cpu()
-            if shown.data_ptr() == value.data_ptr() and shown.ndim == 3:  # to which some models add in place
-                shown = shown.clone()
+            copied = whole.float().cpu()
+            if (
+                copied.data_ptr() == value.data_ptr() and copied.ndim == 3
+            ):  # to which some models add in place
+                copied = copied.clone()
             if address.endswith(".scores"):
-                shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
-            after = self.trace.record(address, shown)
+                copied = copied.masked_fill(hidden(value).cpu(), -torch.inf)
+            after = self.trace.record(address, copied)
             # A copy, since the model may write over what it goes on with.
-            return value if after is shown else after.to(value, copy=True).reshape(value.shape)
+            return value if after is copied else after.to(value, copy=True).reshape(value.shape)
 
-    def _begins(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _begins(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         stack = self.stack_of[module]
         self.layer, self.n_attended = self.addresses[stack][self.n_begun[stack]], 0
         self.n_begun[stack] += 1
-        before = stream_of(given, named)
+        before = stream_of(args, keywords)
         after = self._recorded(f"{self.layer}.resid_pre", before)
-        new = {name: after if value is before else value for name, value in named.items()}
-        return tuple(after if value is before else value for value in given), new
+        new = {name: after if value is before else value for name, value in keywords.items()}
+        return tuple(after if value is before else value for value in args), new
 
     def _finished(self, module: nn.Module, output: Any) -> Any:
         stack = next((name for name, each in self.layout.stacks.items() if each is module), None)
@@ -200,11 +202,11 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
     called: list[nn.Module] = []
     streams: list[Tensor] = []
 
-    def finish(module: nn.Module, given: Any, output: Any) -> None:
+    def finish(module: nn.Module, args: Any, output: Any) -> None:
         called.clear()
         streams.append(output[0] if isinstance(output, tuple) else output)
 
-    def leaf(module: nn.Module, given: Any, output: Any) -> None:
+    def leaf(module: nn.Module, args: Any, output: Any) -> None:
         called.append(module)
 
     leaves = [

@@ -150,8 +150,8 @@ def _apart(
 ) -> Callable[Concatenate[Tokenizer, Given], Result]:
     """What an open tokenizer does, done where nothing that its file says harms anybody."""
 
-    def ask(self: Tokenizer, /, *given: Given.args, **named: Given.kwargs) -> Result:
-        answer: Result = isolation.run(_answer, method.__name__, *self.where, given, named)
+    def ask(self: Tokenizer, /, *args: Given.args, **keywords: Given.kwargs) -> Result:
+        answer: Result = isolation.run(_answer, method.__name__, *self.where, args, keywords)
         return answer
 
     ask.__doc__ = method.__doc__
@@ -176,12 +176,12 @@ class Tokenizer:
 
 
 def _answer(
-    method: str, path: str, title: str, stamp: int, given: tuple[Any, ...], named: dict[str, Any]
+    method: str, path: str, title: str, stamp: int, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """What a method of an open tokenizer gives."""
     tokenizer = _opened(path, title, stamp)
     try:
-        return getattr(tokenizer, method)(*given, **named)
+        return getattr(tokenizer, method)(*args, **keywords)
     except BaseException as error:  # templates and tokenizers raise errors of every kind
         isolation.check_ordinary(error)
         raise ValueError(

@@ -186,7 +186,7 @@ def test_each_frame_is_the_head_under_its_value(letters: Make) -> None:
     lm = letters("decoder-only")
     side, told = Side(lm, "abcd"), []
     frames = strip(
-        side, knobs()["temperature"], ["0.5", "1", "hot", "2"], "decoder.0.self", 1, told=told.append
+        side, knobs()["temperature"], ["0.5", "1", "hot", "2"], "decoder.0.self", 1, progress=told.append
     )
     scores = side.trace()["decoder.0.self.scores"][1]
     for frame, value in zip(frames, (0.5, 1.0, None, 2.0), strict=True):

@@ -63,7 +63,7 @@ def test_heads_that_were_exchanged_are_matched_back(letters: Make) -> None:
     other = exchanged(lm, order)
     torch.testing.assert_close(lm.trace("abcd")["logits"], other.trace("abcd")["logits"])
     told: list[float] = []
-    found = match_sides(Side(lm), Side(other), "encoder.self", ["abcd", "bbja"], told=told.append)
+    found = match_sides(Side(lm), Side(other), "encoder.self", ["abcd", "bbja"], progress=told.append)
     assert told == [0.0, 0.5, 1.0] and found.n_texts == 2
     for layer in range(2):
         for head in range(4):

@@ -216,7 +216,7 @@ def test_what_is_kept_is_what_is_wanted_and_whoever_listens_may_end_the_work() -
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        long.heads["decoder.1.self"].whole(0, told=stop)
+        long.heads["decoder.1.self"].whole(0, progress=stop)
 
 
 def test_a_cell_stands_for_so_many_queries_and_keys() -> None:

@@ -22,7 +22,7 @@ from models.findings import (
 )
 from models.findings.attribution import effects, probabilities
 from models.findings.no_sink import OnFirst
-from models.findings.positional import Seen
+from models.findings.positional import HeadCounts
 from models.findings.pruning import Quality
 from models.zoo.model import Attention
 from tests.models.zoo.hub.families import save, tokenizer_of
@@ -119,7 +119,7 @@ def test_attention_is_no_explanation_where_very_different_weights_answer_alike(
     ("offset", "weight", "holds"), [(-1, 0.9, True), (1, 0.9, True), (-3, 0.9, False), (-1, 0.5, False)]
 )
 def test_positional_heads_are_confident_and_look_beside(offset: int, weight: float, holds: bool) -> None:
-    seen = Seen()
+    seen = HeadCounts()
     for _ in range(20):
         seen.offsets[offset] += 1
         seen.maxima.append(weight)

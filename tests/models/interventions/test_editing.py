@@ -318,7 +318,7 @@ def test_a_translation_is_written_under_edits_of_encoder_and_decoder(translator:
 def test_it_is_said_how_far_an_answer_is(translator: Any) -> None:
     shares: list[float] = []
     other = TEXTWritten.replace("tired", "wide")
-    found = translator.answer(TEXTWritten, edits=[f'decoder.0.self: from "{other}"'], told=shares.append)
+    found = translator.answer(TEXTWritten, edits=[f'decoder.0.self: from "{other}"'], progress=shares.append)
     assert shares == sorted(shares) and shares[0] == 0 and len(shares) == found.inputs[1].shape[1]
 
 
@@ -332,7 +332,7 @@ def test_who_is_told_may_stop_it(translator: Any) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        translator.answer(TEXTWritten, told=stop)
+        translator.answer(TEXTWritten, progress=stop)
 
 
 def test_a_patch_from_the_text_itself_leaves_what_is_written(translator: Any) -> None:
@@ -391,7 +391,7 @@ def test_what_writes_nothing_says_so(letters: Callable[..., Letters], kind: str,
 def test_an_edit_that_does_not_fit_is_refused_before_anything_is_written(translator: Any) -> None:
     with pytest.raises(ValueError, match="head 4 is not there; give 0 to 3"):
         translator.answer(
-            TEXTWritten, edits=["decoder.0.self heads 4: zero"], told=lambda share: pytest.fail()
+            TEXTWritten, edits=["decoder.0.self heads 4: zero"], progress=lambda share: pytest.fail()
         )
     full = load_model("induction")
     with pytest.raises(ValueError) as error:

@@ -51,7 +51,7 @@ def test_every_head_alone_does_in_a_batch_what_it_does_in_a_pass_of_its_own(
     reading = lm.read(TEXT)
     plain, written = lm.trace(reading), reading.inputs[-1][0]
     shares: list[float] = []
-    found = sweep_heads(lm, reading, target, change=change, told=shares.append)
+    found = sweep_heads(lm, reading, target, change=change, progress=shares.append)
     assert shares[0] == 0 and shares == sorted(set(shares)) and len(shares) > 1
     assert found.before == pytest.approx(number(plain, target, plain, written), abs=1e-12)
     assert set(found.effects) == set(lm.stacks(tuple(reading.tokens)))
@@ -123,7 +123,7 @@ def test_who_is_told_may_stop_it_and_the_model_is_as_before(letters: Make) -> No
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        sweep_heads(lm, reading, "kl at 0", told=stop)
+        sweep_heads(lm, reading, "kl at 0", progress=stop)
     assert lm.trace(reading)["logits"].equal(plain)
     assert not any(module._forward_pre_hooks for module in lm.model.modules())
 
@@ -216,7 +216,7 @@ def test_each_head_alone_costs_the_answers_that_it_costs_one_by_one(name: str) -
     with torch.no_grad():
         logits, targets = lm.task.answers(lm.model, batch)
     shares: list[float] = []
-    found = sweep_heads(lm, lm.examples()[0].reading, "score", told=shares.append)
+    found = sweep_heads(lm, lm.examples()[0].reading, "score", progress=shares.append)
     assert found.before == pytest.approx(float((logits.argmax(-1) == targets).double().mean()))
     assert len(shares) == 16 and shares == sorted(shares)
     for stack, effects in found.effects.items():

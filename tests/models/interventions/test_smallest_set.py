@@ -45,7 +45,7 @@ def test_sets_are_tried_from_small_to_large_until_their_number_is_out() -> None:
     few = smallest_set(Counted(), reading, heads, most=6)
     assert (few.heads, few.tried, few.whole) == ((), 6, 1)
     shares: list[float] = []
-    smallest_set(Counted(), reading, heads, most=10, told=shares.append)
+    smallest_set(Counted(), reading, heads, most=10, progress=shares.append)
     assert shares == [at / 10 for at in range(8)]
     none = smallest_set(Counted(), reading, heads[:1])
     assert (none.heads, none.answer, none.whole) == ((), "a", 1)

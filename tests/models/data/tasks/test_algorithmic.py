@@ -132,7 +132,7 @@ def test_the_score_of_induction_is_over_the_second_half(monkeypatch: pytest.Monk
     logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(task.outputs())).double()
     wrong = (batch.targets[2] != IGNORED).nonzero()[0]
     logits[2, wrong] = 0.0  # one position answers a blank
-    monkeypatch.setattr(model, "forward", lambda ids, asked: logits[asked])
+    monkeypatch.setattr(model, "forward", lambda ids, positions: logits[positions])
     asked = int((batch.targets != IGNORED).sum())
     assert task.score(model, batch) == pytest.approx({"second half": 1 - 1 / asked, "exact match": 5 / 6})
 

@@ -104,7 +104,7 @@ def test_scores_of_one_who_knows(monkeypatch: pytest.MonkeyPatch):
     logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(PAIRS.tokenizer)).double()
     logits[:, 0, NEXT] = 1.0  # says that everything follows
     model = model_of(PAIRS)
-    monkeypatch.setattr(model, "forward", lambda ids, asked: logits[asked])
+    monkeypatch.setattr(model, "forward", lambda ids, positions: logits[positions])
     share = batch.extra["next"].tolist().count(NEXT) / 8
     assert PAIRS.score(model, batch) == {"hidden words": 1.0, "next sentence": share}
 

@@ -160,7 +160,7 @@ def test_scores_are_shares_of_right_verdicts(monkeypatch: pytest.MonkeyPatch):
     negated = batch.extra["negated"]
     answers = torch.where(negated, 1 - batch.targets[:, 0], batch.targets[:, 0])  # blind to negation
     logits = torch.nn.functional.one_hot(answers, 2).float()[:, None]
-    monkeypatch.setattr(model, "forward", lambda ids, asked: logits[asked])
+    monkeypatch.setattr(model, "forward", lambda ids, positions: logits[positions])
     contrast = batch.extra["contrast"]
     assert task.score(model, batch) == {
         "accuracy": pytest.approx(1 - negated.sum().item() / 40),

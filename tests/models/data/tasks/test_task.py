@@ -131,7 +131,7 @@ def test_loss_and_score_by_hand():
 def test_a_perfect_model_scores_one(monkeypatch: pytest.MonkeyPatch):
     task = Double()
     model = model_of(task)
-    perfect = lambda digits, asked: torch.nn.functional.one_hot(2 * digits, 10).double()[asked]  # noqa: E731
+    perfect = lambda digits, positions: torch.nn.functional.one_hot(2 * digits, 10).double()[positions]  # noqa: E731
     monkeypatch.setattr(model, "forward", perfect)
     assert task.score(model, task.batch(generator_of(1, 0), 5)) == {"exact match": 1.0}
 
