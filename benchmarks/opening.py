@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from models.zoo.hub import loading
-from models.zoo.hub.folder import Folder, open_folder
+from models.zoo.hub.model_folder import Folder, open_folder
 
 ROUNDS = 3
 SIZES: dict[str, tuple[str, Any]] = {

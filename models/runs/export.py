@@ -31,8 +31,8 @@ from models.runs.results import changed_words, history_of, read_best
 from models.training.config import RunConfig, run_config
 from models.training.evaluation import evaluate, look
 from models.training.loop import snapshot
-from models.zoo.files import write_model
 from models.zoo.folders import CARD, Which
+from models.zoo.model_file import write_model
 
 Writer = Callable[[Task, Transformer, dict[str, Any], Path, str], Path]
 README = "README.md"
@@ -89,7 +89,7 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
 
 
 def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    from models.zoo.files import write_onnx
+    from models.zoo.model_file import write_onnx
 
     path = out / f"{name}.onnx"
     deviation = write_onnx(model, path)

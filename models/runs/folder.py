@@ -353,7 +353,7 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's config; its task has what it learnt from its data."""
-        from models.zoo.files import checked, read_config, read_task
+        from models.zoo.model_file import checked, read_config, read_task
 
         described, path = self.description(), self.path / CONFIG
         model = read_config(path, described["model"])
@@ -406,7 +406,7 @@ class RunFolder:
 
     def model(self, which: Which = "last") -> Transformer:
         """The model with the weights of the last checkpoint, or of the best validation. Raises FileError."""
-        from models.zoo.files import read_weights
+        from models.zoo.model_file import read_weights
 
         path = weights_path(self.path, which)
         return read_weights(path, self.config().model, part="model." if which == "last" else "")

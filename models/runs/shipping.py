@@ -18,8 +18,8 @@ from models.runs.printing import Bar
 from models.runs.recipes import RECIPES, Recipe
 from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
-from models.zoo.files import write_model
 from models.zoo.folders import BEST, CHECKPOINT
+from models.zoo.model_file import write_model
 
 CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""

@@ -18,7 +18,7 @@ from models.zoo.folders import (
     shipped_names,
 )
 from models.zoo.hub import isolation
-from models.zoo.hub.folder import PREFIX, Folder, open_folder
+from models.zoo.hub.model_folder import PREFIX, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.engine_model import TrainedModel

@@ -22,9 +22,9 @@ from models.engine.positions import POSITIONS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.files import read_json
-from models.zoo.files import read_config, read_task, read_weights
 from models.zoo.folders import TASK, Which, read_description, weights_path
 from models.zoo.model import Change, Model, Wanted, call, in_format_of, sharing_weights
+from models.zoo.model_file import read_config, read_task, read_weights
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
 

@@ -35,7 +35,7 @@ from models.zoo.folders import (
     uploads_root,
     weights_path,
 )
-from models.zoo.hub.folder import NAME, Folder, open_folder
+from models.zoo.hub.model_folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.model import Model

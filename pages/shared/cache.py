@@ -23,7 +23,7 @@ from cachetools import LRUCache
 
 from models.byte_units import MB
 from models.limits import in_force
-from models.zoo.hub.folder import PREFIX, NoRoomError
+from models.zoo.hub.model_folder import PREFIX, NoRoomError
 from models.zoo.offers import Offer, offer_of
 from pages.shared import server_load
 

@@ -10,7 +10,7 @@ from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import download
 from models.zoo.hub.download import Coming
-from models.zoo.hub.folder import PREFIX, folder_of, is_path
+from models.zoo.hub.model_folder import PREFIX, folder_of, is_path
 from pages.shared import on_offer, visitors
 from pages.shared.state import refuse
 from pages.shared.wording import plain

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from models.zoo.hub.folder import NAME, PREFIX
+from models.zoo.hub.model_folder import NAME, PREFIX
 from pages.shared import cache, model_download, on_offer, visitors
 from pages.shared.state import KEPT, refuse
 

@@ -7,7 +7,7 @@ from typing import Any
 from models.fields import Rule, checked, nearest, shortened, text
 from models.limits import in_force
 from models.runs.owners import visible_run
-from models.zoo.hub.folder import is_path, local_names, open_folder
+from models.zoo.hub.model_folder import is_path, local_names, open_folder
 from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from pages.shared import visitors
 from pages.shared.training import uploads

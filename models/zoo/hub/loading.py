@@ -27,9 +27,9 @@ from models.engine.trace import Trace
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout
-from models.zoo.hub.folder import CONFIG, PASSED, Folder, NoRoomError
 from models.zoo.hub.isolation import check_ordinary, first_line
 from models.zoo.hub.layout import Layer, Layout
+from models.zoo.hub.model_folder import CONFIG, PASSED, Folder, NoRoomError
 from models.zoo.hub.recorder import Recorder, check_lengths, read_by
 from models.zoo.model import Attention
 

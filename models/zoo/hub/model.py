@@ -17,10 +17,10 @@ from models.engine.long_text import LongHeads, LongTrace, Progress
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.interventions.edited_pass import Editing
-from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of
 from models.zoo.hub.long_reading import reading_long
+from models.zoo.hub.model_folder import Folder
 from models.zoo.hub.recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
 from models.zoo.hub.tokenizer import Tokenizer
 from models.zoo.model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights

@@ -19,9 +19,9 @@ from models.engine.trace import Trace
 from models.files import FileError, read_json_if_any
 from models.zoo.folders import uploads_root
 from models.zoo.hub import photos
-from models.zoo.hub.folder import PROCESSOR, Folder
 from models.zoo.hub.isolation import first_line
 from models.zoo.hub.model import TracedModel
+from models.zoo.hub.model_folder import PROCESSOR, Folder
 from models.zoo.hub.photos import NAMES, drawn_picture
 from models.zoo.hub.recorder import Recorder
 

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from models.data.tasks.batch import Alphabet, Rarity
 from models.files import FileError
 from models.zoo.hub import isolation
-from models.zoo.hub.folder import Folder
+from models.zoo.hub.model_folder import Folder
 
 METASPACE = "▁"
 """SentencePiece writes a blank in front of a token as this."""

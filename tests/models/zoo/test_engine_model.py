@@ -12,8 +12,8 @@ from models.data.tasks import make_task
 from models.engine import masks
 from models.zoo import FileError
 from models.zoo.engine_model import TrainedModel
-from models.zoo.files import write_model
 from models.zoo.model import format_of, in_format_of, sharing_weights
+from models.zoo.model_file import write_model
 
 SIZES = {"n_layers": 2, "n_heads": 2, "d_model": 16}
 

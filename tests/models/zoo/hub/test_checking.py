@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from models import load_model
 from models.files import FileError
 from models.zoo.hub import layout, loading
-from models.zoo.hub.folder import open_folder
+from models.zoo.hub.model_folder import open_folder
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 

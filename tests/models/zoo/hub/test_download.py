@@ -14,7 +14,7 @@ from models.byte_units import MB
 from models.files import FileError
 from models.zoo.hub import download
 from models.zoo.hub.download import Coming, UnreachableError, files_of, look_up
-from models.zoo.hub.folder import local_names, open_folder
+from models.zoo.hub.model_folder import local_names, open_folder
 from tests.models.zoo.hub import small_hub
 from tests.models.zoo.hub.small_hub import SmallHub
 

@@ -17,7 +17,7 @@ from transformers import GPTJConfig, GPTJForCausalLM
 from models import load_model
 from models.byte_units import MB
 from models.files import FileError
-from models.zoo.hub.folder import open_folder
+from models.zoo.hub.model_folder import open_folder
 from tests.models.zoo.hub import families
 
 MOST_MB = 1_500

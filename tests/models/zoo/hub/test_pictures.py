@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models import load_model
 from models.files import FileError
-from models.zoo.hub.folder import open_folder
+from models.zoo.hub.model_folder import open_folder
 from models.zoo.hub.photos import NAMES, drawn_picture
 from models.zoo.hub.pictures import PictureModel
 from models.zoo.offers import offer_of

@@ -20,8 +20,8 @@ from models.config import ModelConfig
 from models.data.word_tokenizer import SPECIALS
 from models.engine.transformer import Transformer
 from models.files import FileError, WriteError
-from models.zoo import files, load_model
-from models.zoo.files import write_model, write_onnx
+from models.zoo import load_model, model_file
+from models.zoo.model_file import write_model, write_onnx
 from tests.models.zoo.moved import trained
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]
@@ -175,7 +175,7 @@ def test_a_card_that_fits_no_weights_is_refused(folder, changes, text):
 
 
 def test_sizes_are_bounded_before_reading(folder, monkeypatch):
-    monkeypatch.setattr(files, "MAX_WEIGHTS_BYTES", 1_000)
+    monkeypatch.setattr(model_file, "MAX_WEIGHTS_BYTES", 1_000)
     with pytest.raises(FileError, match="larger than the 1,000 bytes allowed for weights"):
         load_model(folder)
     monkeypatch.setattr(whole_files, "MAX_JSON_BYTES", 10)
@@ -261,20 +261,20 @@ def test_the_file_computes_the_same_logits(name: str, tmp_path: Path) -> None:
         # as if there were no padding
         torch.testing.assert_close(found[1:, :4], model(ids[1:, :4]), atol=1e-5, rtol=1e-5)
         model.embedding.weight[3] += 1.0
-        assert files.difference(model, path) > files.TOLERANCE  # the check sees other weights
+        assert model_file.difference(model, path) > model_file.TOLERANCE  # the check sees other weights
 
 
 def test_only_a_file_that_computes_the_same_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_draw", lambda model, path: path.write_bytes(b"drawn"))
-    monkeypatch.setattr(files, "difference", lambda model, path: 0.02)
+    monkeypatch.setattr(model_file, "_draw", lambda model, path: path.write_bytes(b"drawn"))
+    monkeypatch.setattr(model_file, "difference", lambda model, path: 0.02)
     with pytest.raises(ValueError, match=r"onnxruntime's logits differ from the model's by 0\.02"):
         write_onnx(trained(TEXT), tmp_path / "other.onnx")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_model_beyond_the_formats_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_PARAMETERS", 100)
+    monkeypatch.setattr(model_file, "MOST_PARAMETERS", 100)
     with pytest.raises(ValueError, match="parameters do not fit one ONNX file; it takes at most 100"):
         write_onnx(trained(TEXT), tmp_path / "model.onnx")

@@ -11,8 +11,8 @@ import pytest
 
 from models import load_model
 from models.files import FileError
-from models.zoo.hub import folder as hub
-from models.zoo.hub.folder import NAME, local_names, open_folder
+from models.zoo.hub import model_folder as hub
+from models.zoo.hub.model_folder import NAME, local_names, open_folder
 from models.zoo.offers import offer_of
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
