@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from models.data.tables import SEPARATORS, ColumnRole, TableFormat, columns_of, read_rows
 from models.data.tasks.sentence_pairs import read_pairs
-from models.data.tasks.sentiment import as_before, read_table
+from models.data.tasks.sentiment import read_table
 from models.data.text_files import names_file_of, own_name, with_name
 
 ROLES = (ColumnRole("text_column", ("text",)), ColumnRole("label_column", ("label",)))
@@ -101,17 +101,6 @@ def test_pairs_are_read_by_the_names_of_their_columns(tmp_path: Path):
     assert {*table.training, *table.held_out} == {(french, german) for german, french, _ in rows}
     assert source.left_out == {"with a missing cell": 1, "that come twice": 1}
     assert source.encoding.codec == "cp1252"
-
-
-def test_runs_from_before_read_their_file_as_they_did(tmp_path: Path):
-    """What looks like names of columns today was a text in them; so it stays for a run that goes on."""
-    rows = [f"number {i},{'good' if i % 2 else 'bad'}" for i in range(40)]
-    path = stored(tmp_path, "\n".join(["utterance,intent", *rows]))
-    columns = ("column 1", "column 2")
-    assert as_before(path) == TableFormat(separator="comma", header="no", columns=columns, quotes="yes")
-    table = read_table(path, as_before(path))
-    assert len(table.training) + len(table.held_out) == 41 and table.classes == ("bad", "good", "intent")
-    assert len(read_table(path).classes) == 2
 
 
 def test_a_file_is_called_what_its_owner_called_it(tmp_path: Path):

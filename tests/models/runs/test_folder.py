@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from models.files import FileError
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.continuation import Change, changed_config, make_further
 from models.runs.folder import (
-    RunFolder,
     check_files,
     create_run,
     cut_lines,
@@ -159,22 +156,6 @@ def test_deleting_takes_what_runs_write_and_leaves_the_rest(root):
     other = create_run(CONFIG)
     other.delete()
     assert not other.path.exists()
-
-
-def test_reading_a_runs_json_needs_no_torch(root):
-    run = create_run(CONFIG)
-    code = (
-        "import sys; from models.runs.folder import RunFolder; from models.training import config; "
-        f"run = RunFolder({str(run.path)!r}); run.description(), run.metrics(), run.probe(); "
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_a_run_knows_itself_by_its_folder(root):
-    run = create_run(CONFIG)
-    assert RunFolder(str(run.path)).id == run.id
-    assert repr(run) == f"RunFolder({str(run.path)!r})"
 
 
 ROWS = [f"text {i} is fine;{'good' if i % 2 else 'bad'}" for i in range(40)]

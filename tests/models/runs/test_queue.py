@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import Timeout
 
 from models.runs import jobs, queue
 from models.runs.folder import RunFolder, Status, read_status, write_status
@@ -82,11 +81,6 @@ def test_who_leaves_waits_no_more(root: Path) -> None:
     queue.leave(root, "a")
     assert [ticket.run_id for ticket in queue.waiting(root)] == ["ba"]
     assert queue.waiting(root / "nothing here") == []
-
-
-def test_two_submissions_at_once_wait_for_each_other(root: Path) -> None:
-    with queue.submitting(root), pytest.raises(Timeout):
-        queue.submitting(root).acquire(timeout=0.01)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from models.runs import queue, recording, report, worker
 from models.runs import worker as module
 from models.runs.folder import Ask, RunFolder, Status, create_run, read_status, write_request, write_status
 from models.runs.printing import runs_table
-from models.runs.processes import Identity, this_process
+from models.runs.processes import this_process
 from models.runs.queue import JobRefused
 from models.runs.worker import Watch, train_here
 from tests.small_runs import small_run
@@ -281,35 +281,6 @@ def test_a_request_is_taken_up_once(tmp_path: Path) -> None:
         assert (watch.status.state, watch.status.sentence) == ("stopping", "trains on the CPU")
         watch.finish("paused")
     assert (read_status(tmp_path).state, read_status(tmp_path).asked) == ("paused", "")
-
-
-def test_the_end_of_the_server_pauses(tmp_path: Path) -> None:
-    gone = Identity(this_process().pid, 1.0)
-    with Watch(tmp_path, QUEUED, parent=gone) as watch:
-        until(lambda: watch.asked == "pause")
-        assert watch.status.sentence == "the server stopped; resume goes on from here"
-    with Watch(tmp_path, QUEUED, parent=this_process()) as watch:
-        time.sleep(0.05)
-        assert watch.asked == ""
-
-
-def test_a_signal_pauses(tmp_path: Path) -> None:
-    with Watch(tmp_path, QUEUED) as watch:
-        watch.signalled = True
-        until(lambda: watch.asked == "pause")
-        assert "was asked to end" in watch.status.sentence
-
-
-def test_what_does_not_end_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = []
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(module.os, "_exit", ends.append)
-    with Watch(tmp_path, QUEUED) as watch:
-        write_request(tmp_path, "stop")
-        until(lambda: bool(ends))
-        assert read_status(tmp_path).state == "stopped"
-        assert "in the middle of a step" in watch.status.sentence
-    assert ends[0] == 1
 
 
 def test_a_deleted_run_ends_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,10 +40,6 @@ def test_after_a_consonant_the_table_draws() -> None:
     assert after.count(best) / len(after) == pytest.approx(float(row.max()), abs=0.06)
 
 
-def test_held_out_texts_are_others() -> None:
-    assert not set(texts(held_out=True)) & set(texts(held_out=False))
-
-
 def test_letters_are_read_after_their_beginning() -> None:
     reading = small().read("ta t\nB")
     assert reading.inputs[0].tolist() == [[0, 20, 1, 20, 2]]

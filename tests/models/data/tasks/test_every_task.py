@@ -8,6 +8,7 @@ import torch
 
 from models.data.tasks import TASKS, generator_of, make_task
 from models.data.tasks.mnist import MnistClassifier
+from models.scores.report import keys
 
 NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"
@@ -57,6 +58,10 @@ def test_what_cannot_be_read_is_refused(name: str, options: dict, text: str, sen
         make_task(name, options).read(text)
 
 
+ANYWHERE = ("language-model", "long-context", "next-word", "masked")
+"""Tasks whose examples are pieces of texts, or hide other words each time."""
+
+
 @pytest.mark.parametrize("name", [name for name in TASKS if not name.startswith("mnist")])
 def test_a_seed_says_which_examples_are_drawn(name: str):
     task = make_task(name)
@@ -65,6 +70,16 @@ def test_a_seed_says_which_examples_are_drawn(name: str):
     assert torch.equal(task.batch(generator_of(7, 1), 4).targets, again.targets)
     assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
     assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in ANYWHERE and "mnist" not in name])
+def test_held_out_examples_are_never_trained(name: str):
+    task = make_task(name)
+    one, other, held_out = (
+        {key[0] for key in keys(task.batch(generator_of(seed, 0), 400, held_out=seed == 2))}
+        for seed in range(3)
+    )
+    assert len(held_out) > 10 and not held_out & (one | other)
 
 
 BOOK = "One fish swims. Two fish swim!\nRed fish? Blue fish.\n" * 60

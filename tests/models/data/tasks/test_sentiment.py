@@ -171,15 +171,6 @@ def test_scores_are_shares_of_right_verdicts(monkeypatch: pytest.MonkeyPatch):
     assert set(task.score(model, batch)) == {"accuracy", "accuracy, contrast"}
 
 
-def test_the_loss_is_the_cross_entropy_of_the_verdicts():
-    task = Sentiment()
-    model, batch = model_of(task), task.batch(generator_of(0, 0), 8)
-    rows = model(*batch.inputs)[:, 0].double().tolist()
-    wanted = batch.targets[:, 0].tolist()
-    terms = [math.log(sum(map(math.exp, row))) - row[at] for row, at in zip(rows, wanted, strict=True)]
-    assert task.losses(model, batch)["loss"].item() == pytest.approx(sum(terms) / 8, rel=1e-5)
-
-
 def test_typed_text_is_read_and_what_is_unknown_is_named():
     reading = Sentiment().read("The plot wasn’t flabbergasting, although Zoe was.")
     assert reading.tokens["encoder"] == [

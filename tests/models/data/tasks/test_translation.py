@@ -206,13 +206,6 @@ def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
     assert set(WORDSTranslation) <= set(kept_vocabulary().words)
 
 
-def test_held_out_pairs_are_held_out():
-    task = make_task("translation")
-    known = {tuple(ids) for ids in task.batch(generator_of(0, 0), 100).inputs[0].tolist()}
-    held_out = {tuple(ids) for ids in task.batch(generator_of(0, 0), 100, held_out=True).inputs[0].tolist()}
-    assert not known & held_out
-
-
 def test_a_text_is_read_in_its_language_and_answered():
     task = make_task("translation")
     model = Transformer(
