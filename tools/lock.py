@@ -27,13 +27,14 @@ def main() -> None:
         venv.create(folder, with_pip=True)
         python, together = Path(folder) / "bin" / "python", Path(folder) / "together.txt"
         subprocess.run([python, "-m", "pip", "install", "--quiet", UV], check=True)
-        together.write_text(compiled(python, *NAMES))  # so that whatever is installed, versions are the same
+        # so that whatever is installed, versions are the same
+        together.write_text(compile_pins(python, *NAMES))
         for name in NAMES:
-            locked = compiled(python, name, "--constraints", str(together))
+            locked = compile_pins(python, name, "--constraints", str(together))
             (ROOT / f"{name}.lock").write_text(HEADER.format(name=name) + without_torch(locked))
 
 
-def compiled(python: Path, *arguments: str) -> str:
+def compile_pins(python: Path, *arguments: str) -> str:
     """What uv makes of requirement files."""
     command = [
         str(python),

@@ -93,7 +93,7 @@ def find(name: str) -> list[Path] | None:
     return paths if all(path.is_file() and path.stat().st_size == part.size for path, part in whole) else None
 
 
-def needed(name: str) -> list[Path]:
+def required_files(name: str) -> list[Path]:
     """`find`, or a SourceError that says how to get the source."""
     paths = find(name)
     if paths is None:
@@ -119,7 +119,7 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
         if not (path.is_file() and path.stat().st_size == part.size):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                _fetch_part(part, path, name, _shifted(progress, before, download.to_come))
+                _fetch_part(part, path, name, _offset(progress, before, download.to_come))
             except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
                 raise SourceError(
@@ -144,7 +144,7 @@ def source(name: str) -> Download:
     return SOURCES[name]
 
 
-def _shifted(progress: Progress | None, before: int, total: int) -> Progress:
+def _offset(progress: Progress | None, before: int, total: int) -> Progress:
     """The progress of one file as that of all."""
     return lambda come, _: progress(before + come, total) if progress else None
 
@@ -154,7 +154,7 @@ def _fetch_part(part: DownloadFile, path: Path, name: str, progress: Progress) -
         come = Path(scratch) / "come"
         _download(part, come, name, progress)
         if part.packed:
-            come = _unpacked(part, come, name)
+            come = _unpack(part, come, name)
         algorithm, digest = part.digest.split(":")
         with come.open("rb") as file:
             actual = hashlib.file_digest(file, algorithm).hexdigest()
@@ -183,7 +183,7 @@ def _download(part: DownloadFile, to: Path, name: str, progress: Progress) -> No
         )
 
 
-def _unpacked(part: DownloadFile, archive: Path, name: str) -> Path:
+def _unpack(part: DownloadFile, archive: Path, name: str) -> Path:
     """The archive's only member, at most as long as it should be."""
     to, room = archive.with_name("unpacked"), part.size + 1
     try:

@@ -167,7 +167,7 @@ BLANK = -1.0
 """Every channel of a part that is hidden, or that is no part of the picture: darker than any picture."""
 
 
-def moved(
+def move(
     pictures: Float[Tensor, "picture row column"], most: int, generator: torch.Generator
 ) -> Float[Tensor, "picture row column"]:
     """Each picture moved by up to `most` pixels up or down and left or right; black moves in."""
@@ -179,7 +179,7 @@ def moved(
     return framed[torch.arange(n)[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
-def hidden(
+def hide_parts(
     parts: Float[Tensor, "picture position channel"], share: float, generator: torch.Generator
 ) -> Float[Tensor, "picture position channel"]:
     """Makes a share of the parts (rounded) blank, others in every picture (He et al. 2021, 3)."""

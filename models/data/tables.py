@@ -28,7 +28,7 @@ def separator_of(text: str) -> str:
 
     def likeness(name: str) -> float:
         mark = SEPARATORS[name]
-        rows = _sampled(text, mark)
+        rows = _sample_rows(text, mark)
         if not rows or len(rows[0]) < 2:
             return 0.0
         part = text[:_SAMPLE]
@@ -48,7 +48,8 @@ def is_quoted(text: str, between: str) -> bool:
     """
     if between != "\t":
         return True
-    cells = [cell for row in _sampled(text, between, quoted=False) for cell in row if cell.startswith('"')]
+    every = (cell for row in _sample_rows(text, between, quoted=False) for cell in row)
+    cells = [cell for cell in every if cell.startswith('"')]
     return bool(cells) and all(len(cell) > 1 and cell.endswith('"') for cell in cells)
 
 
@@ -88,14 +89,14 @@ def columns_of(
     except (OSError, ValueError):
         return ()
     between = SEPARATORS.get(separator_of(text) if separator == AUTO else separator, ",")
-    rows = _sampled(text, between, quoted=is_quoted(text, between))
+    rows = _sample_rows(text, between, quoted=is_quoted(text, between))
     if not rows:
         return ()
     has_names = names_columns(rows, (), ()) if header == AUTO else header == "yes"
     return column_names(rows[0], has_names)[:SHOWN_COLUMNS]
 
 
-def _sampled(text: str, between: str, *, quoted: bool = True) -> list[list[str]]:
+def _sample_rows(text: str, between: str, *, quoted: bool = True) -> list[list[str]]:
     """The first rows of a table that have something in them; a last one that may be cut is left out."""
     part = text.lstrip("\n")[:_SAMPLE]
     lines = part.splitlines(keepends=True)

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from models.data.downloads import needed
+from models.data.downloads import required_files
 from models.data.grammar import sample_pairs
 from models.data.text_files import AUTO, read_text
 
@@ -38,9 +38,9 @@ def texts_of(source: str, file: str, *, tested: bool = False, encoding: str = AU
     if file:
         text = read_text(Path(file).expanduser(), encoding)
     elif source in _BYTES:
-        text = needed(source)[0].read_bytes().decode("latin-1")
+        text = required_files(source)[0].read_bytes().decode("latin-1")
     else:
-        text = read_text(needed(source)[0])
+        text = read_text(required_files(source)[0])
     tenth = len(text) // HELD_OUT_SHARE
     start, end = len(text) - (1 + tested) * tenth, len(text) - tenth
     return Texts(text[:start], text[end:], text[start:end])

@@ -52,10 +52,10 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
         return None
     try:
         with safe_open(path, framework="pt") as file:
-            step, values = _described(path, file.metadata() or {})
+            step, values = _header(path, file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise error if isinstance(error, FileError) else _damaged(path) from None
+        raise error if isinstance(error, FileError) else _damage_error(path) from None
     return Checkpoint(step, tensors, values)
 
 
@@ -63,19 +63,19 @@ def read_step(path: Path) -> int:
     """The step of a checkpoint, without its tensors. Raises FileError as `read_checkpoint` does."""
     try:
         with safe_open(path, framework="pt") as file:
-            return _described(path, file.metadata() or {})[0]
+            return _header(path, file.metadata() or {})[0]
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise error if isinstance(error, FileError) else _damaged(path) from None
+        raise error if isinstance(error, FileError) else _damage_error(path) from None
 
 
-def _damaged(path: Path) -> FileError:
+def _damage_error(path: Path) -> FileError:
     return FileError(
         f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
         "restore it, or start the run again"
     )
 
 
-def _described(path: Path, metadata: dict[str, str]) -> tuple[int, dict[str, Any]]:
+def _header(path: Path, metadata: dict[str, str]) -> tuple[int, dict[str, Any]]:
     """The step and the values that the file's header states."""
     check_version(path, int(metadata["version"]), VERSION)
     values = json.loads(metadata["values"])

@@ -44,7 +44,7 @@ from models.runs.folder import (
     read_status,
     tags_of,
 )
-from models.runs.printing import aligned
+from models.runs.printing import align
 from models.runs.ray import cluster
 from models.runs.results import changed_words, history_of, result_of
 from models.zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
@@ -130,13 +130,13 @@ def compare(
         raise ValueError(f"score={score!r} is none of these runs'; they have {names}")
     outcomes = outcomes_in({run.id: run for run in folders.values()})
     print("\n".join(verdict(candidates, score, outcomes=outcomes)))
-    print(f"\n{aligned(scores_table(candidates))}\n{OVER_SEEDS}")
+    print(f"\n{align(scores_table(candidates))}\n{OVER_SEEDS}")
     tests = differences_table(candidates, score, outcomes=outcomes)
     if len(tests) > 1:
-        print(f"\n{aligned(tests)}")
+        print(f"\n{align(tests)}")
     called = own_names_in(run.description() for run in folders.values())
     differing = differing_table(candidates, lambda value: _value_words(value, called))
-    print(f"\n{aligned(differing)}" if len(differing) > 1 else "\nall settings but the seed are the same")
+    print(f"\n{align(differing)}" if len(differing) > 1 else "\nall settings but the seed are the same")
 
 
 @command("show")
@@ -157,7 +157,7 @@ def show(run: Annotated[str, RUN]) -> None:
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
     settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
     rows = [(name, _value_words(value, called)) for name, value in settings.items()]
-    print(aligned([("SETTING", "VALUE"), *rows]))
+    print(align([("SETTING", "VALUE"), *rows]))
 
 
 @command("note")

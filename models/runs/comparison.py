@@ -159,14 +159,14 @@ def verdict(candidates: Sequence[Group], score: str = "", *, outcomes: Outcomes 
     kinds = rankable(candidates, score)
     sentences: list[str] = []
     if len(kinds) > 1:
-        sentences.append(_apart(candidates, kinds))
+        sentences.append(_differing_data(candidates, kinds))
     for kind in kinds:
         if len(kind.groups) > 1 or len(candidates) == 1:
-            sentences += _ranked(kind, outcomes)
+            sentences += _ranking_sentences(kind, outcomes)
     return sentences + _left_out(candidates)
 
 
-def _apart(candidates: Sequence[Group], kinds: Sequence[Rankable]) -> str:
+def _differing_data(candidates: Sequence[Group], kinds: Sequence[Rankable]) -> str:
     """Says that not all can be ranked, and in what the data or tasks differ."""
     data = [kind.groups[0].first.data for kind in kinds]
     names = dict.fromkeys(name for each in data for name in each)
@@ -181,7 +181,7 @@ def _apart(candidates: Sequence[Group], kinds: Sequence[Rankable]) -> str:
     return f"Not all of these can be compared: {why}; only those of the same task and data are ranked."
 
 
-def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
+def _ranking_sentences(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     """The sentences on groups that may be ranked."""
     if not kind.ranked:
         return ["None of these runs has been validated at its end yet."]
@@ -220,10 +220,10 @@ def _pair(first: str, second: str, difference: Difference) -> str:
     if not difference.test:
         return f"{head}; no test: {difference.why}."
     verdict_words = "a difference is shown" if difference.shown else "no difference shown"
-    return f"{head}, {tested(difference)}: {verdict_words}."
+    return f"{head}, {test_words_of(difference)}: {verdict_words}."
 
 
-def tested(difference: Difference) -> str:
+def test_words_of(difference: Difference) -> str:
     """The interval, the test with its n and its p of a difference."""
     parts = []
     if difference.interval is not None:

@@ -97,9 +97,9 @@ def changed_config(run: RunFolder, config: RunConfig, change: Change, step: int)
 def history(run: RunFolder, before: RunConfig, after: RunConfig, change: Change, step: int) -> list[Any]:
     """The new run's "history": that of the old run, and what changed now."""
     changed = {
-        **_changed(before.task.to_dict(), after.task.to_dict()),
-        **_changed(before.model.to_dict(), after.model.to_dict()),
-        **_changed(before.training.to_dict(), after.training.to_dict()),
+        **_differences(before.task.to_dict(), after.task.to_dict()),
+        **_differences(before.model.to_dict(), after.model.to_dict()),
+        **_differences(before.training.to_dict(), after.training.to_dict()),
     }
     changed.pop("schedule_from", None)  # "schedule" says it
     entry = {"step": step, "from": run.id, "changed": changed, "schedule": change.schedule}
@@ -141,7 +141,7 @@ def may_change() -> list[str]:
     return [*MODEL, *(spec.name for spec in fields(TrainingConfig) if spec.name not in FIXED)]
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {name: [before.get(name), value] for name, value in after.items() if before.get(name) != value}
 
 

@@ -621,7 +621,7 @@ def read_status(folder: Path) -> Status:
             return Status(state="failed", sentence=f"{error}; resume goes on from the last checkpoint")
     if written is None:
         return Status(state="stopped", sentence="no process has worked here; resume starts one")
-    return judged(
+    return judge(
         written,
         read_request(folder),
         now=time.time(),
@@ -630,7 +630,7 @@ def read_status(folder: Path) -> Status:
     )
 
 
-def judged(
+def judge(
     status: Status,
     request: Ask | None,
     *,
@@ -703,7 +703,7 @@ def _last_words(status: Status, n_starved: int) -> str:
     return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"
 
 
-def refused(status: Status, sentence: str) -> Status:
+def refusal_of(status: Status, sentence: str) -> Status:
     """The last status of a run that may not train: one that was to go on after a pause is paused still."""
     state: State = "paused" if status.resumed else "failed"
     return replace(status, state=state, asked="", sentence=sentence)

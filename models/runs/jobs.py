@@ -30,7 +30,7 @@ from models.runs.folder import (
     hanging,
     list_runs,
     read_status,
-    refused,
+    refusal_of,
     write_request,
     write_status,
 )
@@ -110,7 +110,7 @@ class LocalBackend(Backend):
             _start(folder, None if keep_going else serving_process())
         except OSError as error:
             queue.leave(self.root, run_id)
-            write_status(folder, refused(waits, f"no process could start: {error}"))
+            write_status(folder, refusal_of(waits, f"no process could start: {error}"))
             raise
 
     def _make_sure(self, folder: Path, ask: Ask) -> None:
@@ -237,7 +237,7 @@ def submit(
     the run trains on when the server stops; otherwise it pauses then.
     Raises JobRefused, with the remedy, where a limit is reached.
     """
-    with _admitted(config, by, keep_going=keep_going):
+    with _admission(config, by, keep_going=keep_going):
         run = create_run(config, name=name, about=about)
         with delete_on(run, JobRefused):
             _start_jobs(run, by, keep_going=keep_going)
@@ -292,7 +292,7 @@ def extend(
         raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     step = kept_step(run)
     config = changed_config(run, run.config(), change, step)
-    with _admitted(config, by, keep_going=keep_going):
+    with _admission(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)
         with delete_on(further, JobRefused):
             _start_jobs(further, by, keep_going=keep_going)
@@ -359,7 +359,7 @@ def _own(run_id: str, by: Visitor, act: str) -> RunFolder:
 
 
 @contextmanager
-def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[None]:
+def _admission(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[None]:
     """Inside, one more run may be made and started. Raises JobRefused where a limit is met."""
     root, n_parameters = runs_root(), _check_run(config, by, keep_going=keep_going)
     with _alone(root):
@@ -386,7 +386,7 @@ def _check_root(root: Path, by: Visitor, n_parameters: int) -> None:
 
 def _start_jobs(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:
     """Hands a run to the backend; its owner stays, and a run without one becomes this visitor's."""
-    before = owners.owned(run.path)
+    before = owners.ownership_of(run.path)
     minutes = queue.check_minutes(runs_root(), by)
     owners.write_owned(run.path, replace(before, owner=before.owner or by.id, minutes=minutes))
     backend().submit(run.id, keep_going=keep_going)

@@ -47,7 +47,7 @@ class Ownership:
     minutes: int = 0
 
 
-def owned(folder: Path) -> Ownership:
+def ownership_of(folder: Path) -> Ownership:
     """The ownership of the run in `folder`; a damaged file gives no visitor a right."""
     try:
         values = read_json_if_any(folder / OWNER, newest=VERSION)
@@ -68,12 +68,12 @@ def write_owned(folder: Path, ownership: Ownership) -> None:
 
 def share(folder: Path, *, shared: bool) -> None:
     """Decides whether all visitors may look at a run, or its owner alone. Raises WriteError."""
-    write_owned(folder, replace(owned(folder), shared=shared))
+    write_owned(folder, replace(ownership_of(folder), shared=shared))
 
 
 def is_of(folder: Path, visitor: Visitor) -> bool:
     """Whether the run is this visitor's own."""
-    return bool(visitor.id) and owned(folder).owner == visitor.id
+    return bool(visitor.id) and ownership_of(folder).owner == visitor.id
 
 
 def may_change(folder: Path, visitor: Visitor) -> bool:
@@ -83,7 +83,7 @@ def may_change(folder: Path, visitor: Visitor) -> bool:
 
 def may_see(folder: Path, visitor: Visitor) -> bool:
     """Whether a visitor may look at the run and open its model."""
-    return may_change(folder, visitor) or owned(folder).shared
+    return may_change(folder, visitor) or ownership_of(folder).shared
 
 
 def visible_run(run_id: str, visitor: Visitor) -> Path | None:

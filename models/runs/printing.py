@@ -40,7 +40,7 @@ class Bar:
         self._bar.update(record.step - self._bar.n)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def align(rows: Sequence[Sequence[str]]) -> str:
     """Rows of words in columns; the first row holds the columns' names."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -76,7 +76,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
     if len(rows) == 1:
         return "no runs yet; `run --task reverse` starts one"
     columns = [column for at, column in enumerate(zip(*rows, strict=True)) if at < 7 or any(column[1:])]
-    return "\n".join([aligned(list(zip(*columns, strict=True))), *refused])
+    return "\n".join([align(list(zip(*columns, strict=True))), *refused])
 
 
 def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:

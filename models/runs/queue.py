@@ -19,7 +19,7 @@ from models.byte_units import GB, MB, readable
 from models.files import read_lines, write_whole
 from models.limits import in_force
 from models.runs.folder import REQUEST, RunFolder, Status, hanging, list_runs, read_status, write_status
-from models.runs.owners import Visitor, is_of, may_change, owned
+from models.runs.owners import Visitor, is_of, may_change, ownership_of
 from models.runs.processes import memory_left
 from models.training.config import RunConfig, TrainingConfig
 from models.zoo.folders import RUN_ID
@@ -177,7 +177,7 @@ def note(root: Path, visitor_id: str, seconds: int | float, *, at: float | None 
     if not _NAME.fullmatch(visitor_id):
         return
     stretch = {"at": time.time() if at is None else at, "seconds": round(seconds, 1)}
-    lines = [*_noted(root, visitor_id), stretch]
+    lines = [*_stretches_in_file(root, visitor_id), stretch]
     path = _file(root, visitor_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
@@ -191,7 +191,7 @@ def note_killed(folder: Path) -> None:
     status = read_status(folder)
     if status.unnoted > 0:
         with contextlib.suppress(OSError):
-            note(folder.parent, owned(folder).owner, status.unnoted, at=status.heartbeat)
+            note(folder.parent, ownership_of(folder).owner, status.unnoted, at=status.heartbeat)
 
 
 def minutes_spent(root: Path, visitor_id: str) -> float:
@@ -209,12 +209,12 @@ def _lately(root: Path, visitor_id: str) -> list[dict[str, Any]]:
     """The stretches of the last day, noted or not."""
     if not _NAME.fullmatch(visitor_id):
         return []
-    theirs = [read_status(run.path) for run in list_runs(root) if owned(run.path).owner == visitor_id]
+    theirs = [read_status(run.path) for run in list_runs(root) if ownership_of(run.path).owner == visitor_id]
     unnoted = [{"at": status.heartbeat, "seconds": status.unnoted} for status in theirs]
-    return [*_noted(root, visitor_id), *filter(_counts, unnoted)]
+    return [*_stretches_in_file(root, visitor_id), *filter(_counts, unnoted)]
 
 
-def _noted(root: Path, visitor_id: str) -> list[dict[str, Any]]:
+def _stretches_in_file(root: Path, visitor_id: str) -> list[dict[str, Any]]:
     """The stretches of a visitor's file; invalid lines are left out."""
     return list(filter(_counts, read_lines(_file(root, visitor_id))))
 

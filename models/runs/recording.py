@@ -177,7 +177,7 @@ class Recorder:
         self._due = time.monotonic() + config.checkpoint_seconds
         self._flushed = time.monotonic()
         self._cut(step)
-        self._tracker = results.tracked(folder.metrics(), config.to_dict(), folder.description())
+        self._tracker = results.tracker_of(folder.metrics(), config.to_dict(), folder.description())
         results.settle_best(folder.path, self._tracker.best)
         self.improved = False
         with ExitStack() as stack, writing(self._path / METRICS):

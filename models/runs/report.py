@@ -51,7 +51,7 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
 
 def table(report: Mapping[str, Any]) -> str:
     """A report's scores as lines of text, a part after another; of a classifier also those of each class."""
-    from models.runs.printing import aligned
+    from models.runs.printing import align
 
     blocks = []
     for name, part in report["parts"].items():
@@ -60,7 +60,7 @@ def table(report: Mapping[str, Any]) -> str:
         for entry in part["scores"]:
             name = f"{entry['name']} (of 100)" if entry.get("signature") else entry["name"]
             rows.append((name, value_of(entry), within(entry), f"{entry['n']:,}"))
-        blocks.append(f"{name}: {part['n']:,}{of} {report.get('unit', 'examples')}\n{aligned(rows)}")
+        blocks.append(f"{name}: {part['n']:,}{of} {report.get('unit', 'examples')}\n{align(rows)}")
         if part.get("classes"):
             blocks.append(_classes(part["classes"]))
     how = sorted({e["method"] for part in report["parts"].values() for e in part["scores"] if e["method"]})
@@ -76,14 +76,14 @@ def table(report: Mapping[str, Any]) -> str:
 
 def _classes(classes: Mapping[str, Any]) -> str:
     """Precision, recall and F1 of each class; of few classes, also who is taken for whom."""
-    from models.runs.printing import aligned
+    from models.runs.printing import align
 
     names = classes["names"] if len(classes["names"]) <= MOST_COLUMNS else []
     rows = [("CLASS", "PRECISION", "RECALL", "F1", "N", *(f"TAKEN FOR {name}" for name in names))]
     for row, counts in zip(classes["rows"], classes["confusion"], strict=True):
         shares = ("–" if row[name] is None else digits(row[name]) for name in ("precision", "recall", "f1"))
         rows.append((str(row["class"]), *shares, f"{row['n']:,}", *(f"{n:,}" for n in counts if names)))
-    return aligned(rows)
+    return align(rows)
 
 
 def value_of(entry: Mapping[str, Any]) -> str:

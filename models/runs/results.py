@@ -120,15 +120,15 @@ def settings_of(
     """What makes a configuration beside its data: the model, the training without what is no part of it, and
     what was changed when it was trained further.
     """
-    training = _known(lambda: TrainingConfig.from_file(training).to_dict(), training)
-    model = _known(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
+    training = _with_defaults(lambda: TrainingConfig.from_file(training).to_dict(), training)
+    model = _with_defaults(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
     counted = {name: value for name, value in training.items() if name not in _BOOKKEEPING}
     settings = {**model, **counted}
     changes = history_of(described)
     return settings | ({"trained further": "; ".join(map(changed_words, changes))} if changes else {})
 
 
-def _known(read: Callable[[], dict[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_defaults(read: Callable[[], dict[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
     """A config with the fields that an older file lacks; as it stands where it is damaged."""
     try:
         return read()
@@ -296,7 +296,7 @@ def validation_score(step: int, validation: Mapping[str, Any]) -> Best | None:
     return Best(step, score, float(value), float(loss))  # type: ignore[arg-type]
 
 
-def tracked(
+def tracker_of(
     entries: Iterable[Mapping[str, Any]], training: Mapping[str, Any], described: Mapping[str, Any]
 ) -> Tracker:
     """What a run's records say, from config.json's `training` and the whole of it, `described`.
@@ -354,10 +354,10 @@ def read_best(folder: Path) -> Best | None:
     Raises FileError for a file that is damaged, foreign or of a newer version.
     """
     path = folder / BEST
-    return _stated(path) if path.is_file() else None
+    return _best_in_file(path) if path.is_file() else None
 
 
-def _stated(path: Path) -> Best:
+def _best_in_file(path: Path) -> Best:
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -379,7 +379,7 @@ def _stated(path: Path) -> Best:
 def _step_of(path: Path) -> int | None:
     """The step of a file of weights; None for none, and for one that is damaged."""
     try:
-        return _stated(path).step
+        return _best_in_file(path).step
     except FileError:
         return None
 
@@ -408,7 +408,7 @@ def stopped_early(described: Mapping[str, Any], entries: Entries, step: int) -> 
     patience, steps = training.get("patience", 0), training.get("steps", 0)
     if not patience or step >= steps:
         return ""
-    tracker = tracked(entries, training, described)
+    tracker = tracker_of(entries, training, described)
     if tracker.best is None or tracker.waited < patience:
         return ""
     best = tracker.best

@@ -118,7 +118,7 @@ def between(first: Mapping[int, float], second: Mapping[int, float], bounds: Bou
         return Difference(difference=math.nan, why="one of them has no score yet")
     common = sorted(set(first) & set(second))
     if len(common) >= LEAST:
-        return paired([first[seed] for seed in common], [second[seed] for seed in common], bounds)
+        return paired_test([first[seed] for seed in common], [second[seed] for seed in common], bounds)
     if min(len(first), len(second)) >= LEAST:
         return welch(list(first.values()), list(second.values()), bounds)
     fewest = min(len(first), len(second))
@@ -130,7 +130,7 @@ def between(first: Mapping[int, float], second: Mapping[int, float], bounds: Bou
     )
 
 
-def paired(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY) -> Difference:
+def paired_test(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY) -> Difference:
     """The paired t test of three or more pairs, and Wilcoxon's signed-rank test (1945) of six or more.
 
     Where all differences are the same there is no spread to test against; then the sign test is made.

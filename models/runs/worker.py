@@ -43,7 +43,7 @@ from models.runs.folder import (
     write_status,
 )
 from models.runs.jobs import RayBackend
-from models.runs.owners import owned
+from models.runs.owners import ownership_of
 from models.runs.processes import Identity, memory_left, n_starved, this_process
 from models.runs.queue import JobRefused
 from models.training import PeerLost
@@ -144,7 +144,7 @@ class Watch:
         """Notes the time in the slot for an owner whose minutes are limited."""
         if self.minutes and self._in_slot_since is not None:
             with contextlib.suppress(OSError):
-                queue.note(self.folder.parent, owned(self.folder).owner, self._seconds_in_slot())
+                queue.note(self.folder.parent, ownership_of(self.folder).owner, self._seconds_in_slot())
                 self._in_slot_since = None
 
     def note(self, **changes: Any) -> None:
@@ -230,7 +230,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _attend(folder: Path, parent: Identity | None) -> int:
     """Waits for a slot and trains. The process holds the run's lock already."""
-    watch = Watch(folder, read_status(folder), parent=parent, minutes=owned(folder).minutes)
+    watch = Watch(folder, read_status(folder), parent=parent, minutes=ownership_of(folder).minutes)
     with heeding_signals(watch), watch:
         try:
             slot = _wait_for_slot(watch)

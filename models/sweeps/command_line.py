@@ -12,7 +12,7 @@ from tqdm import tqdm
 from models.fields import nearest
 from models.runs.command_line import SETTING, TASK, command
 from models.runs.owners import MACHINE
-from models.runs.printing import aligned
+from models.runs.printing import align
 from models.sweeps import control
 from models.sweeps.spec import USUAL_TRIALS, Spec, parse
 from models.sweeps.sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, list_shipped, write_results
@@ -52,14 +52,14 @@ def sweep(
     if resume:
         chosen = control.find(resume)
     elif shipped:
-        spec = _shipped(shipped)
-        chosen = _created(replace(spec, name=name or spec.name))
+        spec = _shipped_spec(shipped)
+        chosen = _create(replace(spec, name=name or spec.name))
     elif not task:
         raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
     else:
         fixed, space = parse(set)
         settings = {"sampler": sampler, "seeds": seeds, "trials": trials, "score": score, "prune": prune}
-        chosen = _created(Spec(task=task, space=space, name=name, fixed=fixed, **settings))  # type: ignore[arg-type]
+        chosen = _create(Spec(task=task, space=space, name=name, fixed=fixed, **settings))  # type: ignore[arg-type]
     _work(chosen, slots)
 
 
@@ -74,7 +74,7 @@ def sweeps() -> None:
         except ValueError as error:
             rows.append((each.name, "", "damaged", "", "", str(error)))
     none = "no sweeps yet; `sweep --task copy --set n_heads=1,2` starts one"
-    print(aligned(rows) if len(rows) > 1 else none)
+    print(align(rows) if len(rows) > 1 else none)
 
 
 @command("sweep-show")
@@ -117,7 +117,7 @@ def find_rate(
     places = range(0, len(last.rates), every)
     rows = [("RATE", "LOSS", "SMOOTHED")]
     rows += [(f"{last.rates[i]:.2e}", f"{last.losses[i]:.4f}", f"{last.smoothed[i]:.4f}") for i in places]
-    print(f"{aligned(rows)}\n{last.sentence}")
+    print(f"{align(rows)}\n{last.sentence}")
 
 
 @command("sweep-export")
@@ -133,7 +133,7 @@ def sweep_export(
     print("wrote", write_results(chosen, out, answer=answer, shipped=shipped))
 
 
-def _shipped(name: str) -> Spec:
+def _shipped_spec(name: str) -> Spec:
     """What a shipped sweep asked."""
     known = {each.name: each for each in list_shipped()}
     if name not in known:
@@ -141,7 +141,7 @@ def _shipped(name: str) -> Spec:
     return known[name].spec
 
 
-def _created(spec: Spec) -> Sweep:
+def _create(spec: Spec) -> Sweep:
     """Makes a sweep, and prints what it comes to."""
     from models.sweeps.plan import plan
 
@@ -194,8 +194,8 @@ def _print(chosen: Sweep) -> None:
     spec, trials = chosen.spec, chosen.trials()
     names = list(spec.space)
     head = ("TRIAL", *map(str.upper, names), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE")
-    rows = [(str(each.number), *_settings(each, names), *_result(each)) for each in _ranked(spec, trials)]
-    print(aligned([head, *rows]))
+    rows = [(str(each.number), *_settings(each, names), *_result(each)) for each in _by_rank(spec, trials)]
+    print(align([head, *rows]))
     left_out = sum(each.state == "skipped" for each in trials) + len(chosen.skipped())
     if left_out:
         print(f"{left_out} settings make no model, or were drawn twice, and were left out")
@@ -205,7 +205,7 @@ def _print(chosen: Sweep) -> None:
         print(f"importance (PED-ANOVA): {words}")
 
 
-def _ranked(spec: Spec, trials: list[Trial]) -> list[Trial]:
+def _by_rank(spec: Spec, trials: list[Trial]) -> list[Trial]:
     """Finished trials, the best first, then the others as they came; skipped ones are left out."""
     sign = 1 if spec.direction == "minimize" else -1
     counted = [each for each in trials if each.state != "skipped"]

@@ -122,7 +122,7 @@ def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False)
         if hung is not None:
             hung.kill()
         (folder / REQUEST).unlink(missing_ok=True)
-        write_status(folder, queued(sweep, now, keep_going=keep_going))
+        write_status(folder, queued_status(sweep, now, keep_going=keep_going))
     command = [*DRIVER, str(folder.resolve()), "--owner", by.id, "--slots", str(n_slots)]
     command += ["--all-rights"] if by.all_rights else []
     command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]
@@ -180,7 +180,7 @@ def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> N
         )
 
 
-def queued(sweep: Sweep, before: Status, *, keep_going: bool) -> Status:
+def queued_status(sweep: Sweep, before: Status, *, keep_going: bool) -> Status:
     """The status of a sweep whose driver starts this moment."""
     now = time.time()
     return Status(

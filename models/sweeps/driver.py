@@ -33,7 +33,7 @@ from models.runs.ray.cluster import UNREACHED, WENT_AWAY
 from models.runs.significance import summary
 from models.runs.worker import Watch, heeding_signals
 from models.sweeps import journal
-from models.sweeps.control import check_startable, queued, usual_slots
+from models.sweeps.control import check_startable, queued_status, usual_slots
 from models.sweeps.journal import JOURNAL
 from models.sweeps.plan import Configs, Settings, first_settings
 from models.sweeps.sweep import (
@@ -72,12 +72,12 @@ class Ledger:
         self.spec = sweep.spec
         self._configs = configs
         self._folder = sweep.path
-        self._study = journal.opened(sweep.path, self.spec, self._min_steps())
+        self._study = journal.open_study(sweep.path, self.spec, self._min_steps())
         self.exhausted = ""
 
     def open_trials(self) -> list[OpenTrial]:
         """The trials that an earlier driver began and did not end."""
-        begun = [self._reopened(each) for each in self._all() if each.state == TrialState.RUNNING]
+        begun = [self._reopen(each) for each in self._all() if each.state == TrialState.RUNNING]
         return [each for each in begun if each.runs or not self._skip_useless(each.optuna, each.settings)]
 
     @property
@@ -133,7 +133,7 @@ class Ledger:
         """Ends a trial without a value."""
         self._end(trial.optuna, TrialState.FAIL, sentence)
 
-    def stopped(self, trial: OpenTrial, sentence: str) -> None:
+    def stop(self, trial: OpenTrial, sentence: str) -> None:
         """Ends a trial whose run somebody stopped or deleted."""
         trial.optuna.set_user_attr(STOPPED, True)
         self._end(trial.optuna, TrialState.FAIL, sentence)
@@ -168,7 +168,7 @@ class Ledger:
             return str(error)
         return ""
 
-    def _reopened(self, trial: FrozenTrial) -> OpenTrial:
+    def _reopen(self, trial: FrozenTrial) -> OpenTrial:
         runs = {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
         values = {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
         self._study.sampler = journal.sampler(self.spec, trial.number)
@@ -176,7 +176,7 @@ class Ledger:
         # A kill in the middle of drawing leaves settings that are drawn now.
         settings: Settings = {name: trial.params.get(name) for name in self.spec.space}
         for name in self.spec.space.keys() - trial.params.keys():
-            settings[name] = journal.suggested(optuna_trial, name, self.spec.space[name])
+            settings[name] = journal.suggest(optuna_trial, name, self.spec.space[name])
         return OpenTrial(trial.number, settings, optuna_trial, runs, values, trial.last_step or 0)
 
     def _min_steps(self) -> int:
@@ -385,7 +385,7 @@ class Conductor:
         elif was_live and status.state in ("paused", "stopped") and _GOES_ON not in status.sentence:
             if status.state == "stopped":
                 self._ledger.keep(trial)
-                self._ledger.stopped(trial, f"seed {seed}: {run_id} was stopped at step {status.step:,}")
+                self._ledger.stop(trial, f"seed {seed}: {run_id} was stopped at step {status.step:,}")
                 self._close(trial, "stopped", f"seed {seed} was stopped")
             else:
                 self._left[run_id] = f"trial {trial.number}"
@@ -547,7 +547,7 @@ def drive_here(sweep: Sweep, *, n_slots: int = 0, show: Callable[[int, str], Non
     try:
         with FileLock(sweep.path / LOCK, timeout=0):
             (sweep.path / REQUEST).unlink(missing_ok=True)
-            watch = Watch(sweep.path, queued(sweep, sweep.status(), keep_going=True))
+            watch = Watch(sweep.path, queued_status(sweep, sweep.status(), keep_going=True))
             return _work(watch, by=MACHINE, n_slots=n_slots or usual_slots(), show=show, ended=ended)
     except Timeout:
         raise JobRefused(f"sweep {sweep.name!r} works in another process; pause it first") from None

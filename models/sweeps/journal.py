@@ -66,7 +66,7 @@ def begin(folder: Path, spec: Spec, points: list[dict[str, bool | int | float | 
             study.enqueue_trial(settings)
 
 
-def opened(folder: Path, spec: Spec, min_steps: int) -> Study:
+def open_study(folder: Path, spec: Spec, min_steps: int) -> Study:
     """The trials of a sweep to be gone on with, by its one driver.
 
     min_steps: of the first rung of ASHA. Raises FileError for a damaged journal, and WriteError.
@@ -105,7 +105,7 @@ def distributions(spec: Spec) -> dict[str, BaseDistribution]:
     return {name: _distribution(varied) for name, varied in spec.space.items()}
 
 
-def suggested(trial: optuna.trial.Trial, name: str, varied: Variation) -> Value:
+def suggest(trial: optuna.trial.Trial, name: str, varied: Variation) -> Value:
     """The value that a trial under way draws for one setting."""
     if isinstance(varied, Choices):
         return trial.suggest_categorical(name, varied.values)

@@ -230,7 +230,7 @@ class SweepCost:
     disk_bytes: int
 
 
-def estimated(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
+def cost_of(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
     """What a sweep comes to: the mean of its lowest, middle and highest settings, times its runs.
 
     threads: that each run trains with, where its settings leave that open. n_slots: runs at once.

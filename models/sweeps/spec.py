@@ -108,7 +108,7 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
             raise ValueError(f"{shortened(line)!r} sets nothing; write it as n_heads=1,2,4 or n_heads=8")
         if name in fixed or name in space:
             raise ValueError(f"{name} is set twice; write all its values in one line: {name}=1,2,4")
-        varied = parsed(name, text)
+        varied = parse_value(name, text)
         if isinstance(varied, Choices | Range):
             space[name] = varied
         else:
@@ -116,7 +116,7 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
     return fixed, space
 
 
-def parsed(name: str, text: str) -> Value | Variation:
+def parse_value(name: str, text: str) -> Value | Variation:
     """A range, choices, or the one value that a text is. Raises ValueError for a range without numbers."""
     call = _CALL.fullmatch(text)
     if call:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from models.files import FileError, read_json, write_json, writing
 from models.runs.folder import MAX_NAME, WORDLESS, Status, read_status
-from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
+from models.runs.owners import Ownership, Visitor, may_change, may_see, ownership_of
 from models.sweeps.spec import Spec, Value, written
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Sweep:
 
     def ownership(self) -> Ownership:
         """Who started it, and whether every visitor may look at it."""
-        return owned(self.path)
+        return ownership_of(self.path)
 
     def may_see(self, visitor: Visitor) -> bool:
         """Whether a visitor may look at it."""
@@ -131,7 +131,7 @@ class Sweep:
     def trials(self) -> list[Trial]:
         """All trials so far by their numbers; those of a grid from the start, others as they are drawn."""
         live = self.status().live
-        return [trial if live else _ended(trial) for trial in _trials(*self._journal())]
+        return [trial if live else _standing_still(trial) for trial in _trials(*self._journal())]
 
     def best(self) -> Trial | None:
         """The finished trial with the best value, of equal ones the first; None before there is one."""
@@ -248,7 +248,7 @@ def _state(trial: FrozenTrial) -> TrialPhase:
     return states.get(trial.state.name, "pruned")
 
 
-def _ended(trial: Trial) -> Trial:
+def _standing_still(trial: Trial) -> Trial:
     """A trial of a sweep whose driver does not work: it stands still."""
     return replace(trial, state="stopped") if trial.state == "running" else trial
 

@@ -254,7 +254,7 @@ def _watch(run_id: str, link: dict[str, str]) -> None:
 
 def _share(run: Run) -> None:
     """A press lets everybody in the class look at the run; the next takes that back."""
-    shared = owners.owned(run.folder.path).shared
+    shared = owners.ownership_of(run.folder.path).shared
     share = partial(jobs.share, run.id, shared=not shared, by=visitors.visitor())
     label, tip = ("Unshare", "Everybody here sees it") if shared else ("Share", "Lets everybody here see it")
     st.button(label, on_click=attempt, args=(share,), help=tip, key="runs.share")

@@ -29,7 +29,7 @@ def created_minute(described: Mapping[str, Any]) -> str:
 
 def ownership_words(run: Run) -> str:
     """Whether it is this visitor's, and whether others see it."""
-    owned, visitor = owners.owned(run.folder.path), visitors.visitor()
+    owned, visitor = owners.ownership_of(run.folder.path), visitors.visitor()
     if run.shipped:
         return "everybody's"
     if owners.is_of(run.folder.path, visitor):

@@ -57,14 +57,14 @@ def planned(spec: Spec, by: Visitor) -> Planned:
 
 def _plan(spec: Spec, by: Visitor) -> Planned:
     from models.runs import queue
-    from models.sweeps.plan import estimated, plan
+    from models.sweeps.plan import cost_of, plan
 
     counted = plan(spec, by=by)
     queue.check_rights(counted.config.training, by, keep_going=False)
     queue.check_threads(counted.config.training)
     n_slots = usual_slots()
     threads = counted.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
-    cost = estimated(counted, n_slots=n_slots, threads=threads)
+    cost = cost_of(counted, n_slots=n_slots, threads=threads)
     return Planned(counted.spec, counted.sentence, counted.n_runs, n_slots, cost)
 
 

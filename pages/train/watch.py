@@ -10,7 +10,7 @@ import streamlit as st
 from models.byte_units import readable
 from models.runs import jobs
 from models.runs.folder import Status
-from models.runs.results import growing, tracked
+from models.runs.results import growing, tracker_of
 from pages.shared import visitors, wording
 from pages.shared.board import on_page
 from pages.shared.page_parts import heading, show_problems
@@ -91,7 +91,7 @@ def numbers(entries: Sequence[dict[str, Any]], head_steps: Sequence[int]) -> Fac
         value = curves.last(entries, curves.validated(name))
         words = "–" if value is None else runs.worded(name, value)
         facts.append(Fact(label="score, held out", values=words))
-    best = tracked(entries, {}, {}).best
+    best = tracker_of(entries, {}, {}).best
     words = f"{runs.worded(best.score, best.value)} at step {best.step:,}" if best else "–"
     facts.append(Fact(label="best, held out", values=words))
     memory = curves.last(entries, curves.of("memory"))

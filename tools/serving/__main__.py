@@ -25,7 +25,7 @@ from models.byte_units import MB
 from models.limits import in_force
 from models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
-from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted
+from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted_networks
 from tools.serving.servers import START_SECONDS, Place, serve_metrics
 
 MOST_WORKERS = 64
@@ -97,7 +97,7 @@ def main() -> None:
     options = arguments()
     metrics_host, _, metrics_port = options.metrics.rpartition(":")
     try:
-        trusted()
+        trusted_networks()
     except ValueError as error:
         sys.exit(str(error))
     problem = why_not(options.host, str(options.port)) or why_not(metrics_host, metrics_port)

@@ -22,7 +22,7 @@ headers are thrown away, so that no visitor can pass for another address.
 LOOPBACK = "127.0.0.1,::1"
 
 
-def trusted() -> list[str]:
+def trusted_networks() -> list[str]:
     """The networks of the proxies that are believed. Raises ValueError for what is no network."""
     addresses = os.environ.get(TRUSTED) or LOOPBACK
     try:
@@ -32,7 +32,7 @@ def trusted() -> list[str]:
         raise ValueError(f"{TRUSTED}={addresses[:100]!r}: {error}; {such}") from None
 
 
-def configured(
+def caddy_configuration(
     host: str, port: int, upstreams: Sequence[int], *, admin: Path, drain_seconds: int
 ) -> dict[str, Any]:
     """Caddy's configuration for these ports of servers on this machine (Caddy's JSON structure, `apps.http`).
@@ -58,7 +58,7 @@ def configured(
     server = {
         "listen": [f"{f'[{host}]' if ':' in host else host}:{port}"],
         "routes": [{"handle": [proxy]}],
-        "trusted_proxies": {"source": "static", "ranges": trusted()},
+        "trusted_proxies": {"source": "static", "ranges": trusted_networks()},
         "trusted_proxies_strict": 1,
         "automatic_https": {"disable": True},
     }
@@ -102,8 +102,9 @@ class Proxy:
             self.process.wait(timeout=PATIENCE_SECONDS)
 
     def _write(self, upstreams: Sequence[int]) -> None:
-        file = configured(self._host, self._port, upstreams, admin=self._admin, drain_seconds=self._drain)
-        self._file.write_text(json.dumps(file))
+        host, port, drain = self._host, self._port, self._drain
+        values = caddy_configuration(host, port, upstreams, admin=self._admin, drain_seconds=drain)
+        self._file.write_text(json.dumps(values))
 
 
 def _caddy() -> str:

@@ -131,7 +131,7 @@ class Link(NamedTuple):
     sure: bool
 
 
-def aligned(english: Sequence[str], french: Sequence[str]) -> list[Link]:
+def word_links(english: Sequence[str], french: Sequence[str]) -> list[Link]:
     """The links between a sentence of the grammar and its translation, each as the grammar writes words.
 
     Words that the grammar does not know have none, nor have those without a counterpart.

@@ -54,7 +54,7 @@ class DrawnTexts(Task):
             if is_held_out(name) == held_out:
                 inputs.append(ids[:-1])
                 targets.append([IGNORED] * first + ids[first + 1 :])
-        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+        return Batch((pad_rows(inputs, 0),), pad_rows(targets, IGNORED))
 
     def made_of(self) -> Alphabet:
         return Alphabet(self.outputs(), range(self.n_signs, len(self.outputs())), {"decoder": ()})
@@ -238,7 +238,7 @@ def is_held_out(question: str) -> bool:
     return zlib.crc32(question.encode()) % HELD_OUT_SHARE == 0
 
 
-def padded(rows: tuple[list[int], ...] | list[list[int]], filler: int) -> Tensor:
+def pad_rows(rows: tuple[list[int], ...] | list[list[int]], filler: int) -> Tensor:
     """[row, position], short rows filled at the end."""
     longest = max(map(len, rows))
     return torch.tensor([row + [filler] * (longest - len(row)) for row in rows])

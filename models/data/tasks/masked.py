@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar.pairs import COUNTED_SENTENCES, kept_counts
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.tasks.algorithmic import padded, random_of
+from models.data.tasks.algorithmic import pad_rows, random_of
 from models.data.tasks.batch import (
     IGNORED,
     Alphabet,
@@ -169,10 +169,12 @@ class Masked(OwnFile, Finite):
             ids, answer = self._example(rng, split, number)
             rows.append(hide(ids, rng, len(self.tokenizer)))
             follows.append(answer)
-        inputs, targets = (
-            padded(side, filler) for side, filler in zip(zip(*rows, strict=True), (PAD, IGNORED), strict=True)
+        inputs, targets = zip(*rows, strict=True)
+        return Batch(
+            (pad_rows(inputs, PAD),),
+            pad_rows(targets, IGNORED),
+            {"next": torch.tensor(follows)} if self.next_sentence else {},
         )
-        return Batch((inputs,), targets, {"next": torch.tensor(follows)} if self.next_sentence else {})
 
     def sketch(self, size: int) -> Batch:
         """A batch of held-out sentences, which are a tenth as many."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.downloads import needed
+from models.data.downloads import required_files
 from models.data.pictures import PictureSet, idx
 from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
 from models.data.tasks.task import option
@@ -31,7 +31,7 @@ class Mnist(Pictures):
             raise ValueError(
                 f"images={self.images!r} and labels={self.labels!r}: one is missing; name both, or neither"
             )
-        images, labels, held_out_images, held_out_labels = needed("mnist")
+        images, labels, held_out_images, held_out_labels = required_files("mnist")
         return idx((images, labels), (held_out_images, held_out_labels))
 
 

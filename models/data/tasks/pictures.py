@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from models.data.pictures import BLANK, Cut, PictureParts, PictureSet, hidden, moved
+from models.data.pictures import BLANK, Cut, PictureParts, PictureSet, hide_parts, move
 from models.data.tasks.batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
 from models.data.tasks.finite import OLD, THREE, Finite, classes_of, draw
 from models.data.tasks.task import generator_of, option
@@ -113,7 +113,7 @@ class Autoencoder(Pictures):
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         parts = self.cut.split(self.pictures_of(split, numbers)[0])
-        return Batch((hidden(parts, self.hidden, generator),), parts)
+        return Batch((hide_parts(parts, self.hidden, generator),), parts)
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
         """The mean squared error of a pixel; there are no labels to smooth."""
@@ -153,7 +153,7 @@ class Autoencoder(Pictures):
 
     def _reading(self, number: int) -> Reading:
         parts = self.cut.split(self._held_out(number))
-        visible = hidden(parts, self.hidden, generator_of(0, number))
+        visible = hide_parts(parts, self.hidden, generator_of(0, number))
         blank = (visible == BLANK).all(dim=2)[0].tolist()
         labels = [f"{label}, hidden" if b else label for label, b in zip(self.cut.labels, blank, strict=True)]
         picture = self.cut.join(visible)[0].clamp(min=0)
@@ -187,7 +187,7 @@ class Classifier(Pictures):
         if held_out or not self.shift:
             return super().batch(generator, size, held_out=held_out)
         pictures, labels = self.draw(generator, size)
-        return Batch((self._framed(moved(pictures, self.shift, generator)),), labels[:, None])
+        return Batch((self._framed(move(pictures, self.shift, generator)),), labels[:, None])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         pictures, labels = self.pictures_of(split, numbers)

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.sentences import Direction
 from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from models.data.tasks.algorithmic import padded
+from models.data.tasks.algorithmic import pad_rows
 from models.data.tasks.batch import IGNORED, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
 from models.data.tasks.task import Task, option
 from models.data.text_files import read_text, rows_of
@@ -161,9 +161,9 @@ def make_batch(rows: Sequence[Row]) -> Batch:
     """Sentences padded to one length: source and target, what follows, `extra["named"]` at each pronoun."""
     sources, targets, nouns = zip(*rows, strict=True)
     return Batch(
-        (padded(sources, PAD), padded([[BOS, *ids] for ids in targets], PAD)),
-        padded([[*ids, EOS] for ids in targets], IGNORED),
-        {"named": padded(nouns, NOTHING_NAMED)},
+        (pad_rows(sources, PAD), pad_rows([[BOS, *ids] for ids in targets], PAD)),
+        pad_rows([[*ids, EOS] for ids in targets], IGNORED),
+        {"named": pad_rows(nouns, NOTHING_NAMED)},
     )
 
 

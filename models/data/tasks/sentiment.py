@@ -150,7 +150,7 @@ class Sentiment(OwnTable, TextClasses):
         """The possible verdicts."""
         return _CLASSES if self.table is None else self.table.classes
 
-    def labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
+    def draw_labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
         """Of the corpus, those are marked that are negated, and those that have a contrast."""
         if self.table is not None:
             part: Split = "held out" if held_out else "training"

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from models.data.learnt_tokenizer import LearntTokenizer
-from models.data.tasks.algorithmic import padded
+from models.data.tasks.algorithmic import pad_rows
 from models.data.tasks.batch import (
     Alphabet,
     Answers,
@@ -73,7 +73,7 @@ class TextClasses(Task):
         """The text that is watched."""
 
     @abstractmethod
-    def labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
+    def draw_labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
         """`size` texts of one split, with their answers."""
 
     def dictates(self) -> dict[str, Any]:
@@ -88,13 +88,13 @@ class TextClasses(Task):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Its `extra` says which texts are of the kinds that are scored apart."""
-        return self.laid(self.labelled(generator, size, held_out=held_out))
+        return self.laid(self.draw_labelled(generator, size, held_out=held_out))
 
     def laid(self, labelled: Labelled) -> Batch:
         """Texts with their answers as a batch."""
         rows = [self._ids(text)[: self.longest] for text in labelled.texts]
         marks = {name: torch.tensor(marked) for name, marked in labelled.marks.items()}
-        return Batch((padded(rows, _PAD),), torch.tensor(labelled.labels)[:, None], marks)
+        return Batch((pad_rows(rows, _PAD),), torch.tensor(labelled.labels)[:, None], marks)
 
     def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         known = [[id_ for id_ in row if id_ not in (_PAD, _CLS)] for row in batch.inputs[0].tolist()]
@@ -102,7 +102,7 @@ class TextClasses(Task):
 
     def texts(self, seed: int) -> Iterator[str]:
         for step in count():
-            yield from self.labelled(generator_of(seed, step), 1, held_out=True).texts
+            yield from self.draw_labelled(generator_of(seed, step), 1, held_out=True).texts
 
     def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
         """The share of right answers: of all, and of each kind that is scored apart."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar import sample_pairs, showcase
-from models.data.grammar.annotations import aligned
+from models.data.grammar.annotations import word_links
 from models.data.grammar.pairs import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
 from models.data.grammar.sentences import Direction
 from models.data.tasks.algorithmic import random_of
@@ -273,9 +273,9 @@ class Translation(Pairs):
         read, written = reading.tokens["encoder"], reading.tokens["decoder"][1:]  # without <bos>
         words = read[1 : read.index(SPECIALS[EOS])]
         if int(reading.inputs[0][0, 0]) == TO_FRENCH:
-            links = [(french, english, sure) for english, french, sure in aligned(words, written)]
+            links = [(french, english, sure) for english, french, sure in word_links(words, written)]
         else:
-            links = [(english, french, sure) for english, french, sure in aligned(written, words)]
+            links = [(english, french, sure) for english, french, sure in word_links(written, words)]
         # the decoder's position n, after <bos> and n words, writes the word n; the source has <2fr> in front
         return [Aligned(n, word + 1, sure) for n, word, sure in links] or None
 

@@ -154,7 +154,7 @@ class VerbNumber(TextClasses):
     def classes(self) -> tuple[str, ...]:
         return _CLASSES
 
-    def labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
+    def draw_labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
         """Those are marked whose nearest noun, or all whose other nouns, have the other number.
 
         Words of training are made unknown, so that the model can be asked what it would say without one.

@@ -43,7 +43,7 @@ def address() -> str:
         raise JobRefused(f"{VARIABLE}={setting()!r}, but Ray is not installed: make install-ray")
     place = stated_address()
     host, port = _parts(place)
-    if not _answered(place):
+    if not _recent_answer(place):
         raise NoRoom(
             f"no Ray cluster answers at {host}:{port} ({VARIABLE}={setting()!r}); start it "
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
@@ -54,7 +54,7 @@ def address() -> str:
 def stated_address() -> str:
     """The cluster's address, whether or not it answers. Raises JobRefused where "auto" names none."""
     name = setting()
-    return os.environ.get("RAY_ADDRESS", "") or _noted() if name == "auto" else name
+    return os.environ.get("RAY_ADDRESS", "") or _address_in_note() if name == "auto" else name
 
 
 def answers(address: str) -> bool:
@@ -67,7 +67,7 @@ def answers(address: str) -> bool:
 
 
 @cached(TTLCache(16, ttl=ASKED_SECONDS))
-def _answered(address: str) -> bool:
+def _recent_answer(address: str) -> bool:
     """The last answer, if it is fresh: a page that is drawn again must not wait for it each time."""
     return answers(address)
 
@@ -82,7 +82,7 @@ def office(root: Path, address: str) -> Path:
     return root / ".ray" / hashlib.sha256(address.encode()).hexdigest()[:16]
 
 
-def _noted() -> str:
+def _address_in_note() -> str:
     """The address in Ray's own note. Ray lets everybody write to the note's folder, and so anybody may put a
     note there; but only this account and root can make one that is theirs.
     """

@@ -28,7 +28,7 @@ from models.runs.folder import (
     ended_by,
     read_request,
     read_status,
-    refused,
+    refusal_of,
     write_request,
     write_status,
 )
@@ -125,7 +125,7 @@ class Dispatcher:
                 self._check_workers(training.workers, cpus, gpu)
             job.ticket.write()
         except (ValueError, OSError) as error:
-            self._end(job, refused(read_status(self.root / job.run_id), str(error)))
+            self._end(job, refusal_of(read_status(self.root / job.run_id), str(error)))
             return
         assignment = work.Assignment(str(self.root), self.token, job.run_id, job.attempt, cpus)
         if training.workers > 1:
@@ -174,7 +174,7 @@ class Dispatcher:
                 self._lost(job, error)
                 continue
             now = read_status(self.root / job.run_id)
-            self._end(job, refused(now, reason) if reason else None)
+            self._end(job, refusal_of(now, reason) if reason else None)
 
     def _lost(self, job: ClusterRun, error: Exception) -> None:
         """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
@@ -281,7 +281,7 @@ _RAY_SECONDS = 10  # after which Ray gives up its search for a machine of the cl
 LAST_ONE_SECONDS = 10.0  # to wait for one whose keeper was killed, and that has not seen that yet
 
 
-def _connected(address: str) -> Any:
+def _connect(address: str) -> Any:
     """Ray, connected to the cluster; its workers find the same code and the same folder of runs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(_RAY_SECONDS))
@@ -316,7 +316,7 @@ def _refuse(root: Path, office: Path, reason: str) -> None:
         now = read_status(folder)
         if now.live:
             sentence = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
-            write_status(folder, refused(now, sentence))
+            write_status(folder, refusal_of(now, sentence))
         ticket.drop()
 
 
@@ -353,7 +353,7 @@ def main(arguments: list[str] | None = None) -> int:
             with lock:
                 try:
                     with _within(CONNECT_SECONDS, options.root, office, options.address):
-                        ray = ray or _connected(options.address)
+                        ray = ray or _connect(options.address)
                 except Exception as error:  # whatever Ray raises: the runs that wait must hear of it
                     cause = error.__cause__ or error  # Ray says why in the first of its errors
                     _refuse(options.root, office, f"{type(cause).__name__}: {cause}")

@@ -26,7 +26,7 @@ from models.runs.folder import (
     latest_attempt,
     read_request,
     read_status,
-    refused,
+    refusal_of,
     write_status,
 )
 from models.runs.jobs import KEEPER_LOCK
@@ -106,7 +106,7 @@ class Keeper:
         if not now.live or not now.node or (ticket.attempt and now.attempt > ticket.attempt):
             return None
         request = now.asked or read_request(folder)
-        last = refused(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
+        last = refusal_of(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
         return replace(last, state=ended_by(request), resumed=False) if request else last
 
 

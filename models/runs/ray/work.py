@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from models.runs.folder import LOCK, LOG, RunFolder, ended_by, read_request, read_status
-from models.runs.owners import owned
+from models.runs.owners import ownership_of
 from models.runs.worker import Watch
 from models.training import PeerLost
 
@@ -67,7 +67,7 @@ def _work(folder: Path, assignment: Assignment) -> None:
     if not before.live or before.attempt > assignment.attempt:
         return
     status = replace(before, node=_node(), attempt=assignment.attempt)
-    watch = Watch(folder, status, minutes=owned(folder).minutes)
+    watch = Watch(folder, status, minutes=ownership_of(folder).minutes)
     with watch:
         request = read_request(folder)
         if request:

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from models.data.grammar import Pair, sample_pairs
-from models.data.grammar.annotations import RELATIONS, aligned, dependencies
+from models.data.grammar.annotations import RELATIONS, dependencies, word_links
 from models.data.grammar.lexicon import with_s
 
 SENTENCES = {
@@ -97,7 +97,7 @@ def test_words_belong_together_as_a_person_aligns_them(case: str) -> None:
     sources, targets, expected = (part.split() for part in case.split("|"))
     found = [
         f"{sources[link.english]}{'=' if link.sure else '~'}{targets[link.french]}"
-        for link in sorted(aligned(sources, targets), key=lambda link: (link.french, link.english))
+        for link in sorted(word_links(sources, targets), key=lambda link: (link.french, link.english))
     ]
     assert sorted(found) == sorted(expected)
 
@@ -108,7 +108,7 @@ def test_pronouns_and_nouns_belong_where_the_grammar_put_them() -> None:
     for pair in islice(sample_pairs(5, "training"), 1_500):
         if pair.english_mention is None or pair.french_mention is None:
             continue
-        sure = {(link.english, link.french) for link in aligned(pair.english, pair.french) if link.sure}
+        sure = {(link.english, link.french) for link in word_links(pair.english, pair.french) if link.sure}
         for here, there in zip(
             vars(pair.english_mention).values(), vars(pair.french_mention).values(), strict=True
         ):
@@ -122,7 +122,7 @@ def test_pronouns_and_nouns_belong_where_the_grammar_put_them() -> None:
 def test_nearly_every_word_has_its_counterpart() -> None:
     words = linked = 0
     for pair in islice(sample_pairs(6, "training"), 1_000):
-        links = aligned(pair.english, pair.french)
+        links = word_links(pair.english, pair.french)
         assert all(link.english < len(pair.english) and link.french < len(pair.french) for link in links)
         words += len(pair.english) + len(pair.french)
         linked += len({link.english for link in links}) + len({link.french for link in links})
@@ -130,8 +130,8 @@ def test_nearly_every_word_has_its_counterpart() -> None:
 
 
 def test_words_that_the_grammar_does_not_know_belong_nowhere() -> None:
-    assert aligned(["zebra", "crossing"], ["passage", "piéton"]) == []
-    assert aligned([], ["le"]) == []
+    assert word_links(["zebra", "crossing"], ["passage", "piéton"]) == []
+    assert word_links([], ["le"]) == []
     sides = ("the zebra did not cross the street", "le zèbre n' a pas traversé la rue")
-    links = aligned(*(side.split() for side in sides))
+    links = word_links(*(side.split() for side in sides))
     assert (6, 7, True) in links and 1 not in {link.english for link in links}

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from models.data.grammar.annotations import aligned, dependencies
+from models.data.grammar.annotations import dependencies, word_links
 from models.data.grammar.pairs import counterpart, sample_pairs
 from models.data.reviews import sample_review
 from models.data.tasks import TASKS, generator_of
@@ -50,7 +50,7 @@ def corpus(name: str, held_out: bool) -> list:
     lines = []
     for pair in islice(sample_pairs(1, "held out" if held_out else "training"), 500):
         lines.append((pair.english, pair.french, pair.key, pair.directions, pair.english_mention))
-        lines.append((aligned(pair.english, pair.french), dependencies(pair)))
+        lines.append((word_links(pair.english, pair.french), dependencies(pair)))
         lines.append((other := counterpart(pair)) and other.english)
     return lines
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from models.data import downloads
-from models.data.downloads import SOURCES, Download, DownloadFile, SourceError, fetch, find, needed
+from models.data.downloads import SOURCES, Download, DownloadFile, SourceError, fetch, find, required_files
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
@@ -65,7 +65,7 @@ def test_files_come_whole_with_progress(address, root, monkeypatch):
     assert find("play") is None
     seen: list[tuple[int, int]] = []
     paths = fetch("play", lambda come, total: seen.append((come, total)))
-    assert paths == find("play") == needed("play") == [root / "play/one.txt", root / "play/two.txt"]
+    assert paths == find("play") == required_files("play") == [root / "play/one.txt", root / "play/two.txt"]
     assert all(path.read_bytes() == CONTENT for path in paths)
     assert sorted(everything(root)) == paths, "nothing else stays"
     total = len(CONTENT) + len(FILES["/zip"])
@@ -131,7 +131,7 @@ def test_a_cut_file_is_as_good_as_none(address, root, monkeypatch):
     path.write_bytes(CONTENT[:100])
     assert find("play") is None
     with pytest.raises(SourceError, match=re.escape("A play is not here yet; download it (760 kB)")):
-        needed("play")
+        required_files("play")
     assert fetch("play")[0].read_bytes() == CONTENT
 
 

@@ -12,7 +12,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from models.data.pictures import BLANK, MAX_BYTES, PictureParts, digits, hidden, idx, moved, read_idx
+from models.data.pictures import BLANK, MAX_BYTES, PictureParts, digits, hide_parts, idx, move, read_idx
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
 
 def test_moved_pictures_are_whole_moves_with_black_coming_in():
     pictures = torch.rand(40, 5, 4, generator=torch.Generator().manual_seed(0)) + 0.1
-    found = moved(pictures, 1, torch.Generator().manual_seed(1))
+    found = move(pictures, 1, torch.Generator().manual_seed(1))
     seen = set()
     for before, after in zip(pictures.tolist(), found.tolist(), strict=True):
         fits = []
@@ -172,17 +172,17 @@ def test_moved_pictures_are_whole_moves_with_black_coming_in():
         assert len(fits) == 1
         seen.add(fits[0])
     assert len(seen) == 9
-    assert torch.equal(moved(pictures, 0, torch.Generator()), pictures)
+    assert torch.equal(move(pictures, 0, torch.Generator()), pictures)
 
 
 def test_a_share_of_parts_is_hidden_and_the_rest_stays():
     parts = torch.rand(200, 8, 3, generator=torch.Generator().manual_seed(0))
-    seen = hidden(parts, 0.25, torch.Generator().manual_seed(1))
+    seen = hide_parts(parts, 0.25, torch.Generator().manual_seed(1))
     blank = (seen == BLANK).all(dim=2)
     assert (blank.sum(dim=1) == 2).all()
     assert torch.equal(seen[~blank], parts[~blank])
     assert (blank.sum(dim=0) > 20).all()  # every part is hidden somewhere: 50 times are expected
-    assert torch.equal(hidden(parts, 0.0, torch.Generator()), parts)
+    assert torch.equal(hide_parts(parts, 0.0, torch.Generator()), parts)
 
 
 # Splits share nothing and stay what they are; PCA against scikit-learn's.

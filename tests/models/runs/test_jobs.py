@@ -16,7 +16,7 @@ from models.files import FileError
 from models.runs import continuation, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.folder import Status, read_request, read_status, write_status
-from models.runs.owners import MACHINE, Ownership, Visitor, owned
+from models.runs.owners import MACHINE, Ownership, Visitor, ownership_of
 from models.runs.processes import Identity, this_process
 from models.runs.queue import JobRefused
 from models.training.config import RunConfig
@@ -61,7 +61,7 @@ def test_submit_writes_the_folder_queues_it_and_starts_its_process(
     assert jobs.run_folder(run_id).config() == config
     found = jobs.status(run_id)
     assert (found.state, found.step, found.steps) == ("queued", 0, 50)
-    assert owned(root / run_id) == Ownership(owner="a1", minutes=30)
+    assert ownership_of(root / run_id) == Ownership(owner="a1", minutes=30)
     assert [ticket.run_id for ticket in queue.waiting(root)] == [run_id]
     assert starts == [(run_id, this_process())]
 

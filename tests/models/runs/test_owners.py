@@ -19,7 +19,7 @@ from models.runs.owners import (
     Visitor,
     may_change,
     may_see,
-    owned,
+    ownership_of,
 )
 from models.runs.queue import JobRefused
 from models.training.config import RunConfig
@@ -81,7 +81,7 @@ def test_owner_teacher_and_machine_may(root: Path, act: str, by: Visitor) -> Non
     run_id = ended(root, ANNA)
     ACTS[act](run_id, by)
     if act != "delete it":
-        assert owned(root / run_id).owner == ANNA.id
+        assert ownership_of(root / run_id).owner == ANNA.id
 
 
 def test_a_run_is_seen_by_its_owner_and_a_teacher_until_it_is_shared(root: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_run_is_seen_by_its_owner_and_a_teacher_until_it_is_shared(root: Path)
 
 def test_a_run_of_nobody_is_the_machines(root: Path) -> None:
     path = create_run(config()).path
-    assert owned(path) == Ownership()
+    assert ownership_of(path) == Ownership()
     assert not may_see(path, STRANGER) and not may_see(path, ANNA)
     assert may_change(path, TEACHER) and may_change(path, PERSON)
 
@@ -105,7 +105,7 @@ def test_a_run_of_nobody_is_the_machines(root: Path) -> None:
 def test_a_damaged_owner_gives_nobody_a_right(root: Path, content: str) -> None:
     path = create_run(config()).path
     (path / OWNER).write_text(content)
-    assert owned(path) == Ownership()
+    assert ownership_of(path) == Ownership()
     assert not may_see(path, BEN)
 
 
@@ -120,7 +120,7 @@ def test_what_holds_the_owner_is_deleted_with_the_run_and_training_does_not_know
 def test_training_further_meets_the_limit_of_live_runs(root: Path) -> None:
     old = ended(root, ANNA, "finished")
     further = [jobs.extend(old, steps, by=ANNA) for steps in (60, 70)]
-    assert [owned(root / run_id).owner for run_id in further] == [ANNA.id] * 2
+    assert [ownership_of(root / run_id).owner for run_id in further] == [ANNA.id] * 2
     for act in (lambda: jobs.extend(old, 80, by=ANNA), lambda: jobs.submit(config(), by=ANNA)):
         with pytest.raises(JobRefused, match=r"of yours train or wait already, and at most 2 may at once"):
             act()
@@ -139,14 +139,14 @@ def test_a_visitors_run_has_so_many_steps_and_minutes(root: Path, set_limits: Se
     with pytest.raises(JobRefused, match=r"steps=50, and a visitor's run has at most 40; take fewer steps"):
         jobs.submit(config(), by=ANNA)
     run_id = jobs.submit(config(steps=40), by=ANNA)
-    assert owned(root / run_id) == Ownership(owner=ANNA.id, minutes=7)
+    assert ownership_of(root / run_id) == Ownership(owner=ANNA.id, minutes=7)
     queue.leave(root, run_id)
     write_status(root / run_id, Status(state="paused", step=20, steps=40))
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(20, {}, {}))
     with pytest.raises(JobRefused, match="steps=10,000,000, and a visitor's run has at most 40"):
         jobs.extend(run_id, 10_000_000, by=ANNA)
     jobs.resume(run_id, by=TEACHER)
-    assert owned(root / run_id) == Ownership(owner=ANNA.id, minutes=0)
+    assert ownership_of(root / run_id) == Ownership(owner=ANNA.id, minutes=0)
     assert jobs.submit(config(steps=10_000_000), by=TEACHER, keep_going=True)
 
 

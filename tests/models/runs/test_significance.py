@@ -13,7 +13,7 @@ from models.runs.significance import (
     holm,
     mean_interval,
     of_examples,
-    paired,
+    paired_test,
     summary,
     welch,
 )
@@ -81,7 +81,7 @@ def test_it_holds_the_true_share_more_often_than_students() -> None:
 
 def test_seeds_that_are_all_alike_tell_nothing_of_others() -> None:
     assert summary([1.0, 1.0, 1.0], SHARE).interval is None
-    assert paired([0.9] * 6, [0.8] * 6).interval is None and paired([0.9] * 6, [0.8] * 6).shown
+    assert paired_test([0.9] * 6, [0.8] * 6).interval is None and paired_test([0.9] * 6, [0.8] * 6).shown
     assert of_examples([1.0, 0.0, 1.0], [1.0, 0.0, 1.0]).interval is None
 
 
@@ -101,7 +101,7 @@ def test_scores_say_by_their_names_what_they_lie_between() -> None:
 
 
 def test_the_paired_t_test_is_scipy_s_and_the_formula_s() -> None:
-    found = paired(A, B)
+    found = paired_test(A, B)
     differences = [0.05, 0.03, 0.02, 0.06]
     mean = sum(differences) / 4
     deviation = math.sqrt(sum((d - mean) ** 2 for d in differences) / 3)
@@ -118,15 +118,15 @@ def test_the_paired_t_test_is_scipy_s_and_the_formula_s() -> None:
 def test_signed_ranks_are_tested_where_n_allows() -> None:
     first, second = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.9, 1.8, 2.7, 3.6, 4.5, 5.4]
     # all six differences are positive: p = 2 / 2^6
-    assert paired(first, second).signed_rank == pytest.approx(2 / 64)
-    assert paired(first[:5], second[:5]).signed_rank is None
+    assert paired_test(first, second).signed_rank == pytest.approx(2 / 64)
+    assert paired_test(first[:5], second[:5]).signed_rank is None
 
 
 def test_differences_without_a_spread_take_the_sign_test() -> None:
-    found = paired([1.0, 1.0, 1.0], [0.5, 0.5, 0.5])
+    found = paired_test([1.0, 1.0, 1.0], [0.5, 0.5, 0.5])
     assert (found.test, found.p) == ("sign test", 0.25)
     assert not found.shown
-    same = paired([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    same = paired_test([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
     assert (same.difference, same.p, same.shown) == (0.0, 1.0, False)
 
 
@@ -207,5 +207,5 @@ def test_the_bootstrap_of_quotients_resamples_both_sums():
 def test_nothing_is_shown_where_there_is_nothing() -> None:
     """Of 400 comparisons of the same thing, about one in twenty shows a difference."""
     noise = np.random.default_rng(0)
-    shown = [paired(*noise.normal(size=(2, 5)).tolist()).shown for _ in range(400)]
+    shown = [paired_test(*noise.normal(size=(2, 5)).tolist()).shown for _ in range(400)]
     assert 0.02 <= np.mean(shown) <= 0.08

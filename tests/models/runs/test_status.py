@@ -16,7 +16,7 @@ from models.runs.folder import (
     START_SECONDS,
     Status,
     hanging,
-    judged,
+    judge,
     read_request,
     read_status,
     write_request,
@@ -73,7 +73,7 @@ FOR_MEMORY = (
     ],
 )
 def test_what_a_silent_process_means(status, request_, later, alive, n_starved, state, sentence):
-    found = judged(status, request_, now=1000.0 + later, alive=lambda process: alive, n_starved=n_starved)
+    found = judge(status, request_, now=1000.0 + later, alive=lambda process: alive, n_starved=n_starved)
     assert found.state == state and sentence in found.sentence
     assert found == status or status.live
 

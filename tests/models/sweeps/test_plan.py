@@ -26,7 +26,7 @@ def test_a_sweep_costs_the_mean_of_its_settings_times_its_runs(monkeypatch: pyte
 
     monkeypatch.setattr(of_runs, "estimate", Found)
     found = planned("steps=10,20,40,80,160", "d_model=32", seeds=3)
-    cost = plan_module.estimated(found, n_slots=2, threads=1)
+    cost = plan_module.cost_of(found, n_slots=2, threads=1)
     assert [training.steps for training in asked] == [10, 40, 160]
     assert {training.threads for training in asked} == {1}
     assert cost.seconds == pytest.approx(
@@ -48,7 +48,7 @@ def test_of_a_range_its_ends_and_its_middle_are_asked(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(of_runs, "estimate", Found)
     found = planned("learning_rate=log(1e-4,1e-2)", "n_layers=int(1,5)", "steps=10,30", trials=4)
-    assert plan_module.estimated(found, n_slots=1, threads=1).seconds is None
+    assert plan_module.cost_of(found, n_slots=1, threads=1).seconds is None
     assert asked == [
         (pytest.approx(1e-4), 1, 10), (pytest.approx(1e-3), 3, 10), (pytest.approx(1e-2), 5, 30),
     ]  # fmt: skip

@@ -37,7 +37,7 @@ def make_sweep(root: Path) -> MakeSweep:
         spec = Spec(**{"task": "copy", "fixed": fixed, "space": space, "name": name, "seeds": 2, **given})
         sweep = create(spec, by=PERSON)
         spec = sweep.spec
-        study = journal.opened(sweep.path, spec, 10)
+        study = journal.open_study(sweep.path, spec, 10)
         for number in range(spec.trials - waiting):
             study.sampler = journal.sampler(spec, number)
             trial = study.ask(journal.distributions(spec))

@@ -28,7 +28,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     links: list[dict] = []
     monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
     cost = SweepCost(seconds=90.0, disk_bytes=10**6)
-    monkeypatch.setattr("models.sweeps.plan.estimated", lambda *_, **__: cost)
+    monkeypatch.setattr("models.sweeps.plan.cost_of", lambda *_, **__: cost)
     shown = AppTest.from_function(_page, default_timeout=SECONDS)
     shown.session_state["links"] = links
     return shown

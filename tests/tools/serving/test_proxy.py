@@ -15,7 +15,7 @@ from tools.serving import proxy
 
 @pytest.mark.parametrize(("host", "listens"), [("0.0.0.0", "0.0.0.0:8501"), ("::1", "[::1]:8501")])
 def test_caddy_accepts_it(tmp_path: Path, host: str, listens: str) -> None:
-    given = proxy.configured(host, 8501, [9001, 9002], admin=tmp_path / "admin", drain_seconds=7)
+    given = proxy.caddy_configuration(host, 8501, [9001, 9002], admin=tmp_path / "admin", drain_seconds=7)
     file = tmp_path / "caddy.json"
     file.write_text(json.dumps(given))
     said = subprocess.run([proxy._caddy(), "validate", "--config", str(file)], capture_output=True, text=True)
@@ -37,13 +37,13 @@ def test_without_caddy_a_sentence_says_what_installs_it(monkeypatch: pytest.Monk
 
 def test_the_proxies_that_are_believed_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(proxy.TRUSTED, "10.0.0.0/8, fd00::1")
-    assert proxy.trusted() == ["10.0.0.0/8", "fd00::1/128"]
+    assert proxy.trusted_networks() == ["10.0.0.0/8", "fd00::1/128"]
     for odd in ("*", "lab.example", "10.0.0.1/8"):
         monkeypatch.setenv(proxy.TRUSTED, odd)
         with pytest.raises(
             ValueError, match=r"FORWARDED_ALLOW_IPS='.*; give addresses, such as 127\.0\.0\.1"
         ):
-            proxy.trusted()
+            proxy.trusted_networks()
 
 
 class _Echo(BaseHTTPRequestHandler):

@@ -126,7 +126,7 @@ def test_troubles_with_texts_are_told(tmp_path, monkeypatch):
 def test_enwik8_is_read_byte_by_byte(tmp_path, monkeypatch):
     path = tmp_path / "enwik8"
     path.write_bytes("é☃".encode() * 200)
-    monkeypatch.setattr(text_sources, "needed", lambda name: [path])
+    monkeypatch.setattr(text_sources, "required_files", lambda name: [path])
     task = make_task("language-model", {"source": "enwik8"})
     assert len("".join(task._texts)) == 1000
     assert len(task.outputs()) == 1 + len(set("é☃".encode()))

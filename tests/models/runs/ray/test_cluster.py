@@ -17,7 +17,7 @@ from models.runs.folder import (
     Status,
     create_run,
     hanging,
-    judged,
+    judge,
     read_status,
     write_status,
 )
@@ -115,8 +115,8 @@ def test_ray_that_is_missing_is_asked_for_in_one_sentence(monkeypatch):
 def test_a_run_afar_is_judged_by_its_signs_of_life_alone(tmp_path):
     now = time.time()
     there = Status(state="running", step=7, heartbeat=now, node="10.0.0.5", pid=1, started_at=0.0, attempt=1)
-    assert judged(there, None, now=now + AFAR_SECONDS - 1, alive=lambda process: False) == there
-    silent = judged(there, None, now=now + AFAR_SECONDS + 5, alive=lambda process: True)
+    assert judge(there, None, now=now + AFAR_SECONDS - 1, alive=lambda process: False) == there
+    silent = judge(there, None, now=now + AFAR_SECONDS + 5, alive=lambda process: True)
     assert silent.state == "failed"
     assert silent.sentence == (
         "the cluster gave no sign of this run for 35 seconds (last at step 7, on 10.0.0.5): it went away, or "
