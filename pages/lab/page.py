@@ -15,7 +15,7 @@ from models.fields import SHOWN
 from models.limits import in_force
 from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
 from pages.shared import cache, glossary, lab_stops, page_parts, server_load
-from pages.shared.board import pack
+from pages.shared.board import on_page, pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
 from pages.shared.browser.component import Act
@@ -164,12 +164,8 @@ def _lab(page: LabPage) -> None:
     )
     st.session_state.drawn_part = (page.name, part.name)
     draw_drawers(page, part, shown.lesson, shown.terms)
-    if "takeaway" in st.session_state:
-        from pages.shared.board import takeaway  # Plotly's figures are needed only now
-
-        frame = st.session_state.pop("takeaway")["frame"]
-        name = f"{page.name}-{part.name}"
-        takeaway.dialog(f"{page.title}: {part.label}", name, shown.lesson.board, frame, source(shown.lesson))
+    title, name = f"{page.title}: {part.label}", f"{page.name}-{part.name}"
+    on_page.take_away(title, name, shown.lesson.board, lambda frame: source(shown.lesson))
 
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
@@ -226,7 +222,7 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
             case "go":
                 _go(page, part, 1 if act["by"] > 0 else -1)
             case _:
-                st.session_state.takeaway = act
+                st.session_state[on_page.TAKE_AWAY] = act
 
     board.show(shown.packed.message(**_header(page, part, shown, now)), key=key, on_act=on_act)
 

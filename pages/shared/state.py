@@ -11,7 +11,7 @@ write the address, which the boards write in the browser while sliders move, and
 does not understand.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -124,6 +124,15 @@ class State:
             changes["max_value"] = max(1, count - 1)
         draw_widget(spec, place, key=key, on_change=on_change, **changes)
         guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: kept[field])
+
+    def draw_grid(
+        self, fields: Sequence[str], columns: int = 2, changes: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """Draws inputs' widgets side by side, so many in a row. changes: by input, as `draw` takes them."""
+        for at in range(0, len(fields), columns):
+            places = st.columns(columns, vertical_alignment="bottom")
+            for place, field in zip(places, fields[at : at + columns], strict=False):
+                self.draw(field, place, **(changes or {}).get(field, {}))
 
     def edit(self, field: str, raw: str) -> None:
         """What a person wrote into the board's cells becomes an input, where it fits."""

@@ -143,9 +143,7 @@ def _drop_form(form: State, row: int) -> None:
 def _chosen(form: State) -> None:
     """How often, how many, which, and by what they are compared."""
     st.markdown("**How it is tried**")
-    for names in (("seeds", "trials", "sampler"), ("prune", "score", "name")):
-        for place, name in zip(st.columns(3), names, strict=True):
-            form.draw(name, place)
+    form.draw_grid(state.SHARED, 3)
 
 
 def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
@@ -160,11 +158,7 @@ def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
             if fixed.kept[name]:
                 file = uploads.with_short_name(str(fixed.kept[name]))
                 st.caption(wording.plain(f"{label_of(name)}: {file}, as on Train"))
-        for at in range(0, len(names), 4):
-            for place, name in zip(
-                st.columns(4, vertical_alignment="bottom"), names[at : at + 4], strict=False
-            ):
-                fixed.draw(name, place)
+        fixed.draw_grid(names, 4)
         st.button("As the task comes", key="sweeps.usual", on_click=fixed.reset, args=(names,))
 
 

@@ -1,6 +1,6 @@
 """Settings that a lecture needs at once; what they take on this machine stands below them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -51,7 +51,6 @@ PRESETS: dict[str, Callable[[TaskInfo], Values]] = {
 
 SHOWN = ("steps", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
 DEVICE = ("device", "precision", "threads", "compile")
-PAIR = 2
 SWEEPS = "sweeps/page.py"
 
 
@@ -64,17 +63,17 @@ def draw(info: TaskInfo) -> None:
         st.markdown("**Task**")
         _options(info, inputs)
         st.markdown("**Device**")
-        _pairs(inputs, DEVICE)
+        inputs.draw_grid(DEVICE)
         state.page().draw("keep_going")
     with model, st.container(border=True):
         st.markdown("**Model**")
-        _pairs(inputs, settings.size_names(info))
+        inputs.draw_grid(settings.size_names(info))
         _head_size(inputs.kept["d_model"], inputs.kept["n_heads"])
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")
     with training, st.container(border=True):
         st.markdown("**Training**")
-        _pairs(inputs, SHOWN)
+        inputs.draw_grid(SHOWN)
         tools = st.container(horizontal=True, vertical_alignment="center", key="train_tools")
         with tools:
             rate.button(info, inputs)
@@ -83,7 +82,7 @@ def draw(info: TaskInfo) -> None:
             tools.page_link(SWEEPS, label="Sweep over this…", query_params=link, disabled=is_refused)
         rate.draw(info, inputs)
         with st.expander("More"):
-            _pairs(inputs, [name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
+            inputs.draw_grid([name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
 
 
 def _head_size(d_model: int, n_heads: int) -> None:
@@ -102,12 +101,3 @@ def _options(info: TaskInfo, inputs: State) -> None:
             own_file.draw(info, inputs, option)
         elif not option.of:
             inputs.draw(option.name)
-
-
-def _pairs(inputs: State, names: Sequence[str]) -> None:
-    """Widgets side by side, two in a row."""
-    for at in range(0, len(names), PAIR):
-        for place, name in zip(
-            st.columns(PAIR, vertical_alignment="bottom"), names[at : at + PAIR], strict=False
-        ):
-            inputs.draw(name, place)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import MB, readable
 from models.data.text_files import AUTO, TITLES
@@ -37,10 +38,8 @@ def draw(info: TaskInfo, inputs: State, option: Option) -> None:
         st.button("Without a file", key=f"{key}.clear", on_click=_choose, args=(inputs, option.name, ""))
     _files_to_choose(inputs, option.name)
     if name and not refused:
-        about = [each for each in info.options if each.of == option.name]
-        for at in range(0, len(about), 2):
-            for place, each in zip(st.columns(2), about[at : at + 2], strict=False):
-                _about_it(inputs, each, name, place)
+        about = {each.name: _menu(inputs, each, name) for each in info.options if each.of == option.name}
+        inputs.draw_grid(list(about), changes=about)
 
 
 def refusals(info: TaskInfo, inputs: State) -> list[str]:
@@ -81,16 +80,14 @@ def _choose(inputs: State, field: str, name: str) -> None:
     inputs.put({field: name})
 
 
-def _about_it(inputs: State, option: Option, file: str, place: DeltaGenerator) -> None:
-    """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
-    now = inputs.kept[option.name]
+def _menu(inputs: State, option: Option, file: str) -> dict[str, Any]:
+    """How an option about the file is drawn: with its columns, or encodings by what people call them."""
     if option.column:
         columns = uploads.columns_on_offer(file, inputs.kept)
-        inputs.draw(option.name, place, **uploads.column_menu(columns, now))
-    elif option.name == "encoding":
-        inputs.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
-    else:
-        inputs.draw(option.name, place, format_func=lambda name: "as it shows" if name == AUTO else name)
+        return uploads.column_menu(columns, inputs.kept[option.name])
+    if option.name == "encoding":
+        return {"format_func": lambda name: TITLES.get(name, "as its bytes show")}
+    return {"format_func": lambda name: "as it shows" if name == AUTO else name}
 
 
 def _files_to_choose(inputs: State, field: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,6 @@ TRAINING = (
 )  # fmt: skip
 MODEL = ("dropout",)
 HOW = {"goes on": "goes on from this step", "anew": "starts anew, with its warm-up"}
-PAIR = 2
 
 
 def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
@@ -94,14 +93,14 @@ def _columns(run: Run) -> dict[str, dict[str, Any]]:
 def _settings(run: Run, inputs: State) -> None:
     info = _info(run)
     options = _options(info) if info else []
-    _pairs(inputs, [name for name in (*TRAINING, *MODEL) if name in inputs.params])
+    inputs.draw_grid([name for name in (*TRAINING, *MODEL) if name in inputs.params])
     inputs.draw("forget")
     st.caption("Sizes of the model belong to its weights and stay; a new run can have others.")
     data = [name for name in options if name in inputs.params]
     files = [option for option in info.options if option.file] if info else []
     if data or files:
         st.markdown("**Data**, where vocabulary and lengths stay")
-        _pairs(inputs, data, _columns(run))
+        inputs.draw_grid(data, changes=_columns(run))
         for option in files:
             _file(run, option.name)
 
@@ -115,12 +114,6 @@ def _file(run: Run, field: str) -> None:
     names = ["", *files]
     st.selectbox(field, names, key=key, format_func=lambda name: uploads.called(name) if name else "the same")
     guard_choice(key, field, names, "")
-
-
-def _pairs(inputs: State, names: list[str], more: Mapping[str, dict[str, Any]] | None = None) -> None:
-    for at in range(0, len(names), PAIR):
-        for place, name in zip(st.columns(PAIR), names[at : at + PAIR], strict=False):
-            inputs.draw(name, place, **(more or {}).get(name, {}))
 
 
 def _change(run: Run, inputs: State) -> Change:
