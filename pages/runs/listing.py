@@ -1,10 +1,11 @@
-"""What the list of runs says of a run beside its status: when it was made, whose it is, what it reached."""
+"""The list of runs: what it says of each, and in which order; those that differ by their seed are one."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 import streamlit as st
 
@@ -22,51 +23,37 @@ from pages.shared.training import curves, runs, uploads
 from pages.shared.training.runs import Run
 
 
-def created_minute(described: Mapping[str, Any]) -> str:
-    """When a run was made, to the minute; "" where its config does not say."""
-    return str(described.get("created", ""))[:16].replace("T", " ")
-
-
-def ownership_words(run: Run) -> str:
-    """Whether it is this visitor's, and whether others see it."""
-    owned, visitor = owners.ownership_of(run.folder.path), visitors.visitor()
-    if run.shipped:
-        return "everybody's"
-    if owners.is_of(run.folder.path, visitor):
-        name = "yours"
-    else:
-        name = f"visitor {owned.owner[:6]}" if owned.owner else "the server's"
-    return f"{name}, shared" if owned.shared else name
-
-
-def last_score(entries: Sequence[curves.Entry]) -> tuple[str, float | None]:
-    """The name of the main held-out score and its last value; "" and None where there is none yet."""
-    for entry in reversed(entries):
-        names = curves.scores_of([entry])
-        if names:
-            return names[0], curves.last([entry], curves.validated(names[0]))
-    return "", None
-
-
-def trained_seconds(entries: Sequence[curves.Entry], status: Status) -> float:
-    """How long a run has trained, in seconds."""
-    return status.seconds or curves.last(entries, curves.of("seconds")) or 0.0
-
-
-# The runs of the page as results and groups: those that differ by their seed alone are one.
-
-
 @dataclass(frozen=True)
 class RunGroup:
-    """A group of the page. group: None for a run whose config is damaged, which stands alone."""
+    """A row of the list: a run, or runs that differ by their seed alone. group: None for a run whose config
+    is damaged, which stands alone. seed: of a run below its group's row, which tells it from the others.
+    """
 
     runs: tuple[Run, ...]
     group: Group | None
+    seed: int | None = None
 
     @property
     def name(self) -> str:
         """What the group is called."""
         return self.group.name if self.group else self.runs[0].title
+
+    @property
+    def together(self) -> Group | None:
+        """The group where it has several runs, of which means are told."""
+        return self.group if len(self.runs) > 1 else None
+
+    @cached_property
+    def described(self) -> list[dict[str, Any]]:
+        return [runs.described(run) for run in self.runs]
+
+    @cached_property
+    def statuses(self) -> list[Status]:
+        return [runs.status_of(run) for run in self.runs]
+
+    @cached_property
+    def records(self) -> list[list[curves.Entry]]:
+        return [run.last_records() for run in self.runs]
 
 
 def grouped(listed: Iterable[Run]) -> list[RunGroup]:
@@ -83,7 +70,7 @@ def grouped(listed: Iterable[Run]) -> list[RunGroup]:
             rows.append(RunGroup((run,), None))
     for group in groups(result for _, result in known.values()):
         rows.append(RunGroup(tuple(known[each.id][0] for each in group.runs), group))
-    return sorted(rows, key=lambda run_group: order.index(run_group.runs[0].id))
+    return sorted(rows, key=lambda row: order.index(row.runs[0].id))
 
 
 def result_of_run(run: Run) -> Result | None:
@@ -116,6 +103,162 @@ def filtered(listed: Sequence[Run], words: str) -> list[Run]:
     ]
 
 
+# What the list says of a row, and by what it is sorted: one column after the other.
+
+Value = Any
+"""What rows are sorted by: a number, or the parts of a text; None where a row has none."""
+Cell = tuple[str, Value]
+NONE: Cell = ("–", None)
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its heading, which begins with "#" where it holds numbers; cell: of a row."""
+
+    heading: str
+    cell: Callable[[RunGroup], Cell]
+
+    @property
+    def name(self) -> str:
+        return self.heading.removeprefix("#")
+
+
+def _in_words(words: Callable[[RunGroup], str]) -> Callable[[RunGroup], Cell]:
+    """A cell that is sorted by its words, so that "run 2" comes before "run 10"."""
+
+    def cell(row: RunGroup) -> Cell:
+        text = words(row)
+        return text, _natural(text) or None
+
+    return cell
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A text in parts, its numbers by their sizes; [] of an empty one."""
+    if not text:
+        return []
+    pieces = []
+    for at, part in enumerate(_DIGITS.split(text.casefold())):
+        digits = part.lstrip("0") if at % 2 else ""
+        pieces.append((len(digits), digits or part))
+    return pieces
+
+
+def _title(row: RunGroup) -> str:
+    if row.together:
+        return row.name
+    title = row.runs[0].title
+    return title if row.seed is None or "seed" in title.lower() else f"{title}, seed {row.seed}"
+
+
+def _status(row: RunGroup) -> Cell:
+    pairs = zip(row.runs, row.statuses, strict=True)
+    states = Counter("shipped" if run.shipped else status.state for run, status in pairs)
+    words = [f"{count} {state}" if row.together else state for state, count in states.items()]
+    return ", ".join(words), _natural(", ".join(states))
+
+
+def _step(row: RunGroup) -> Cell:
+    steps = sorted({status.step for status in row.statuses})
+    words = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
+    (first, *_), several = row.statuses, row.together
+    return words if several or not first.live else f"{words} of {first.steps:,}", steps[-1]
+
+
+def _loss(row: RunGroup) -> Cell:
+    """The last held-out loss; of a group its mean over the seeds that have finished."""
+    if row.together:
+        summary = row.together.summary(LOSS)
+        return (mean_words(summary), summary.mean) if summary else NONE
+    loss = curves.last(row.records[0], curves.validated("loss"))
+    return NONE if loss is None else (f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2e}", loss)
+
+
+def score_of(row: RunGroup) -> tuple[str, str, float | None]:
+    """The name of the main held-out score, with its value in words, and as a number."""
+    if row.together:
+        name = main_score([row.together])
+        summary = row.together.summary(name) if name not in ("", LOSS) else None
+        return (name, runs.worded_mean(name, summary), summary.mean) if summary else ("", *NONE)
+    name, value = last_score(row.records[0])
+    return (name, *NONE) if value is None else (name, f"{name} {runs.worded(name, value)}", value)
+
+
+def last_score(entries: Sequence[curves.Entry]) -> tuple[str, float | None]:
+    """The name of the main held-out score and its last value; "" and None where there is none yet."""
+    for entry in reversed(entries):
+        names = curves.scores_of([entry])
+        if names:
+            return names[0], curves.last([entry], curves.validated(names[0]))
+    return "", None
+
+
+def _count(row: RunGroup) -> Cell:
+    """Of how many seeds the means are."""
+    if not row.together:
+        return NONE if _loss(row) == NONE else ("1", 1)
+    summary = row.together.summary(LOSS) or row.together.summary(score_of(row)[0])
+    return (str(summary.n), summary.n) if summary else NONE
+
+
+def _trained(row: RunGroup) -> Cell:
+    """How long its runs have trained, all together."""
+    seconds = sum(
+        status.seconds or curves.last(entries, curves.of("seconds")) or 0.0
+        for status, entries in zip(row.statuses, row.records, strict=True)
+    )
+    return wording.duration(seconds), seconds
+
+
+def _made(row: RunGroup) -> Cell:
+    """When its last run was made, to the minute; "" where its config does not say."""
+    created = max(str(described.get("created", "")) for described in row.described)
+    return created[:16].replace("T", " "), created or None
+
+
+def _ownership(row: RunGroup) -> str:
+    """Whether it is this visitor's, and whether others see it."""
+    if row.together:
+        return ""
+    (run,), visitor = row.runs, visitors.visitor()
+    if run.shipped:
+        return "everybody's"
+    owned = owners.ownership_of(run.folder.path)
+    if owners.is_of(run.folder.path, visitor):
+        name = "yours"
+    else:
+        name = f"visitor {owned.owner[:6]}" if owned.owner else "the server's"
+    return f"{name}, shared" if owned.shared else name
+
+
+def _tags(row: RunGroup) -> str:
+    return ", ".join(dict.fromkeys(tag for described in row.described for tag in tags_of(described)))
+
+
+COLUMNS = {
+    "run": Column("run", _in_words(_title)),
+    "task": Column("task", _in_words(lambda row: str(row.described[0]["task"].get("name", "")))),
+    "status": Column("status", _status),
+    "step": Column("#step", _step),
+    "loss": Column("#loss, held out", _loss),
+    "score": Column("#score, held out", lambda row: score_of(row)[1:]),
+    "n": Column("#n", _count),
+    "trained": Column("#trained", _trained),
+    "made": Column("made", _made),
+    "tags": Column("tags", _in_words(_tags)),
+    "whose": Column("whose", _in_words(_ownership)),
+}
+"""All columns, as a link names them; that of tags is there where any run has some, the last in a class."""
+
+
+def columns_for(listed: Iterable[Run]) -> list[Column]:
+    """The columns of a list of these runs."""
+    absent = set() if any(tags_of(runs.described(run)) for run in listed) else {"tags"}
+    absent |= set() if visitors.is_class() else {"whose"}
+    return [column for key, column in COLUMNS.items() if key not in absent]
+
+
 # The order of the list of runs: as it comes, newest first, or by one of its columns, up or down.
 # Losses and scores are sorted within one task and its data alone: those of others cannot be compared.
 
@@ -124,10 +267,6 @@ RANKED = ("loss", "score")
 WHY = "sorted within each task and its data, which alone can be compared"
 UNREAD = "Settings that cannot be read"
 _DATA = "what the data holds"
-_DIGITS = re.compile(r"(\d+)")
-_T = TypeVar("_T")
-Value = Any
-"""What rows are sorted by: a number, or the parts of a text; None where a run has none."""
 
 
 @dataclass(frozen=True)
@@ -153,25 +292,20 @@ def sorted_parts(listed: Sequence[RunGroup], sort: str) -> list[Part]:
         kinds = _kinds(listed, by_score=column == "score")
     labels = _labels(kinds) if len(kinds) > 1 else [""]
     return [
-        Part(label, tuple(_sorted(kind, sort, lambda each: value_of(column, each.runs, each.group))))
+        Part(label, tuple(sorted_rows(kind, sort)))
         for label, kind in zip(labels, kinds.values(), strict=True)
     ]
 
 
-def sorted_members(run_group: RunGroup, sort: str) -> list[int]:
-    """The places of a group's runs in the order asked for."""
-    places, column = list(range(len(run_group.runs))), sort.removeprefix("-")
-    if not column:
-        return places
-    return _sorted(places, sort, lambda at: value_of(column, (run_group.runs[at],), None))
-
-
-def _sorted(rows: Sequence[_T], sort: str, value: Callable[[_T], Value]) -> list[_T]:
+def sorted_rows(rows: Sequence[RunGroup], sort: str) -> list[RunGroup]:
     """Sorted up, or down for "-…"; what has no value comes last either way, and equals keep their order."""
-    pairs = [(value(each), each) for each in rows]
+    if not sort:
+        return list(rows)
+    column = COLUMNS[sort.removeprefix("-")]
+    pairs = [(column.cell(row)[1], row) for row in rows]
     known = [pair for pair in pairs if pair[0] is not None]
     known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
-    return [each for _, each in (*known, *(pair for pair in pairs if pair[0] is None))]
+    return [row for _, row in (*known, *(pair for pair in pairs if pair[0] is None))]
 
 
 def _kinds(listed: Sequence[RunGroup], *, by_score: bool) -> dict[tuple[str, str], list[RunGroup]]:
@@ -180,10 +314,10 @@ def _kinds(listed: Sequence[RunGroup], *, by_score: bool) -> dict[tuple[str, str
     A row without a score yet goes with the others of its data.
     """
     kinds: dict[tuple[str, str], list[RunGroup]] = {}
-    for run_group in listed:
-        data = run_group.group.first.data_key if run_group.group else ""
-        score = _score(run_group.runs, run_group.group)[0] if by_score and run_group.group else ""
-        kinds.setdefault((data, score), []).append(run_group)
+    for row in listed:
+        data = row.group.first.data_key if row.group else ""
+        score = score_of(row)[0] if by_score and row.group else ""
+        kinds.setdefault((data, score), []).append(row)
     for data, score in [key for key in kinds if not key[1] and key[0]]:
         other = next((key for key in kinds if key[0] == data and key[1]), None)
         if other:
@@ -219,77 +353,14 @@ def _text(value: Any) -> str:
     return uploads.with_short_name(str(value))[:40]
 
 
-def value_of(column: str, members: Sequence[Run], group: Group | None) -> Value:
-    """What a row is sorted by; group: of the runs where they are one row, else their only one's is read."""
-    run = members[0]
-    together = group if len(members) > 1 else None
-    if column == "loss":
-        return _loss(members, together)
-    if column == "score":
-        return _score(members, together)[1]
-    if column == "n":
-        counted = together and (together.summary(LOSS) or together.summary(_score(members, together)[0]))
-        return counted.n if counted else 1 if not together and _loss(members, None) is not None else None
-    statuses = [runs.status_of(each) for each in members] if column in ("status", "step", "trained") else []
-    if column == "step":
-        return max(status.step for status in statuses)
-    if column == "trained":
-        every = [each.last_records() for each in members]
-        return sum(trained_seconds(*pair) for pair in zip(every, statuses, strict=True))
-    if column == "made":
-        return max(str(runs.described(each).get("created", "")) for each in members) or None
-    words = {
-        "run": lambda: together.name if together else run.title,
-        "task": lambda: str(runs.described(run)["task"].get("name", "")),
-        "status": lambda: ", ".join({"shipped" if run.shipped else each.state: 0 for each in statuses}),
-        "tags": lambda: ", ".join(dict.fromkeys(tag for r in members for tag in tags_of(runs.described(r)))),
-        "whose": lambda: "" if together else ownership_words(run),
-    }
-    return _natural(words[column]()) or None
-
-
-def _loss(members: Sequence[Run], group: Group | None) -> float | None:
-    if group is None:
-        return curves.last(members[0].last_records(), curves.validated("loss"))
-    summary = group.summary(LOSS)
-    return summary.mean if summary else None
-
-
-def _score(members: Sequence[Run], group: Group | None) -> tuple[str, float | None]:
-    """The name and the value of the main score, as the row shows it."""
-    if group is None or len(members) == 1:
-        return last_score(members[0].last_records())
-    name = main_score([group])
-    summary = group.summary(name) if name not in ("", LOSS) else None
-    return (name, summary.mean) if summary else ("", None)
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """A text in parts, so that "run 2" comes before "run 10"; [] of an empty one."""
-    if not text:
-        return []
-    pieces = []
-    for at, part in enumerate(_DIGITS.split(text.casefold())):
-        digits = part.lstrip("0") if at % 2 else ""
-        pieces.append((len(digits), digits or part))
-    return pieces
-
-
 # The list of all runs, kept up to date while one of them trains.
 
 SECONDS = 2.0
 KEY = "runs.table"
-COLUMNS = ("run", "task", "status", "#step", "#loss, held out", "#score, held out", "#n", "#trained", "made")
 GROUP = "group:"
 """Begins the id of a group's row, which ends with its first run's."""
 PART = "part:"
 """Begins the id of the row above those that are sorted together, which ends with their first run's."""
-KEYS = {"loss, held out": "loss", "score, held out": "score"}
-"""What a link calls the columns whose names are long."""
-TAGS = "tags"
-"""One more column, where any run has some."""
-WHOSE = "whose"
-"""One more column, in a class."""
 
 
 def draw(listed: Sequence[Run]) -> None:
@@ -300,20 +371,17 @@ def draw(listed: Sequence[Run]) -> None:
 
 def _table(was_live: bool) -> None:
     listed = runs.every()
-    chosen = state.chosen()
+    chosen, columns = state.chosen(), columns_for(listed)
     sort = str(state.STATE.kept["sort"])
     parts = sorted_parts(grouped(_filtered()), sort)
-    tagged = any(tags_of(runs.described(run)) for run in listed)
-    rows = [row for part in parts for row in _part(part, chosen, tagged, sort)]
+    rows = [row for part in parts for row in rows_of(part, chosen, columns, sort)]
     show_problems(problems())
-    columns = (*COLUMNS, *([TAGS] if tagged else []), *([WHOSE] if visitors.is_class() else []))
     if not rows:
         st.text(f"No run has all of these words: {state.STATE.kept['filter']}")
-    content = message("All runs", columns, rows, choose=True, sort=_named(sort))
-    table.show(content, key=KEY, on_act=_on_act)
-    if (was_live and not any(runs.status_of(run).live for run in listed)) or st.session_state.pop(
-        "runs_acted", False
-    ):
+    headings = [column.heading for column in columns]
+    table.show(message("All runs", headings, rows, choose=True, sort=_named(sort)), key=KEY, on_act=_on_act)
+    ended = was_live and not any(runs.status_of(run).live for run in listed)
+    if ended or st.session_state.pop("runs_acted", False):
         st.rerun()
 
 
@@ -321,9 +389,9 @@ def _on_act(act: Act) -> None:
     if act["type"] == "open":
         state.choose(_members(str(act["id"])))
     elif act["type"] == "sort":
-        column = KEYS.get(str(act["column"]), str(act["column"]))
-        if column in state.SORTED:
-            state.STATE.put({"sort": turned(str(state.STATE.kept["sort"]), column)})
+        names = {column.name: key for key, column in COLUMNS.items()}
+        if act["column"] in names:
+            state.STATE.put({"sort": turned(str(state.STATE.kept["sort"]), names[act["column"]])})
     else:
         ids = [str(run_id) for run_id in act["ids"]]
         here = {run.id for run in _filtered()}
@@ -333,8 +401,8 @@ def _on_act(act: Act) -> None:
 
 def _named(sort: str) -> str:
     """The order in the words of the columns, which the table shows."""
-    sign, column = sort[: sort.startswith("-")], sort.removeprefix("-")
-    return sign + next((name for name, key in KEYS.items() if key == column), column)
+    sign, key = sort[: sort.startswith("-")], sort.removeprefix("-")
+    return sign + (COLUMNS[key].name if key else "")
 
 
 def _filtered() -> list[Run]:
@@ -351,87 +419,23 @@ def _members(row_id: str) -> list[str]:
     return next(([run.id for run in each.runs] for each in run_groups if each.runs[0].id == first), [])
 
 
-def _part(part: Part, chosen: Sequence[str], tagged: bool, sort: str) -> list[Row]:
-    """The rows that are sorted together, below what they have in common."""
-    rows = [row for each in part.members for row in _rows(each, chosen, tagged, sort)]
+def rows_of(part: Part, chosen: Sequence[str], columns: Sequence[Column], sort: str = "") -> list[Row]:
+    """The table's rows of those that are sorted together, below what they have in common."""
+    rows = [row for each in part.members for row in _rows(each, chosen, columns, sort)]
     first = part.members[0].runs[0].id if part.members else ""
     return [*([Row(f"{PART}{first}", [part.label], heading=True)] if part.label else []), *rows]
 
 
-def _rows(run_group: RunGroup, chosen: Sequence[str], tagged: bool, sort: str = "") -> list[Row]:
+def _rows(run_group: RunGroup, chosen: Sequence[str], columns: Sequence[Column], sort: str) -> list[Row]:
     """The row of a run; of a group one row with means, and the rows of its runs below."""
-    group = run_group.group
-    if group is None or len(run_group.runs) == 1:
-        return [_row(run, chosen, tagged=tagged) for run in run_group.runs]
-    head = f"{GROUP}{run_group.runs[0].id}"
-    rows = [
-        replace(_row(run, chosen, tagged=tagged), group=head, cells=_cells(run, tagged, seed=result.seed))
-        for run, result in zip(run_group.runs, group.runs, strict=True)
-    ]
-    every = all(run.id in chosen for run in run_group.runs)
-    opened = every and len(chosen) == len(run_group.runs)
-    members = [run.id for run in run_group.runs]
-    return [
-        Row(head, _group_cells(run_group, group, tagged), chosen=every, opened=opened, members=members),
-        *(rows[at] for at in sorted_members(run_group, sort)),
-    ]
-
-
-def _group_cells(run_group: RunGroup, group: Group, tagged: bool) -> list[str]:
-    """Means and standard deviations over the seeds of finished runs; n is how many seeds those are."""
-    statuses = [runs.status_of(run) for run in run_group.runs]
-    states = Counter(status.state for status in statuses)
-    steps = sorted({status.step for status in statuses})
-    loss, main = group.summary(LOSS), main_score([group])
-    score = group.summary(main) if main not in ("", LOSS) else None
-    entries = [run.last_records() for run in run_group.runs]
-    seconds = sum(trained_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
-    counted = loss or score
-    cells = [
-        group.name,
-        group.first.task,
-        ", ".join(f"{count} {state}" for state, count in states.items()),
-        f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}",
-        "–" if loss is None else mean_words(loss),
-        "–" if score is None else runs.worded_mean(main, score),
-        "–" if counted is None else str(counted.n),
-        wording.duration(seconds),
-        max(created_minute(runs.described(run)) for run in run_group.runs),
-    ]
-    if tagged:
-        cells.append(
-            ", ".join(dict.fromkeys(t for run in run_group.runs for t in tags_of(runs.described(run))))
-        )
-    return [*cells, *([""] if visitors.is_class() else [])]
-
-
-def _row(run: Run, chosen: Sequence[str], *, tagged: bool = False) -> Row:
-    return Row(run.id, _cells(run, tagged), chosen=run.id in chosen, opened=list(chosen) == [run.id])
-
-
-def _cells(run: Run, tagged: bool, seed: int | None = None) -> list[str]:
-    """What is known of a run. seed: of one in a group, which tells it from the others."""
-    described, status = runs.described(run), runs.status_of(run)
-    entries = run.last_records()
-    loss = curves.last(entries, curves.validated("loss"))
-    cells = [
-        run.title if seed is None or "seed" in run.title.lower() else f"{run.title}, seed {seed}",
-        str(described["task"].get("name", "")),
-        "shipped" if run.shipped else status.state,
-        f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
-        "–" if loss is None else f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2e}",
-        _score_listing(*last_score(entries)),
-        "–" if loss is None else "1",
-        wording.duration(trained_seconds(entries, status)),
-        created_minute(described),
-    ]
-    if tagged:
-        cells.append(", ".join(tags_of(described)))
-    if visitors.is_class():
-        cells.append(ownership_words(run))
-    return cells
-
-
-def _score_listing(name: str, value: float | None) -> str:
-    """The main score, with its name."""
-    return "–" if value is None else f"{name} {runs.worded(name, value)}"
+    cells, ids = [column.cell(run_group)[0] for column in columns], [run.id for run in run_group.runs]
+    opened = sorted(chosen) == sorted(ids)
+    every = all(run_id in chosen for run_id in ids)
+    if not run_group.together:
+        return [Row(ids[0], cells, chosen=every, opened=opened)]
+    head = f"{GROUP}{ids[0]}"
+    pairs = zip(run_group.runs, run_group.together.runs, strict=True)
+    members = [RunGroup((run,), None, result.seed) for run, result in pairs]
+    below = [row for each in sorted_rows(members, sort) for row in _rows(each, chosen, columns, sort)]
+    first = Row(head, cells, chosen=every, opened=opened, members=ids)
+    return [first, *(replace(row, group=head) for row in below)]

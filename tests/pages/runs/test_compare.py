@@ -7,6 +7,7 @@ from models.runs.folder import Status, write_status
 from pages.runs import compare, listing
 from pages.shared.training import runs
 from pages.shared.training.runs import Run
+from tests.pages.runs.conftest import rows_in_list
 from tests.pages.shared.training.conftest import MakeRun
 from viz_core.boards import Curves
 
@@ -68,8 +69,7 @@ def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: M
     runs = [make_run(name="a", seed=0), make_run(name="b", seed=1)]
     finish(*runs)
     runs[0].folder.annotate(tags=["mine"])
-    [shown] = listing.grouped(runs)
-    head, *members = listing._rows(shown, [run.id for run in runs], True)
+    head, *members = rows_in_list(runs, chosen=runs)
     assert head.members == [run.id for run in runs] and head.chosen and head.opened
     assert head.cells[:4] == ["a and 1 more", "induction", "2 finished", "100"]
     assert head.cells[4:7] == ["0.02 ± 0", "second half 100 ± 0 %", "2"] and head.cells[-1] == "mine"
@@ -112,14 +112,14 @@ def test_options_of_tasks_are_compared_too(make_run: MakeRun) -> None:
 
 def test_a_row_of_the_list_says_how_a_run_stands(make_run: MakeRun) -> None:
     run = make_run(name="<b>mine</b>")
-    row = listing._row(run, [run.id])
+    [row] = rows_in_list([run], chosen=[run])
     assert row.cells[:2] == ["<b>mine</b>", "induction"]
     assert row.cells[2] == "stopped"  # no process has worked there
     assert row.cells[4:6] == ["0.0200", "second half 100.0 %"]
     assert row.chosen and row.opened
     damaged = make_run()
     (damaged.folder.path / "config.json").write_text("{")
-    assert listing._row(damaged, [run.id]).cells[0] == damaged.id
+    assert rows_in_list([damaged])[0].cells[0] == damaged.id
 
 
 def test_two_runs_with_models_have_a_link_to_their_heads(make_run: MakeRun) -> None:

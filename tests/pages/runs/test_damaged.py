@@ -15,9 +15,11 @@ from models.runs.folder import RunFolder, list_runs
 from models.zoo import load_model
 from pages.runs import compare, listing, scrubber
 from pages.shared.board.on_page import message
+from pages.shared.table.component import message as table_message
 from pages.shared.training import heads, runs, settings
 from pages.shared.training.runs import Run
 from pages.train.watch import board_of
+from tests.pages.runs.conftest import rows_in_list
 
 SHIPPED = Path("models/zoo/induction/run")
 DEEP: tuple[Any, ...] = (None, 10**400, "\ud800")
@@ -48,7 +50,7 @@ def everything_shown(run: Run) -> None:
     message(compare.board_of([run, GOOD]), part="x", link={})
     message(board_of(run, entries, steps=100, notice="", live=True), part="x", link={})
     compare.differences([run, GOOD])
-    listing.message("All runs", listing.COLUMNS, [listing._row(run, [])])
+    assert table_message("All runs", list(listing.COLUMNS), rows_in_list([run]))
     for entry in run.samples():
         heads.sample_text(entry.get("samples"))
     settings.link_of_run(runs.described(run))
@@ -120,6 +122,6 @@ def test_a_run_that_is_deleted_while_the_list_is_drawn_has_failed(
     shutil.rmtree(tmp_path / "soon-gone")
     assert not runs.status_of(run).live
     assert "there is no run 'soon-gone'" in runs.status_of(run).sentence
-    row = listing._row(run, [])
+    [row] = rows_in_list([run])
     assert row.cells[2] == "failed"
     everything_shown(run)

@@ -79,7 +79,7 @@ def test_scores_are_sorted_within_a_task_and_its_data_alone(make_run: MakeRun) -
         listing.UNREAD,
     ]
     parts = listing.sorted_parts(listing.grouped(listed), "loss")
-    heads = [listing._part(part, [], False, "loss")[0] for part in parts]
+    heads = [listing.rows_of(part, [], [], "loss")[0] for part in parts]
     assert all(row.heading for row in heads)
     assert [row.cells[0] for row in heads][1:3] == ["sort, held_out 256", "sort, held_out 32"]
     [alone] = listing.sorted_parts(listing.grouped(listed[1:2]), "score")
@@ -93,7 +93,8 @@ def test_a_group_stands_by_its_mean_and_its_runs_are_sorted_below_it(make_run: M
     [up], [down] = (listing.sorted_parts(shown, sort) for sort in ("loss", "-loss"))
     assert [len(each.runs) for each in up.members] == [1, 3]  # 0.3, and a mean of 0.4
     for part, wanted in ((up, [0, 2, 1]), (down, [1, 2, 0])):
-        rows = [row for row in listing._part(part, [], False, "loss" if part is up else "-loss") if row.group]
+        sort = "loss" if part is up else "-loss"
+        rows = [row for row in listing.rows_of(part, [], listing.columns_for([]), sort) if row.group]
         assert [row.id for row in rows] == [seeds[at].id for at in wanted]
         assert {row.group for row in rows} == {f"group:{seeds[0].id}"}
 
@@ -110,9 +111,7 @@ def test_a_press_sorts_up_then_down_then_not_and_the_link_says_so() -> None:
         rule.parsed("<b>loss")
     assert rule.refusal("colour").startswith("'colour' is not a column of the list (run, task, status, ")
     assert listing._named("-loss") == "-loss, held out" and listing._named("step") == "step"
-    assert set(listing.KEYS.values()) <= set(state.SORTED)
-    names = {name.removeprefix("#") for name in (*listing.COLUMNS, listing.TAGS, listing.WHOSE)}
-    assert {listing.KEYS.get(name, name) for name in names} == set(state.SORTED)
+    assert tuple(listing.COLUMNS) == state.SORTED
 
 
 def test_a_run_that_was_never_validated_has_no_score() -> None:
