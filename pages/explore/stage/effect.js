@@ -3,6 +3,7 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
+import { outputsTable } from "./output.js";
 import { upTo } from "./view.js";
 
 /** @import { Smallest, Header, Change } from "./types" */
@@ -76,7 +77,6 @@ function nameOf(line) {
 }
 
 const MOST_POSITIONS = 128;
-const TITLES = { encoder: "encoder", decoder: "decoder" };
 
 export class EffectView {
   /** @param {import("./types").Stage} stage */
@@ -121,18 +121,10 @@ export class EffectView {
     const at = Math.min(this.stage.view.step, outputs.length - 1);
     if (at < 0) return el("section");
     const { theme } = this.stage;
-    const rows = outputs[at].map(([name, before, after]) => ({
-      name: { text: shorten(name, 20), title: name },
-      cells: [
-        barsOf({ share: before, colour: theme.muted }, { share: after, colour: theme.accent }),
-        weightCell(number(before, 3)),
-        weightCell(number(after, 3)),
-      ],
-    }));
     const title = header.pooled ?? `At “${shorten(this.nameAt(header, at), 18)}”`;
     return el("section", { class: "next" }, [
       el("h3", { text: title }),
-      tableOf({ class: "rows" }, rows, ["", "", "before", "after"]),
+      outputsTable(outputs[at], [theme.muted, theme.accent], ["before", "after"]),
       el("p", { class: "muted", text: `KL(before ‖ after) is ${number(kl[at], 3)} nats here.` }),
     ]);
   }
@@ -198,9 +190,7 @@ export class EffectView {
       }));
       const names = header.tokens[side].slice(0, count).map(({ text }) => shorten(text, 8));
       return el("section", {}, [
-        el("h3", {
-          text: `How far the ${TITLES[side]}'s residual stream moved: ‖after − before‖ / ‖before‖`,
-        }),
+        el("h3", { text: `How far the ${side}'s residual stream moved: ‖after − before‖ / ‖before‖` }),
         tableOf({ class: "stream" }, rows, ["", ...names]),
       ]);
     });

@@ -4,52 +4,19 @@
 import { filled } from "../../shared/board/plot_layout.js";
 import { move } from "../../shared/board/plot_move.js";
 import { asTyped, el, fitCanvas, shorten, textWidth } from "../../shared/browser/dom.js";
-import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
+import { colourLevels, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
-import { fitting, isFurther, isSigned, numbersOf, wish } from "./further.js";
 import { Plane } from "./planes.js";
-import { optionOf, within } from "./view.js";
+import { fitting, isFurther, isSigned, numbersOf, wish } from "./quantities.js";
+import { Legend, legendEnds, readoutOf } from "./side.js";
+import { MOVES, optionOf, within } from "./view.js";
 import { CellWeight } from "./weights_by_hand.js";
 
 /** @import { Side, Exact, Area, Theme } from "./types" */
-/** @typedef {[term: string, value: string, colour?: string]} Row */
+/** @import { Reading as Row } from "./side.js" */
 /** @typedef {{query: number, key: number}} Place */
-
-const WIDTH = 190;
-const HEIGHT = 12;
-const NOTHING = 1e-12; // the strongest colour of values that are all 0
-
-/**
- * What stands below the colours, from left to right.
- * @param {import("./types").View["range"]} range
- * @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
- * @param {number} extent the number of the strongest colour
- */
-export function legendEnds(range, signed, extent) {
-  if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
-  if (signed && extent <= NOTHING) return ["", "0 everywhere", ""];
-  if (signed) return [number(-extent), "0", number(extent)];
-  if (range === "log") return ["≤ 0.0001", "0.01", "1"];
-  if (range === "row") return ["0", "row's largest"];
-  return extent === 1 ? ["0", "0.5", "1"] : ["0", number(extent / 2), number(extent)];
-}
-
-export class Legend {
-  constructor() {
-    this.colours = el("canvas", { class: "legend", "aria-hidden": "true" });
-    this.ends = el("div", { class: "legend-ends" });
-    this.parts = [this.colours, this.ends];
-  }
-
-  /** @param {import("../../shared/browser/images.js").Table} table @param {string[]} ends */
-  draw(table, ends) {
-    const image = imageOf(256, 1, (at) => at, table);
-    fitCanvas(this.colours, WIDTH, HEIGHT).drawImage(image, 0, 0, WIDTH, HEIGHT);
-    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
-  }
-}
 
 const SIDE = 190;
 
@@ -109,19 +76,6 @@ export class MiniMap {
     const k0 = windowAround(key, stack.nKey, this.size.nk);
     this.stage.set({ q0, k0, query, key });
   }
-}
-
-/**
- * @param {HeadView} head
- * @param {{query: number, key: number}} place
- */
-export function readRows(head, place) {
-  return rowsOf(head, place).map(([term, value, colour]) =>
-    el("div", {}, [
-      el("span", { class: "term", text: term }),
-      el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
-    ]),
-  );
 }
 
 /**
@@ -358,8 +312,6 @@ export function longest(values) {
   return most || 1;
 }
 
-/** @type {Record<string, [number, number]>} from a key to rows and columns */
-const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const LARGEST = 46; // pixels of a cell
 const TITLE = 32; // the room of an axis's name
 const TOOLS = 36; // the room on the right of the names that Plotly's buttons stand in
@@ -631,7 +583,7 @@ export class HeadView {
 
   /** @param {Place} at */
   read(at) {
-    this.readout.replaceChildren(...readRows(this, at));
+    this.readout.replaceChildren(...readoutOf(rowsOf(this, at)));
     this.weight.draw(at, this.weightAt(at));
     this.stage.glossary.explainIn(this.readout);
   }

@@ -7,6 +7,24 @@ import { barsOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 
 /** @import { Header } from "./types" */
 
+/**
+ * Outputs with their probabilities, as bars and as numbers.
+ * @param {[name: string, ...probabilities: number[]][]} outputs
+ * @param {string[]} colours of the probabilities @param {string[]} columns their names, if any
+ * @param {string | null} chosen the output that stands out
+ */
+export function outputsTable(outputs, colours, columns, chosen = null) {
+  const rows = outputs.map(([name, ...probabilities]) => ({
+    class: name === chosen ? "chosen" : null,
+    name: { text: shorten(name, 20), title: name },
+    cells: [
+      barsOf(...probabilities.map((share, at) => ({ share, colour: colours[at] }))),
+      ...probabilities.map((share) => weightCell(number(share, 3))),
+    ],
+  }));
+  return tableOf({ class: "rows" }, rows, columns.length ? ["", "", ...columns] : undefined);
+}
+
 export class OutputView {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -76,14 +94,9 @@ export class OutputView {
     const step = header.steps[view.step];
     if (!step) return el("section");
     const title = header.pooled ?? this.titleOf(header, header.tokens[header.stepSide][view.step].text);
-    const rows = step.top.map(([token, probability]) => ({
-      class: token === step.chosen ? "chosen" : null,
-      name: { text: shorten(token, 20), title: token },
-      cells: [barsOf({ share: probability, colour: theme.accent }), weightCell(number(probability, 3))],
-    }));
     return el("section", { class: "next" }, [
       el("h3", { text: title }),
-      tableOf({ class: "rows" }, rows),
+      outputsTable(step.top, [theme.accent], [], step.chosen),
       el("p", { class: "muted", text: header.stepNote }),
     ]);
   }

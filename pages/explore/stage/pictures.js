@@ -3,7 +3,8 @@
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
-import { heaviestKey, seenFrom } from "./view.js";
+import { readoutOf } from "./side.js";
+import { heaviestKey, MOVES, seenFrom } from "./view.js";
 
 /** @import { Framed } from "../../shared/browser/message.js" */
 /** @import { Row } from "./types" */
@@ -169,8 +170,6 @@ export class Pictures {
   }
 }
 
-/** @type {Record<string, [number, number]>} from a key to parts down and along */
-const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const MOST_SIDE = 720; // pixels; a larger picture shows no more
 
 export class PictureView {
@@ -310,20 +309,12 @@ export class PictureView {
     /** @param {number} at */
     const name = (at) => stage.data.tokens("encoder")[at]?.text ?? "";
     const key = this.over ?? (row ? heaviestKey(row) : view.key);
-    /** @type {[string, string, string?][]} */
-    const rows = [
+    const readings = readoutOf([
       ["query", `${name(view.query)} (${view.query})`, theme.query],
       ["key", `${name(key)} (${key})`, theme.key],
       ["weight", row ? number(row.weights[key], 3) : "…"],
-    ];
-    this.readout.replaceChildren(
-      ...rows.map(([term, value, colour]) =>
-        el("div", {}, [
-          el("span", { class: "term", text: term }),
-          el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
-        ]),
-      ),
-    );
+    ]);
+    this.readout.replaceChildren(...readings);
   }
 
   /** @param {PointerEvent} event */

@@ -2,11 +2,11 @@
    where when the view is first open; a press opens a head), and the queries and keys of a head in one
    plane. */
 
-import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
-import { imageOf } from "../../shared/browser/images.js";
+import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
-import { listOf } from "./bars.js";
+import { listOf } from "./controls.js";
 import { awaited, measureOf, placesOf, saidOf } from "./data.js";
+import { Legend } from "./side.js";
 
 /** @import { Stack, Measure, Further, Area } from "./types" */
 /** @typedef {"query" | "key"} Role */
@@ -51,7 +51,6 @@ export function colouring({ layers, heads, stats }, measure) {
 
 const MARGIN = 30; // pixels around the outermost heads, where their names are
 const MOST_HEADS = 64; // more would lie on each other; the pointer still shows all
-const LEGEND = { width: 190, height: 12 };
 
 export class MapView {
   /** @param {import("./types").Stage} stage */
@@ -59,10 +58,9 @@ export class MapView {
     this.stage = stage;
     this.points = el("div", { class: "map-points", role: "group", "aria-label": "Map of all heads" });
     this.told = el("p", { "aria-live": "polite" });
-    this.colours = el("canvas", { class: "legend", "aria-hidden": "true" });
-    this.ends = el("div", { class: "legend-ends" });
+    this.legend = new Legend();
     this.meaning = el("p", { class: "measure" });
-    const side = el("div", { class: "side" }, [this.meaning, this.colours, this.ends, this.told]);
+    const side = el("div", { class: "side" }, [this.meaning, ...this.legend.parts, this.told]);
     this.root = el("div", { class: "view map-view" }, [this.points, side]);
   }
 
@@ -76,25 +74,21 @@ export class MapView {
     this.measure = measureOf(data.header.measures, stack, view);
     const { map } = this;
     this.colour = colouring(stack, this.measure);
-    this.legend();
+    this.explain();
     if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
     else this.points.replaceChildren();
     this.told.textContent = said(map, stack.nQuery);
     if (!this.map) this.stage.askOnce({ type: "map", stack: stack.id });
   }
 
-  legend() {
-    const { theme } = this.stage;
+  explain() {
     const { first, low, high } = /** @type {ReturnType<typeof colouring>} */ (this.colour);
-    const { width, height } = LEGEND;
-    const table = imageOf(256 - first, 1, (at) => at + first, theme.sequential);
-    fitCanvas(this.colours, width, height).drawImage(table, 0, 0, width, height);
-    const { data, stack, view } = this.stage;
+    const { data, stack, view, theme } = this.stage;
     const { measures, repeated } = data.header;
     const { measure } = this;
     const chosen = measure ?? awaited(measures, stack, view);
     const ends = measure ? [number(low), number(high)] : [`layer ${low}`, `layer ${high}`];
-    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
+    this.legend.draw(theme.sequential, ends, first);
     this.meaning.replaceChildren(
       el("strong", { text: chosen ? chosen.title : "layer" }),
       chosen
@@ -156,7 +150,6 @@ function said(map, nQuery) {
 
 const ROOM = 36; // pixels around the outermost points, where their names are
 const MOST_NAMES = 64;
-const FIRST = 40; // of 0..255: the first colours are nearly the page's own
 const COLOURS = [
   { value: "role", text: "query or key" },
   { value: "position", text: "position" },
@@ -222,7 +215,7 @@ export class Plane {
     if (this.colour === "role") return theme[role];
     if (this.colour === "position") {
       const last = Math.max(stack.nQuery, stack.nKey) - 1;
-      const level = Math.round(FIRST + ((255 - FIRST) * at) / Math.max(1, last));
+      const level = Math.round(DARKEST + ((255 - DARKEST) * at) / Math.max(1, last));
       return `rgb(${theme.sequential.subarray(3 * level, 3 * level + 3).join(", ")})`;
     }
     const known = [...data.tokens(stack.querySide), ...data.tokens(stack.keySide)].map((each) => each.text);

@@ -5,15 +5,15 @@ import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour } from "../../shared/browser/images.js";
 import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
-import { listFor, listOf } from "./bars.js";
+import { listFor, listOf } from "./controls.js";
 import { attentionOf } from "./edits.js";
+import { outputsTable } from "./output.js";
 import { upTo } from "./view.js";
 
 /** @import { Swept, View, Header } from "./types" */
 /** @typedef {"sweep" | "goal" | "step" | "put" | "other" | "sender" | "receiver" | "through"} Name */
 /** @typedef {Pick<View, Name>} Wish */
 
-const TITLES = /** @type {Record<string, string>} */ ({ encoder: "encoder", decoder: "decoder" });
 const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
 const ROUNDING = 2e-6; // of single precision, in what is looked at
@@ -71,7 +71,7 @@ export class SweepTables {
       ? rows[0].map((_, head) => `H${head}`)
       : data.tokens(side).map(({ text }) => shorten(text, 8));
     const stack = data.stacks.find(({ id }) => id === name);
-    const title = ofHeads ? stack?.title : `Stream of the ${TITLES[side]}`;
+    const title = ofHeads ? stack?.title : `Stream of the ${side}`;
     /** @param {number} layer @param {number} at @param {number} value */
     const inside = (layer, at, value) =>
       ofHeads
@@ -144,16 +144,9 @@ export class SweepTables {
   path(outputs) {
     const { theme } = this.stage;
     const colours = [theme.muted, theme.accent, theme.heads[2], theme.heads[1]];
-    const rows = outputs.map(([name, ...values]) => ({
-      name: { text: shorten(name, 20), title: name },
-      cells: [
-        barsOf(...values.map((share, at) => ({ share, colour: colours[at] }))),
-        ...values.map((p) => weightCell(number(p, 3))),
-      ],
-    }));
     return el("section", {}, [
       el("h3", { text: "Probabilities of the likeliest outputs at this step" }),
-      tableOf({ class: "rows" }, rows, ["", "", ...WAYS]),
+      outputsTable(outputs, colours, WAYS),
     ]);
   }
 }

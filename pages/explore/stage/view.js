@@ -2,7 +2,7 @@
 
 import { beside, hidingOf, timesOf } from "./data.js";
 import { mostMoved } from "./edits.js";
-import { isFurther, isSigned } from "./further.js";
+import { isFurther, isSigned } from "./quantities.js";
 
 /** @import { View, Loose, Row } from "./types" */
 /** @import { Framed } from "../../shared/browser/message.js" */
@@ -14,6 +14,9 @@ import { isFurther, isSigned } from "./further.js";
  */
 export const optionOf = (name, value) =>
   /** @type {Option} */ (CHOICES[name].options.find((option) => option.value === value));
+
+/** @type {Record<string, [number, number]>} from a key to rows down and columns along */
+export const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** @param {number} count */
 export const upTo = (count) => Array.from({ length: count }, (_, at) => at);

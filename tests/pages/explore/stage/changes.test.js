@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { translationOf } from "../../../../pages/explore/stage/caption.js";
 import { saidOfChange } from "../../../../pages/explore/stage/grid.js";
-import { legendEnds } from "../../../../pages/explore/stage/head.js";
+import { legendEnds } from "../../../../pages/explore/stage/side.js";
 
 test("what did not change is said to be so, not drawn on a scale of nothing", () => {
   assert.match(saidOfChange(1e-12), /^No weight here moved by as much as 0\.004: /);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { legendEnds, windowAround } from "../../../../pages/explore/stage/head.js";
+import { windowAround } from "../../../../pages/explore/stage/head.js";
+import { legendEnds } from "../../../../pages/explore/stage/side.js";
 
 test("the ends of the colours name the scale", () => {
   assert.deepEqual(legendEnds("full", false, 1), ["0", "0.5", "1"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitting, isSigned, numbersOf, wish } from "../../../../pages/explore/stage/further.js";
+import { fitting, isSigned, numbersOf, wish } from "../../../../pages/explore/stage/quantities.js";
 
 const VIEW = { view: "head", show: "flow", stack: "encoder.self", layer: 1, head: 2, q0: 0, k0: 5 };
 const SENT = { asked: ["flow", "encoder.self", 1, 2, 0, 5], values: [1, 2], shape: [1, 2] };

@@ -5,8 +5,8 @@ import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
-import { isFurther, isSigned } from "./further.js";
-import { headsAfter, stepOf } from "./view.js";
+import { isFurther, isSigned } from "./quantities.js";
+import { headsAfter, stepOf, upTo } from "./view.js";
 
 /** @typedef {{value: string, text: string, title?: string}} Option */
 /** @import { View } from "./types" */
@@ -235,9 +235,6 @@ const SIGNED_RANGES = [
 ];
 const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
 
-/** @param {number} count */
-const upTo = (count) => Array.from({ length: count }, (_, at) => choiceOf(at));
-
 /** @param {number} value */
 const choiceOf = (value) => ({ value, text: String(value) });
 
@@ -328,10 +325,10 @@ export class Bars {
       [stack.id],
     );
     this.layer.update(stack.layers.map(choiceOf), [view.layer]);
-    const chips = upTo(stack.heads).map((chip) => ({
-      ...chip,
-      colour: theme.heads[chip.value % theme.heads.length],
-      title: titleOf(stack, view.layer, chip.value),
+    const chips = upTo(stack.heads).map((head) => ({
+      ...choiceOf(head),
+      colour: theme.heads[head % theme.heads.length],
+      title: titleOf(stack, view.layer, head),
     }));
     this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
     const shows = CHOICES.show.options.filter(({ value }) =>
