@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.masks import Allowed
-from models.engine.position_scheme import Added
+from models.engine.position_scheme import ScoreTerm
 from models.engine.trace import Trace
 
 # Cells of a long pattern: the largest or the mean weight of many pairs.
@@ -103,7 +103,7 @@ class LongHeads:
     causal: bool
     cap: float | None = None
     allowed: Allowed | None = None
-    added: Added | None = None
+    added: ScoreTerm | None = None
     sinks: Float[Tensor, " head"] | None = None
     _softmax: dict[int, Rows] = field(default_factory=dict)
 

@@ -24,7 +24,7 @@ ROWS = 128
 
 
 @runtime_checkable
-class Added(Protocol):
+class ScoreTerm(Protocol):
     """Something that is added to scores, of all heads of an attention. n_bytes: what is kept for it."""
 
     @property
@@ -90,7 +90,7 @@ class AskedDistance:
 
 
 @dataclass(frozen=True)
-class Computed:
+class ByRule:
     """What any scheme of a causal stack adds: computed for some queries and all keys up to the last of them.
 
     of: [head, query, key] of some queries; no query sees a later key.
@@ -166,7 +166,7 @@ class PositionScheme(nn.Module):
         """What is added to the dot products times `scale`; the last query stands at the last key."""
         return None
 
-    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> Added | None:
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> ScoreTerm | None:
         """`bias` over a long text, a part at a time. Raises ValueError for a scheme that cannot."""
         if type(self).bias is PositionScheme.bias:
             return None
@@ -181,7 +181,7 @@ class PositionScheme(nn.Module):
             assert bias is not None
             return bias[0]
 
-        return Computed(of)
+        return ByRule(of)
 
 
 class LayerPositions(NamedTuple):
@@ -199,7 +199,7 @@ class LayerPositions(NamedTuple):
         """See `PositionScheme.bias`."""
         return self.scheme.bias(q, k, layer=self.layer, scale=scale)
 
-    def added(self, q: OneText, k: OneText, scale: float, *, causal: bool) -> Added | None:
+    def added(self, q: OneText, k: OneText, scale: float, *, causal: bool) -> ScoreTerm | None:
         """See `PositionScheme.added`."""
         return self.scheme.added(q, k, layer=self.layer, scale=scale, causal=causal)
 

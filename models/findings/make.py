@@ -8,7 +8,7 @@ from typing import Any
 from models.files import write_json
 from models.findings import pruning
 
-MAKERS: dict[str, Callable[[], dict[str, Any]]] = {"pruning": pruning.made}
+MAKERS: dict[str, Callable[[], dict[str, Any]]] = {"pruning": pruning.learn_anew}
 """What gives the content of each finding's file, which lies beside the finding under its name."""
 
 

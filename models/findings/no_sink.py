@@ -50,7 +50,7 @@ def on_first(pattern: Float[Tensor, "head query key"], queries: Bool[Tensor, " q
     return float(pattern[:, queries, 0].mean())
 
 
-def look(lm: TrainedModel[Any], texts: int) -> OnFirst:
+def weights_of(lm: TrainedModel[Any], texts: int) -> OnFirst:
     """What a model does with held-out texts."""
     batch: Batch = lm.task.batch(generator_of(1, 0), texts, held_out=True)
     sums: list[tuple[float, float, float]] = []
@@ -72,7 +72,7 @@ def measure(model: None, tell: Tell, *, texts: int, sink: float) -> Outcome:
     """The three shipped models; how the weight on the first grew is from their runs' snapshots."""
     by_model: dict[str, OnFirst] = {}
     for at, normalizer in enumerate(get_args(Normalizer)):
-        by_model[normalizer] = look(load_model(SHIPPED / "sinks" / normalizer), texts)
+        by_model[normalizer] = weights_of(load_model(SHIPPED / "sinks" / normalizer), texts)
         tell((at + 1) / len(NAMES))
     return _outcome(by_model, sink)
 
@@ -170,5 +170,5 @@ FINDING = Finding(
         "texts": Field(64, whole(4, 256), "Held-out texts"),
         "sink": Field(0.3, number(0.05, 0.95), "A sink has, at least"),
     },
-    code=(split, on_first, look),
+    code=(split, on_first, weights_of),
 )

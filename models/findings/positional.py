@@ -29,7 +29,7 @@ class HeadCounts:
         return sum(self.maxima) / len(self.maxima)
 
 
-def look(pattern: Tensor, words: list[int], heads: list[HeadCounts], *, causal: bool) -> None:
+def count_positions(pattern: Tensor, words: list[int], heads: list[HeadCounts], *, causal: bool) -> None:
     """Adds a pattern [head, query, key] to what was seen of its heads; only words ask and are looked at.
 
     In a causal stack, the first word is left out: it has no choice.
@@ -53,7 +53,7 @@ def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confi
             side, layer, *_ = address.split(".")
             heads = counts.setdefault(f"{side} {layer}", [HeadCounts() for _ in trace[address]])
             words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
-            look(trace[address], words, heads, causal=side == "decoder")
+            count_positions(trace[address], words, heads, causal=side == "decoder")
     every = _by_name(counts)
     if not every:
         raise ValueError(f"{model.name!r} shows no self-attention of two words or more; choose another model")
@@ -145,5 +145,5 @@ FINDING = Finding(
         "at_one_offset": Field(0.9, number(0.5, 1.0), "Positional from"),
         "confident": Field(0.8, number(0.1, 1.0), "Confident above"),
     },
-    code=(look, measure),
+    code=(count_positions, measure),
 )

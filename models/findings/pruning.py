@@ -32,7 +32,7 @@ TEMPERATURE = 0.33
 LOW, HIGH = -0.1, 1.1
 OPEN = 2.0
 """log alpha before anything is learnt: a gate is then open 95 times in 100 or more."""
-Kept = dict[str, list[int]]
+HeadLists = dict[str, list[int]]
 """The heads that are left of each attention, by address such as "encoder.0.self"."""
 Values = Float[Tensor, "#row attention head"]
 
@@ -54,7 +54,7 @@ class Gates(nn.Module):
         """The probability that a gate is not 0."""
         return (self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH)).sigmoid()
 
-    def kept(self) -> Kept:
+    def heads_kept(self) -> HeadLists:
         """The heads whose gates are rather not 0."""
         likely = self.open() > 0.5
         return {address: likely[at].nonzero().flatten().tolist() for at, address in enumerate(self.addresses)}
@@ -65,17 +65,17 @@ def stretched(x: Tensor) -> Tensor:
     return (x.sigmoid() * (HIGH - LOW) + LOW).clamp(0, 1)
 
 
-def values_of(kept: Kept, n_heads: int) -> Values:
+def values_of(heads_kept: HeadLists, n_heads: int) -> Values:
     """Gates that are 1 for the heads kept and 0 for all others."""
     heads = torch.arange(n_heads)
-    return torch.stack([torch.isin(heads, torch.tensor(heads_left)) for heads_left in kept.values()])[
+    return torch.stack([torch.isin(heads, torch.tensor(heads_left)) for heads_left in heads_kept.values()])[
         None
     ].float()
 
 
-def n_kept(kept: Kept) -> int:
+def n_kept(heads_kept: HeadLists) -> int:
     """How many heads are left in all."""
-    return sum(map(len, kept.values()))
+    return sum(map(len, heads_kept.values()))
 
 
 @contextmanager
@@ -119,9 +119,9 @@ class Quality:
     pronoun: float
 
 
-def quality(lm: TrainedModel[Translation], sentences: int, kept: Kept | None = None) -> Quality:
+def quality(lm: TrainedModel[Translation], sentences: int, heads_kept: HeadLists | None = None) -> Quality:
     """How well it translates held-out sentences, with these heads alone where they are given."""
-    heads = kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
+    heads = heads_kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
     with gated(lm.projections(), values_of(heads, lm.config.n_heads)):
         scores, pronoun = translation_scores(lm.model, lm.task.words, held_out(sentences))
     return Quality(translation=scores["all"], pronoun=pronoun)
@@ -135,7 +135,7 @@ def prune(
     settling: int = SETTLING,
     batch_size: int = BATCH,
     gate_rate: float = GATE_RATE,
-) -> tuple[TrainedModel[Translation], Kept]:
+) -> tuple[TrainedModel[Translation], HeadLists]:
     """The model after training on with gates, each of which costs `penalty` nats while it is open.
 
     The loss is that of translating alone, and the expected number of open gates times the penalty.
@@ -151,7 +151,7 @@ def prune(
     for step in range(steps + settling):
         batch = next(batches)
         is_random = step < steps
-        values = gates(len(batch), generator) if is_random else values_of(gates.kept(), n_heads)
+        values = gates(len(batch), generator) if is_random else values_of(gates.heads_kept(), n_heads)
         with gated(projections, values):
             loss = lm.task.losses(pruned.model, batch)["translation"]
         if is_random:
@@ -162,17 +162,17 @@ def prune(
         optimizer.param_groups[0]["lr"] = RATE * (1 - step / (steps + settling))
         optimizer.step()
     pruned.model.eval()
-    return pruned, gates.kept()
+    return pruned, gates.heads_kept()
 
 
-def found(lm: TrainedModel[Translation], penalty: float) -> dict[str, Any]:
+def measured_at(lm: TrainedModel[Translation], penalty: float) -> dict[str, Any]:
     """What one penalty leaves: the heads, and the quality with them, trained on and merely cut."""
-    pruned, kept = prune(lm, penalty)
-    trained, cut = quality(pruned, SENTENCES, kept), quality(lm, SENTENCES, kept)
-    return {"penalty": penalty, "kept": kept, "trained": vars(trained), "cut": vars(cut)}
+    pruned, heads_kept = prune(lm, penalty)
+    trained, cut = quality(pruned, SENTENCES, heads_kept), quality(lm, SENTENCES, heads_kept)
+    return {"penalty": penalty, "kept": heads_kept, "trained": vars(trained), "cut": vars(cut)}
 
 
-def made() -> dict[str, Any]:
+def learn_anew() -> dict[str, Any]:
     """What ships: the quality of the whole translator, and of what each penalty leaves of it."""
     torch.set_num_threads(1)  # the same numbers on any machine of this kind
     lm = load_model(MODEL)
@@ -181,7 +181,7 @@ def made() -> dict[str, Any]:
         "model": MODEL,
         "sentences": SENTENCES,
         "whole": whole,
-        "penalties": [found(lm, penalty) for penalty in PENALTIES],
+        "penalties": [measured_at(lm, penalty) for penalty in PENALTIES],
     }
 
 
@@ -200,7 +200,7 @@ class Pruned:
     """What one penalty left: the heads, and the quality after training on with them and if merely cut."""
 
     penalty: float
-    kept: Kept
+    kept: HeadLists
     trained: Quality
     cut: Quality
 
@@ -221,11 +221,11 @@ class Shipped:
     penalties: list[Pruned]
 
 
-def edits_of(kept: Kept, n_heads: int) -> list[str]:
+def edits_of(heads_kept: HeadLists, n_heads: int) -> list[str]:
     """The lines that take all other heads from the shipped model, on Explore and in `Model.trace`."""
     gone = {
         at: [str(head) for head in range(n_heads) if head not in heads_left]
-        for at, heads_left in kept.items()
+        for at, heads_left in heads_kept.items()
     }
     return [f"{at} heads {','.join(heads)}: zero" for at, heads in gone.items() if heads]
 

@@ -24,7 +24,9 @@ class Hits:
         return self.rarest / self.asked if self.asked else 0.0
 
 
-def look(pattern: Tensor, words: list[int], counts: list[int], heads: list[Hits], *, causal: bool) -> float:
+def count_rarest(
+    pattern: Tensor, words: list[int], counts: list[int], heads: list[Hits], *, causal: bool
+) -> float:
     """Adds a pattern [head, query, key] to its heads' hits; the sum over queries of what chance would hit.
 
     counts: how frequent each of the words is. Of equally rare words, any is a hit; a query that sees words
@@ -58,7 +60,7 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
         n_layers = len(trace.keys())
         for address in trace:
             heads = hits_of.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
-            chance += look(trace[address], places, counts, heads, causal=side == "decoder")
+            chance += count_rarest(trace[address], places, counts, heads, causal=side == "decoder")
         tell(0.5 + (at + 1) / len(read) / 2)
     every = {f"{layer}.{head}": hits for layer, heads in hits_of.items() for head, hits in enumerate(heads)}
     n_asked = next(iter(every.values())).asked
@@ -129,5 +131,5 @@ FINDING = Finding(
         "texts": Field(60, whole(5, 200), "Sentences"),
         "share": Field(0.66, number(0.1, 1.0), "Looks at rare words from"),
     },
-    code=(look, measure),
+    code=(count_rarest, measure),
 )

@@ -63,7 +63,7 @@ def texts(words: int, depth: str) -> Iterator[str]:
         yield f"{haystack.text} {' '.join(haystack.answer)}"
 
 
-def look(model: Model, fetch: Fetch) -> tuple[Bool[Tensor, " token"], Bool[Tensor, "layer head token"]]:
+def hits_in(model: Model, fetch: Fetch) -> tuple[Bool[Tensor, " token"], Bool[Tensor, "layer head token"]]:
     """Of each token of the answer: whether the model writes it, and whether a head's largest weight is on it
     in the needle.
     """
@@ -89,7 +89,7 @@ def answered(model: Model, fetch: Fetch, heads: Sequence[Head]) -> bool:
 def scores_of(pairs: Sequence[tuple[Tensor, Tensor]]) -> Float[Tensor, "layer head"]:
     """Of the tokens that were copied, the share for which each head's largest weight was on the copied one.
 
-    pairs: what `look` gave, a text each. Raises ValueError where nothing was copied.
+    pairs: what `hits_in` gave, a text each. Raises ValueError where nothing was copied.
     """
     copied = sum(int(right.sum()) for right, _ in pairs)
     if not copied:
@@ -106,7 +106,7 @@ def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: 
             f"{model.name!r} does not read these texts number by number from left to right; choose the model "
             "'needle' or a language model of English"
         )
-    pairs = [look(model, fetch) for fetch in fetches]
+    pairs = [hits_in(model, fetch) for fetch in fetches]
     try:
         scores = scores_of(pairs)
     except ValueError as error:
@@ -195,5 +195,5 @@ FINDING = Finding(
         "words": Field(64, whole(48, 256), "Words of a text", "The shipped model needle reads 64 at most."),
         "depth": Field("any", one_of(DEPTHS), "Where the fact is", control="segments"),
     },
-    code=(fetch_of, look, scores_of, answered, measure),
+    code=(fetch_of, hits_in, scores_of, answered, measure),
 )

@@ -29,7 +29,7 @@ from models.runs.folder import RunFolder
 from models.runs.recipes import TRANSLATIONS
 from models.runs.results import changed_words, history_of, read_best
 from models.training.config import RunConfig, run_config
-from models.training.evaluation import evaluate, look
+from models.training.evaluation import evaluate, pronoun_view
 from models.training.loop import snapshot
 from models.zoo.folders import CARD, Which
 from models.zoo.model_file import write_model
@@ -200,7 +200,7 @@ def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
     for adjective in ("tired", "wide"):
         pair = showcase(adjective)
         assert pair.english_mention
-        weights.append(look(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
+        weights.append(pronoun_view(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
     weakest = weights[0].minimum(weights[1])  # [layer, head]
     layer, head = divmod(int(weakest.argmax()), model.config.n_heads)
     return {"stack": "encoder.self", "layer": layer, "head": head}

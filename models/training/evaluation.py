@@ -51,7 +51,7 @@ def translations(
 
 
 @torch.no_grad()
-def look(
+def pronoun_view(
     model: Transformer, tokenizer: WordTokenizer, pair: Pair, direction: Direction, mention: Mention
 ) -> Look:
     """Reads one trace of the encoder. Positions are shifted by one for the first token, <2fr> or <2en>."""
@@ -131,11 +131,11 @@ def _looks(
     for pair, direction in examples:
         if (mention := pair.mention(direction)) is None:
             continue
-        one = look(model, tokenizer, pair, direction, mention)
+        one = pronoun_view(model, tokenizer, pair, direction, mention)
         views.append(one)
         other = counterpart(pair)
         if other and (mention := other.mention(direction)):
-            flips.append((one, look(model, tokenizer, other, direction, mention)))
+            flips.append((one, pronoun_view(model, tokenizer, other, direction, mention)))
     return views, flips
 
 

@@ -39,7 +39,7 @@ from models.zoo.hub.model_folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
-    from models.zoo.own_attention import Kept as KeptAttention
+    from models.zoo.own_attention import KeptAttention
 
 # What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 

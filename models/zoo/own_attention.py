@@ -380,7 +380,7 @@ _SAID = "attention-lab"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAttention:
     """What a kept file says of its attention."""
 
     title: str
@@ -410,14 +410,14 @@ def read_layer(path: Path, at: int) -> Any:
         raise FileError(GONE) from None
 
 
-def open_kept(path: Path) -> Kept:
+def open_kept(path: Path) -> KeptAttention:
     """What is kept there. Raises FileError where nothing is, or the file is damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
             facts = parsed(file.metadata()[_SAID].encode())
             n_layers = len(file.keys())
             n_heads, n_query, n_key = file.get_slice("layer.0").get_shape()
-            own = Kept(n_layers=n_layers, n_heads=n_heads, **facts)
+            own = KeptAttention(n_layers=n_layers, n_heads=n_heads, **facts)
             if (n_query, n_key) != (len(own.queries), len(own.keys or own.queries)):
                 raise FileError("the file of these tensors is damaged; hand them in again")
             return own

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.data.tasks.batch import Reading
 from models.engine.trace import Trace
 from models.zoo.model import Attention, Model
-from models.zoo.own_attention import Kept, OwnAttention, read_file, read_layer
+from models.zoo.own_attention import KeptAttention, OwnAttention, read_file, read_layer
 
 
 class OwnModel(Model):
@@ -24,7 +24,12 @@ class OwnModel(Model):
     pooled = None
 
     def __init__(
-        self, name: str, own: OwnAttention | Kept, n_layers: int, n_heads: int, layer: Callable[[int], Any]
+        self,
+        name: str,
+        own: OwnAttention | KeptAttention,
+        n_layers: int,
+        n_heads: int,
+        layer: Callable[[int], Any],
     ) -> None:
         self.name, self.note = name, own.note
         self._layer = layer
@@ -68,7 +73,7 @@ class OwnModel(Model):
         return f"from models import read_attention\ntrace = read_attention({self.name!r}).trace()"
 
 
-def of_kept(own: Kept, find: Callable[[], Path]) -> OwnModel:
+def of_kept(own: KeptAttention, find: Callable[[], Path]) -> OwnModel:
     """The model of a file that was handed in and kept; each layer is read when it is asked for.
 
     find: where the file is by then, since several visitors may have handed in the same.

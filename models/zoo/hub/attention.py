@@ -222,7 +222,7 @@ class _Product:
     scale: float = 1.0
 
     @property
-    def seen(self) -> tuple[Tensor, Tensor]:
+    def parts(self) -> tuple[Tensor, Tensor]:
         return self.views[0].of(self.operands[0]), self.views[1].of(self.operands[1])
 
     def run(self, first: Tensor, second: Tensor) -> Tensor:
@@ -312,7 +312,7 @@ def key_of(tensor: Tensor) -> Key:
         return id(tensor), tensor.numel(), 0
 
 
-class _Scout(Observer):
+class _ProductScout(Observer):
     """Writes down products and softmaxes, and which product each softmax's scores were made of."""
 
     def __init__(self) -> None:
@@ -354,7 +354,7 @@ def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float 
     return scale * float(by) if function in _TIMES else scale / float(by)
 
 
-class Computed(NamedTuple):
+class PassAttentions(NamedTuple):
     """What a pass computes. places: its attentions, in the order of calls. n_others: softmaxes of [1, head,
     query, column] that weigh more than values, as with sinks. is_causal: whether no query weighs a later key;
     None without a square pattern.
@@ -365,12 +365,12 @@ class Computed(NamedTuple):
     is_causal: bool | None
 
 
-def find_attentions(net: nn.Module, read: Callable[[], object]) -> Computed:
+def find_attentions(net: nn.Module, read: Callable[[], object]) -> PassAttentions:
     """The attentions of a network that compute a pattern of queries by keys.
 
     read: lets it read a few tokens. Raises ValueError for one that attends in another way at each call.
     """
-    scout = _Scout()
+    scout = _ProductScout()
     with torch.no_grad(), scout.observing(net.modules()):
         read()
     places: dict[tuple[int, int], Place] = {}
@@ -395,14 +395,14 @@ def find_attentions(net: nn.Module, read: Callable[[], object]) -> Computed:
             raise ValueError(f"its {type(module).__name__} attends in another way at each call")
         if biased and not known.has_bias:
             places[id(module), softmax] = place
-    return Computed(list(places.values()), n_others, all(squares) if squares else None)
+    return PassAttentions(list(places.values()), n_others, all(squares) if squares else None)
 
 
 def _is_biased(logits: Tensor, product: _Product | None, scale: float) -> bool:
     """Whether something is added to the scaled products of queries and keys that hides none of them."""
     assert product is not None
     scores = _seen(logits)
-    left, right = (each.to(scores) for each in product.seen)
+    left, right = (each.to(scores) for each in product.parts)
     unseen = hidden(scores) | scores.isinf()
     rest = (scores - scale * left @ right).masked_fill(unseen, 0)
     least = max(BIAS, ROUNDING[product.operands[0].dtype], ROUNDING[scores.dtype])
@@ -427,7 +427,7 @@ def _weighed(events: list[_Event], at: int) -> int | None:
             continue
         weights = product.operands[0]
         if weights.shape[-2:] == pattern.shape[-2:] or product.order is not None:
-            same = torch.equal(product.seen[0].flatten(), pattern.to(weights.dtype).flatten())
+            same = torch.equal(product.parts[0].flatten(), pattern.to(weights.dtype).flatten())
             if same:
                 return later
     return None
@@ -569,7 +569,7 @@ class AttentionObserver(Observer):
         return innermost
 
     def _scores(self, place: Place, product: _Product) -> Tensor:
-        q, k = product.seen
+        q, k = product.parts
         n_heads = max(q.shape[1], k.shape[1])
         self.begin(
             AttentionCall(
@@ -603,7 +603,7 @@ class AttentionObserver(Observer):
         return output if weights is pattern else view.back(weights)
 
     def _values(self, product: _Product) -> Tensor:
-        v = product.seen[1]
+        v = product.parts[1]
         result = product.run(product.operands[0], product.replaced(1, v, self.observe("v", v)))
         view = product.view_of(result)
         assert view is not None

@@ -66,7 +66,7 @@ def look_up(name: str) -> Coming:
         raise FileError(f"{plain[:100]!r} is no name on the hub; give one like gpt2 or owner/name")
     from huggingface_hub import HfApi, get_token
 
-    info = asked(plain, lambda: HfApi().model_info(plain, files_metadata=True, timeout=SECONDS))
+    info = ask_hub(plain, lambda: HfApi().model_info(plain, files_metadata=True, timeout=SECONDS))
     if info.gated and not get_token():
         raise FileError(_gated(plain))
     counts = info.safetensors.parameters if info.safetensors else {}
@@ -85,7 +85,7 @@ def _gated(name: str) -> str:
     )
 
 
-def asked(name: str, ask: Callable[[], Any]) -> Any:
+def ask_hub(name: str, ask: Callable[[], Any]) -> Any:
     """What the hub answers. Raises FileError with a sentence for every way in which it does not."""
     from huggingface_hub import constants, errors
 
@@ -180,7 +180,7 @@ def fetch(coming: Coming, progress: Callable[[int], None]) -> None:
     _sweep(coming)
     bar = _progress(progress)
     for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
-        asked(
+        ask_hub(
             coming.repository,
             lambda files=files: snapshot_download(
                 coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=bar,

@@ -33,7 +33,7 @@ class Site(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Added:
+class LayerSums:
     """What a layer adds to its stream, by "self", "cross" and "ff". plain: nothing but sums stands between
     what enters the layer and what leaves it, so that they differ by these parts. makers: the modules whose
     output a part is, inner ones first. ends: these, and those whose output a norm or factor made it of.
@@ -69,7 +69,7 @@ class _Pass:
     factored: dict[Key, Key] = field(default_factory=dict)
     makers: dict[Key, list[nn.Module]] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
-    whole: Added | None = None
+    whole: LayerSums | None = None
 
     def first(self, key: Key) -> Key:
         while key in self.same:
@@ -125,7 +125,7 @@ class _Pass:
         if len(set(kinds)) == len(kinds) and "third" not in kinds:
             makers = {kind: self.makers.get(key, []) for kind, _, key in parts}
             ends = {kind: self.ends(key) for kind, _, key in parts}
-            self.whole = Added({kind: site for kind, site, _ in parts}, plain, makers, ends)
+            self.whole = LayerSums({kind: site for kind, site, _ in parts}, plain, makers, ends)
 
     def _parts(self, key: Key, site: Site) -> list[tuple[str, Site, Key]]:
         key, kinds = self.first(key), self.kinds(key)
@@ -139,7 +139,7 @@ class _Pass:
         ]
 
 
-class _Scout(AttentionObserver):
+class _StreamScout(AttentionObserver):
     """Follows the streams of all layers in one pass, with what attends and the linear maps in them.
 
     passes: of the layers that attend, in the order of their calls. maps: linear maps that make a vector of
@@ -286,7 +286,7 @@ def _first_of(output: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerModules:
     """One layer; `number` is its place among all layers of its stack, as its path has it.
 
     out: the output projection of its attention, by "self" and "cross"; ff: the last linear map of a
@@ -300,7 +300,7 @@ class Layer:
     calls: dict[str, AttentionCall] = field(default_factory=dict)
     out: dict[str, nn.Module] = field(default_factory=dict)
     ff: nn.Module | None = None
-    added: Added | None = None
+    added: LayerSums | None = None
 
     @property
     def at(self) -> str:
@@ -314,11 +314,11 @@ class Layout(NamedTuple):
     """
 
     stacks: dict[str, nn.Module]
-    layers: list[Layer]
+    layers: list[LayerModules]
     places: list[Place] = []  # noqa: RUF012 (nobody changes it)
     ends: bool = True
 
-    def of(self, stack: str) -> list[Layer]:
+    def of(self, stack: str) -> list[LayerModules]:
         return [layer for layer in self.layers if layer.stack == stack]
 
 
@@ -337,7 +337,7 @@ def find_layout(
     Raises ValueError, with a sentence, for an architecture whose attention cannot be told apart.
     """
     paths = _layer_paths(model)
-    scout = _Scout(paths, places)
+    scout = _StreamScout(paths, places)
     try:
         with torch.no_grad(), scout.observing(model.modules()):
             read()
@@ -354,7 +354,7 @@ def find_layout(
         ends = each.whole.ends.get("ff", ()) if each.whole else ()
         ff = next((module for module in ends if id(module) in scout.maps), None)
         layers.append(
-            Layer(each.module, path, stack, next(numbers[stack]), each.calls, each.out, ff, each.whole)
+            LayerModules(each.module, path, stack, next(numbers[stack]), each.calls, each.out, ff, each.whole)
         )
     _check(layers, stacks, type(model).__name__)
     called = {name: _called(model, name, whole, layers, scout) for name, whole in stacks.items()}
@@ -380,7 +380,7 @@ def _numbers(paths: list[str]) -> list[int]:
 
 
 def _called(
-    model: PreTrainedModel, stack: str, whole: nn.Module, layers: list[Layer], scout: _Scout
+    model: PreTrainedModel, stack: str, whole: nn.Module, layers: list[LayerModules], scout: _StreamScout
 ) -> nn.Module:
     """The module whose output is the stack's: what transformers names, or, where that is passed over, the
     owner of the list of layers.
@@ -399,7 +399,7 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
 
 
-def _check(layers: list[Layer], expected: Iterable[str], name: str) -> None:
+def _check(layers: list[LayerModules], expected: Iterable[str], name: str) -> None:
     """Raises ValueError for layers that attend more often than ours, or differ in their numbers of heads."""
     stacks = {layer.stack for layer in layers}
     missing = [stack for stack in expected if stack not in stacks]

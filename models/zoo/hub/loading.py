@@ -28,7 +28,7 @@ from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout
 from models.zoo.hub.isolation import check_ordinary, first_line
-from models.zoo.hub.layout import Layer, Layout
+from models.zoo.hub.layout import LayerModules, Layout
 from models.zoo.hub.model_folder import CONFIG, PASSED, Folder, NoRoomError
 from models.zoo.hub.recorder import Recorder, check_lengths, read_by
 from models.zoo.model import Attention
@@ -135,7 +135,9 @@ def _traced(whole: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Te
         return trace, answer_of(run())
 
 
-def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, tolerance: float) -> None:
+def _check_attention(
+    trace: Trace, layer: LayerModules, kind: str, about: Attention, tolerance: float
+) -> None:
     at, call = f"{layer.at}.{kind}", layer.calls[kind]
     missing = [name for name in ("q", "k", "v", "scores", "pattern", "z") if f"{at}.{name}" not in trace]
     if missing:
@@ -164,7 +166,7 @@ def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, to
             raise ValueError(f"in {layer.path}, its {wrong}")
 
 
-def _linear(layer: Layer, trace: Trace, tolerance: float) -> Iterator[str]:
+def _linear(layer: LayerModules, trace: Trace, tolerance: float) -> Iterator[str]:
     """The attentions of a layer with a matrix and a bias as output projection; others quantise."""
     for kind, module in layer.out.items():
         weight: Any = module.weight
@@ -466,7 +468,7 @@ def _renamed(whole: layout.Layout) -> layout.Layout:
     return whole._replace(stacks={"decoder": whole.stacks["encoder"]}, layers=layers)
 
 
-def _kind(folder: Folder, computed: attention.Computed) -> str:
+def _kind(folder: Folder, computed: attention.PassAttentions) -> str:
     """The kind of its stacks: queries of a decoder weigh no later key, whatever its class is called."""
     if folder.kind == "encoder-decoder" or folder.reads_pictures or computed.is_causal is None:
         return folder.kind
@@ -489,7 +491,7 @@ def _layout(
     model: PreTrainedModel,
     stacks: dict[str, nn.Module],
     read: Callable[[], Any],
-    computed: attention.Computed,
+    computed: attention.PassAttentions,
 ) -> tuple[layout.Layout, str]:
     """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
 
@@ -526,7 +528,7 @@ def _try_layout(
 
 def _untouched(
     model: PreTrainedModel, inputs: dict[str, Any], folder: Folder
-) -> tuple[Tensor, attention.Computed]:
+) -> tuple[Tensor, attention.PassAttentions]:
     """What the model answers of its own, and which attentions it computes.
 
     Raises FileError for one that reads neither texts nor pictures.
@@ -536,7 +538,7 @@ def _untouched(
         try:
             computed = attention.find_attentions(model, lambda: outputs.append(model(**inputs)))
         except ValueError:  # it attends in another way at each call
-            computed = attention.Computed([], 0, None)
+            computed = attention.PassAttentions([], 0, None)
         return answer_of(outputs[-1] if outputs else model(**inputs)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(

@@ -18,7 +18,7 @@ from transformers.masking_utils import sdpa_mask
 
 from models.engine.long_text import LongHeads, LongTrace
 from models.engine.masks import Allowed, of_tensor
-from models.engine.position_scheme import Added, ByDistance, Whole
+from models.engine.position_scheme import ByDistance, ScoreTerm, Whole
 from models.zoo.hub.attention import LONG
 
 _RULE = "_rule_of_attention_lab"
@@ -118,7 +118,7 @@ def _compute_bias(
     return whole(1, n_distances, device=device, past_seen_tokens=past_seen_tokens + query_length - 1)
 
 
-def _added(bias: Tensor, n_query: int, n_key: int) -> Added:
+def _added(bias: Tensor, n_query: int, n_key: int) -> ScoreTerm:
     """What `_compute_bias` gave, [1, head, 1, distance], or a whole [1, head, query, key]."""
     values = bias[0].float()
     if values.shape[1:] == (1, n_query + n_key - 1):

@@ -17,7 +17,7 @@ from models.engine.long_text import LongHeads, LongTrace, Progress
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.interventions.edited_pass import Editing
-from models.zoo.hub.layout import Layer
+from models.zoo.hub.layout import LayerModules
 from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of
 from models.zoo.hub.long_reading import reading_long
 from models.zoo.hub.model_folder import Folder
@@ -77,7 +77,7 @@ class TracedModel(Model):
         layers = {layer.at: layer.module for layer in self._numbered()}
         return layers or dict(super().layers())
 
-    def _numbered(self) -> list[Layer]:
+    def _numbered(self) -> list[LayerModules]:
         return (
             [layer for stack in self.layout.stacks for layer in self.layout.of(stack)] if self.layout else []
         )

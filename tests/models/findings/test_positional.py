@@ -8,7 +8,7 @@ import torch
 
 from models import load_model
 from models.findings import findings
-from models.findings.positional import HeadCounts, look
+from models.findings.positional import HeadCounts, count_positions
 from models.findings.sources import sentences
 
 FINDING = findings()["positional"]
@@ -61,7 +61,7 @@ def test_heads_of_two_stacks_are_told_apart() -> None:
 def test_marks_neither_ask_nor_are_looked_at() -> None:
     pattern = torch.tensor([[[0.9, 0.05, 0.05], [0.8, 0.15, 0.05], [0.7, 0.1, 0.2]]])
     heads = [HeadCounts()]
-    look(pattern, [1, 2], heads, causal=False)
+    count_positions(pattern, [1, 2], heads, causal=False)
     assert heads[0].offsets == Counter({0: 2})
     assert heads[0].maxima == pytest.approx([0.15, 0.2])
     assert heads[0].usual == (0, 1.0)

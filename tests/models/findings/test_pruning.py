@@ -64,7 +64,7 @@ def test_the_expected_number_of_open_gates_is_one_less_the_probability_of_nought
     slopes = [p * (1 - p) for p in made.open()[0].tolist()]
     assert made.log_alpha.grad is not None
     assert made.log_alpha.grad[0].tolist() == pytest.approx(slopes)
-    assert made.kept() == {"encoder.0.self": [2]} or made.open()[0, 1] > 0.5
+    assert made.heads_kept() == {"encoder.0.self": [2]} or made.open()[0, 1] > 0.5
 
 
 def test_between_nought_and_one_gradient_flows() -> None:

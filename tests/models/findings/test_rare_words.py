@@ -8,7 +8,7 @@ import torch
 
 from models import load_model
 from models.findings import findings
-from models.findings.rare_words import Hits, _outcome, look
+from models.findings.rare_words import Hits, _outcome, count_rarest
 from models.findings.sources import sentences
 
 FINDING = findings()["rare-words"]
@@ -43,7 +43,7 @@ def test_the_shares_of_the_masked_model_are_those_counted_by_hand() -> None:
 def test_a_causal_word_sees_what_comes_before_alone() -> None:
     pattern = torch.tensor([[[1.0, 0, 0], [0.2, 0.8, 0], [0.3, 0.6, 0.1]]])
     hits = [Hits()]
-    chance = look(pattern, [0, 1, 2], [5, 2, 1], hits, causal=True)
+    chance = count_rarest(pattern, [0, 1, 2], [5, 2, 1], hits, causal=True)
     assert (hits[0].asked, hits[0].rarest) == (2, 1)  # the first has no choice, and the third misses
     assert chance == pytest.approx(1 / 2 + 1 / 3)
 

@@ -8,7 +8,7 @@ from models.data.grammar.pairs import held_out
 from models.data.word_tokenizer import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.training import evaluation
-from models.training.evaluation import evaluate, look, table, translations
+from models.training.evaluation import evaluate, pronoun_view, table, translations
 
 EXAMPLES = held_out(40)
 TOKENIZER = WordTokenizer(
@@ -49,7 +49,7 @@ def test_looks_are_rows_of_the_traced_patterns():
     pair = showcase("wide")
     tokenizer = WordTokenizer([*SPECIALS, *sorted({*pair.english, *pair.french})])
     model = Transformer(ModelConfig(**{**CONFIG.to_dict(), "vocab_size": len(tokenizer)}), seed=1).eval()
-    seen = look(model, tokenizer, pair, "en-fr", pair.english_mention)
+    seen = pronoun_view(model, tokenizer, pair, "en-fr", pair.english_mention)
     from models.engine.trace import Trace
 
     trace = Trace()
