@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 PATIENCE_SECONDS = 120.0
 
 
@@ -60,7 +60,7 @@ def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settin
 
     `settings` are variables of its environment.
 
-    Raises RuntimeError with what the server printed if it stops or does not answer within a minute.
+    Raises RuntimeError with what the server printed if it stops or does not answer within two minutes.
     """
     # The Streamlit of a measurement must not see settings meant for another one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}

@@ -3,28 +3,22 @@
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from models.data.tasks import make_task
-from tests.browser.lab_parts import resize
-from tests.browser.training import TINY, RunsPage, TrainPage, unfit
+from tests.browser.training import RunsPage, TrainPage, assert_sound, train_tiny
 
 NewPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def trained(browser: Browser, app_url: str) -> Iterator[list[str]]:
+def trained(server_folder: Path, app_url: str) -> list[str]:
     """The ids of two short runs, the second with a learning rate of its own."""
-    context = browser.new_context(base_url=app_url, viewport={"width": 1366, "height": 768})
-    train = TrainPage(context.new_page())
-    ids = [train.open(**TINY, **more).finish() for more in ({}, {"learning_rate": 0.02})]
-    yield ids
-    context.close()
+    return [train_tiny(server_folder / "runs", **more) for more in ({}, {"learning_rate": 0.02})]
 
 
 @pytest.fixture
@@ -158,8 +152,10 @@ def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> 
     expect(runs.page.locator(".st-key-runs_actions")).to_contain_text(name)
 
 
-def test_a_run_is_deleted_only_when_it_is_said_twice(runs: RunsPage, new_page: NewPage) -> None:
-    run_id = TrainPage(new_page()).open(**{**TINY, "steps": 5}).finish()
+def test_a_run_is_deleted_only_when_it_is_said_twice(
+    runs: RunsPage, trained: list[str], server_folder: Path
+) -> None:
+    run_id = train_tiny(server_folder / "runs", steps=5)
     runs.open(run_id)
     runs.page.get_by_role("button", name="Delete…").click()
     sure = runs.page.get_by_role("button", name="Delete for good")
@@ -228,19 +224,26 @@ def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:
     assert f"model=run%3A{trained[1]}" in runs.page.url
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_runs_fit_the_screen_and_axe_finds_no_fault(
-    new_page: NewPage, trained: list[str], scheme: str
+def test_scores_are_told_and_an_error_opens_on_explore(runs: RunsPage, trained: list[str]) -> None:
+    page = runs.open(trained[0]).page
+    section = page.locator(".st-key-runs_scores")
+    expect(section).to_contain_text("Step 60; held out: 32 questions; test: ")
+    scores, wrong = section.locator("table").first, section.locator("table").last
+    expect(scores.locator("thead")).to_contain_text("95% interval")
+    expect(scores).to_contain_text("exact match")
+    box = section.locator(".table-box").first
+    assert box.evaluate("(each) => each.scrollHeight <= each.clientHeight + 1"), "no row is hidden"
+    first = wrong.locator("tbody tr").first.get_by_role("button")
+    text = first.inner_text().strip()
+    assert text.endswith("=")
+    first.click()
+    page.wait_for_url("**/?*text=*")
+    expect(page.locator(".stage[data-generation]")).to_be_visible()
+    expect(page.get_by_role("textbox").first).to_have_value(text)
+
+
+def test_one_run_and_several_fit_the_screen_and_axe_finds_no_fault(
+    new_page: NewPage, trained: list[str]
 ) -> None:
-    runs = RunsPage(new_page(color_scheme=scheme))
-    faults = []
     for chosen in ([trained[1]], trained):
-        runs.open(*chosen)
-        for width in (1920, 800, 1366):
-            resize(runs, width, 768)
-            faults += [f"at {width} px: {fault}" for fault in unfit(runs)]
-        runs.board.locator(".modebar-btn").first.hover()
-        expect(runs.board.locator(".modebar-group").first).to_have_css("opacity", "1")
-        for violation in Axe().run(runs.page, options={"resultTypes": ["violations"]}).response["violations"]:
-            faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
-    assert not faults, "\n".join(faults)
+        assert_sound(RunsPage(new_page(color_scheme="light")).open(*chosen))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from models import ModelConfig
@@ -12,8 +11,7 @@ from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
 from tests.browser.explore_page import choose
-from tests.browser.lab_parts import resize
-from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage, unfit
+from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage, assert_sound
 
 NewPage = Callable[..., Page]
 
@@ -46,6 +44,7 @@ def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> N
         "d_model=64 is not divisible by n_heads=7; try 63 or 70, or set d_head"
     )
     expect(train.button("Start")).to_be_disabled()
+    assert_sound(train)
 
 
 def test_a_damaged_link_is_told(train: TrainPage) -> None:
@@ -83,11 +82,6 @@ def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
     assert train.shown() == before
     theirs = TrainPage(new_page()).open(run=run_id)
     assert theirs.facts() == facts
-
-
-def test_a_head_opens_large_without_asking_the_server(train: TrainPage) -> None:
-    train.open(**TINY)
-    train.finish()
     thumbnail = train.board.get_by_role("button", name="Show L0 H0 large")
     with train.quiet():
         thumbnail.click()
@@ -95,56 +89,29 @@ def test_a_head_opens_large_without_asking_the_server(train: TrainPage) -> None:
         assert train.panel("L0 H0").count() == 2
         thumbnail.press("Enter")
         expect(thumbnail).to_have_attribute("aria-pressed", "false")
+    assert_sound(train)
 
 
-def test_a_running_run_moves_without_rebuilding_and_is_paused_resumed_and_stopped(train: TrainPage) -> None:
+def test_a_running_run_moves_without_rebuilding_is_offered_to_others_and_paused_resumed_and_stopped(
+    train: TrainPage, new_page: NewPage
+) -> None:
     train.open(**ENDLESS)
-    train.start()
+    run_id = train.start()
     expect(train.progress).to_contain_text("left", timeout=TRAINING_SECONDS)
     drawing = train.panel("loss").locator(".plot .main-svg").first.element_handle()
     for _ in range(2):
         with train.redrawn():
             pass
     assert drawing.evaluate("(node) => node.isConnected")
-    for button, state in (("Pause", "Paused"), ("Resume", "left"), ("Stop", "Stopped")):
-        train.button(button).click()
-        expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
-    train.settle()
-    assert not train.button("Stop").count()
-
-
-def test_a_live_run_is_offered_to_whoever_comes(train: TrainPage, new_page: NewPage) -> None:
-    train.open(**ENDLESS)
-    run_id = train.start()
     theirs = TrainPage(new_page()).open(task="sort")
     theirs.page.locator(".st-key-train_live").get_by_role("button", name=run_id).click()
     expect(theirs.button("New run")).to_be_visible()
     expect(theirs.page).to_have_url(re.compile(rf"[?&]run={run_id}\b"))
-    train.button("Stop").click()
+    for button, state in (("Pause", "Paused"), ("Resume", "left"), ("Stop", "Stopped")):
+        train.button(button).click()
+        expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
+    expect(train.button("Stop")).to_have_count(0)
     expect(theirs.progress).to_contain_text("Stopped", timeout=TRAINING_SECONDS)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_settings_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage, scheme: str) -> None:
-    train = TrainPage(new_page(color_scheme=scheme)).open(task="sort", n_heads=7)
-    assert_sound(train)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_finished_run_fits_the_screen_and_axe_finds_no_fault(new_page: NewPage, scheme: str) -> None:
-    train = TrainPage(new_page(color_scheme=scheme)).open(**TINY)
-    train.finish()
-    assert_sound(train)
-
-
-def assert_sound(train: TrainPage) -> None:
-    faults = []
-    for width in (1920, 800, 1366):
-        resize(train, width, 768)
-        faults += [f"at {width} px: {fault}" for fault in unfit(train)]
-    for violation in Axe().run(train.page, options={"resultTypes": ["violations"]}).response["violations"]:
-        faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
-    assert not faults, "\n".join(faults)
 
 
 def test_a_text_that_is_handed_in_is_read(train: TrainPage) -> None:

@@ -6,22 +6,47 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
+from models.data.tasks import make_task
+from models.runs.folder import create_run
+from models.runs.recording import train_into
+from models.training.config import run_config
+from tests.browser.axe import violations
 from tests.browser.board import BoardPage
-from tests.browser.lab_parts import lasting, overflow
+from tests.browser.lab_parts import lasting, overflow, resize, use_scheme
 from tests.browser.lab_scripts import UNDER_THE_TOOLBAR, UNREADABLE
 
 # One layer, so narrow and short that it has finished a few seconds after its process has started.
-TINY = {
-    "task": "reverse", "length": 4, "n_layers": 1, "n_heads": 2, "d_model": 16,
-    "steps": 60, "batch_size": 16, "held_out": 32, "n_snapshots": 8, "threads": 1,
-}  # fmt: skip
+SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+STEPS = {"steps": 60, "batch_size": 16, "held_out": 32, "n_snapshots": 8, "threads": 1}
+TINY = {"task": "reverse", "length": 4, **SIZES, **STEPS}
 ENDLESS = {**TINY, "steps": 1_000_000}
 TRAINING_SECONDS = 120_000  # milliseconds; the first page of a server also waits for torch
 
 
-def unfit(shown: BoardPage) -> list[str]:
-    """What sticks out of the page or of its figures, is cut, or lies on something else."""
-    return [*overflow(shown), *lasting(shown, UNREADABLE), *lasting(shown, UNDER_THE_TOOLBAR)]
+def train_tiny(runs: Path, **training: Any) -> str:
+    """Trains the tiny run in this process into the folder of a server's runs; its id."""
+    config = run_config(make_task("reverse", {"length": 4}), sizes=SIZES, training=STEPS | training)
+    run = create_run(config, path=runs / f"tiny-{len(list(runs.glob('*')))}")
+    assert train_into(run, config)
+    return run.id
+
+
+def assert_sound(shown: BoardPage) -> None:
+    """Nothing sticks out of the page or of its figures, is cut, or lies on something else; axe finds no
+    fault, and in dark none of contrast, the only one that it can find there alone.
+    """
+    faults = []
+    for width in (1920, 800, 1366):
+        resize(shown, width, 768)
+        unfit = [*overflow(shown), *lasting(shown, UNREADABLE), *lasting(shown, UNDER_THE_TOOLBAR)]
+        faults += [f"at {width} px: {fault}" for fault in unfit]
+    if shown.board.locator(".modebar-btn").count():
+        shown.board.locator(".modebar-btn").first.hover()
+        expect(shown.board.locator(".modebar-group").first).to_have_css("opacity", "1")
+    faults += violations(shown.page)
+    use_scheme(shown, "dark")
+    faults += violations(shown.page, "color-contrast")
+    assert not faults, "\n".join(faults)
 
 
 class TrainPage(BoardPage):

@@ -52,7 +52,8 @@ class Visitor:
             self.received += raw
             if answer.WhichOneof("type") == "new_session":
                 self.session = answer.new_session.initialize.session_id
-            if answer.WhichOneof("type") == "script_finished":
+            early = answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            if answer.WhichOneof("type") == "script_finished" and not early:
                 return
             if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
                 self.read(answer.delta.new_element, answer.delta.fragment_id)
