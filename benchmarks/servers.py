@@ -27,10 +27,11 @@ DRAWN_FROM_NEW_DATA = "probe.drawn(true)"
 
 
 @contextlib.contextmanager
-def plain(name: str, folder: Path) -> Iterator[Server]:
+def plain(name: str, folder: Path, *options: str) -> Iterator[Server]:
     """`benchmarks/plain/NAME.py` under plain `streamlit run`, away from our settings, on a free port.
 
-    The only setting is that it reports nothing to anyone, so that no measurement waits for another host.
+    The only setting is that it reports nothing to anyone, so that no measurement waits for another host;
+    `options` are others, of Streamlit's command line.
     """
     place = folder / name
     place.mkdir()
@@ -38,7 +39,7 @@ def plain(name: str, folder: Path) -> Iterator[Server]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", f"{name}.py", "--browser.gatherUsageStats=false"]
     command += ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
-    with serving(command, port, place, place / "log.txt") as server:
+    with serving([*command, *options], port, place, place / "log.txt") as server:
         yield server
 
 
