@@ -16,31 +16,26 @@ import psutil
 import pytest
 
 from models.data.tasks import make_task
-from models.limits import FILE
 from models.runs.folder import Status, create_run, read_request, write_status
 from models.runs.owners import Ownership, write_owned
 from models.sweeps.control import sweeps_root
 from models.training.config import run_config
 from pages.shared import teachers, visitors
-from tests.limits import write_limits
+from tests.processes.conftest import SECRET
 from tests.processes.visitor import Visitor, visiting
-from tools.background_servers import ROOT, Server, serving_the_app
+from tools.background_servers import ROOT, Server
 
 TOKENS = {name: name[0] * 43 for name in ("anna", "ben", "teacher")}
 IDS = {name: hashlib.sha256(token.encode()).hexdigest()[:32] for name, token in TOKENS.items()}
-SECRET = "correct horse"
 Come = Callable[..., AbstractAsyncContextManager[Visitor]]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("class")
-    limits = write_limits(folder / "limits.toml", visitor_steps=1_000)
-    settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
-    with pytest.MonkeyPatch.context() as patch, serving_the_app(folder / "log.txt", **settings) as running:
-        patch.setenv("ATTENTION_LAB_RUNS", str(folder / "runs"))
-        patch.setenv(teachers.HASH, settings[teachers.HASH])
-        yield running
+@pytest.fixture
+def server(class_app: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """The server of a class; this process knows its runs and its teacher, too."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(class_app.log.parent / "runs"))
+    monkeypatch.setenv(teachers.HASH, teachers.hashed(SECRET))
+    return class_app
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ that no page of theirs asks for.
 
 import asyncio
 import re
-from collections.abc import Iterator
 
 import httpx2 as httpx
 import pytest
@@ -12,15 +11,14 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tools.background_servers import serving_the_app
+from tools.background_servers import Server
 
 PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/no/such/page")
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt") as server:
-        yield server.url
+@pytest.fixture
+def url(app: Server) -> str:
+    return app.url
 
 
 def port(url: str) -> str:

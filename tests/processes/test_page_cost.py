@@ -5,26 +5,17 @@ processor's time beside that of a plain page.
 import asyncio
 import re
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from benchmarks import servers
 from benchmarks.visitors import Visitor
-from tools.background_servers import Server, serving_the_app
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving_the_app(tmp_path_factory.mktemp("cost") / "log.txt") as server:
-        yield server
-
+from tools.background_servers import Server
 
 TIMES_THE_FLOOR = 8.0
 """The most; 3.4 were measured. The floor is a plain page that echoes its slider, whose server collects no
@@ -69,23 +60,21 @@ def program_bytes(server: Server) -> int:
         return len(answer.read())
 
 
-def test_a_changed_control_sends_little_more_than_the_figure(server: Server) -> None:
-    _, *changes = costs(server, servers.untrained(32), "Seed", [3, 4, 5])
+def test_a_changed_control_sends_little_more_than_the_figure(app: Server) -> None:
+    _, *changes = costs(app, servers.untrained(32), "Seed", [3, 4, 5])
     assert all(change.n_messages <= 12 and change.n_bytes <= 150_000 for change in changes), changes
 
 
-def test_a_changed_control_costs_a_few_times_what_an_echoed_slider_does(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_changed_control_costs_a_few_times_what_an_echoed_slider_does(app: Server, tmp_path: Path) -> None:
     """The first changes are not counted: caches fill in them."""
     values = [float(value) for value in range(1, 46)]
     with servers.plain("echo", tmp_path, "--runner.postScriptGC=false") as floor:
-        visits = costs(floor, "", "value", values), costs(server, servers.untrained(32), "Seed", values)
+        visits = costs(floor, "", "value", values), costs(app, servers.untrained(32), "Seed", values)
     plain, ours = (visit[-1].seconds - visit[5].seconds for visit in visits)
     assert ours <= TIMES_THE_FLOOR * plain, f"{ours / plain:.1f} times {1e3 * plain / 40:.1f} ms"
 
 
-def test_the_opening_page_is_small(server: Server) -> None:
-    first, change = costs(server, "", "Beam width", [3])
+def test_the_opening_page_is_small(app: Server) -> None:
+    first, change = costs(app, "", "Beam width", [3])
     assert first.n_messages <= 50 and change.n_messages <= 12
-    assert first.n_bytes + program_bytes(server) <= 260_000
+    assert first.n_bytes + program_bytes(app) <= 260_000

@@ -4,24 +4,22 @@ refused in a sentence, nothing is computed from it, and the page goes on.
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.processes.visitor import visiting
-from tools.background_servers import serving_the_app
+from tools.background_servers import Server
 
 NAN = float("nan")
 LONG = "x" * 5_000_000
 KEPT = "; the value before it is kept."
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt") as server:
-        yield server.url
+@pytest.fixture
+def url(app: Server) -> str:
+    return app.url
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def at_once(*commands: str) -> list[str]:
     """What processes of their own print that run these lines at the same moment, each with a folder of runs
     and a hurry of its own.
     """
-    begin = "import sys, time; sys.stdin.readline()\n"
+    begin = "import sys, time; print('ready', flush=True); sys.stdin.readline()\n"
     lines = "from models import sweeps\nfrom models.runs import jobs\nfrom models.runs.owners import PERSON\n"
     shell = (
         "try:\n {}\n print('done', flush=True); time.sleep(600)\nexcept ValueError as error:\n print(error)"
@@ -95,8 +95,9 @@ def at_once(*commands: str) -> list[str]:
         )
         for command in commands
     ]  # fmt: skip
-    time.sleep(8)  # all have imported what they need
     try:
+        for server in servers:
+            assert server.stdout is not None and server.stdout.readline() == "ready\n"
         for server in servers:
             assert server.stdin is not None
             server.stdin.write("\n")

@@ -5,7 +5,7 @@ nobody takes the others' place with what they do not send.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import httpx2 as httpx
 import pytest
@@ -13,14 +13,12 @@ import pytest
 from pages.shared import visitors
 from pages.shared.browser import uploading
 from tests.processes.visitor import Visitor, visiting
-from tools.background_servers import serving_the_app
+from tools.background_servers import Server
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    settings = {visitors.CLASS: "1"}
-    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt", **settings) as server:
-        yield server.url
+@pytest.fixture
+def url(class_app: Server) -> str:
+    return class_app.url
 
 
 @contextlib.asynccontextmanager
