@@ -1,5 +1,7 @@
 """What axe finds on a page that stays open while much on it changes."""
 
+from collections.abc import Sequence
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
@@ -9,8 +11,14 @@ PRELOADED = {"assets": ["media"]}
 RUN = "(options) => axe.run(document, options).then((found) => found.violations)"
 
 
-def violations(page: Page, *rules: str) -> list[str]:
-    """What axe finds; with `rules`, by these alone. A page is given axe once: its code is large."""
+ALL = ("minor", "moderate", "serious", "critical")
+SERIOUS = ("serious", "critical")
+
+
+def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL) -> list[str]:
+    """What axe finds of these impacts; with `rules`, by these alone. A page is given axe once: its code is
+    large.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.axe_script)
     options = {"resultTypes": ["violations"], "preload": PRELOADED} | (
@@ -19,5 +27,6 @@ def violations(page: Page, *rules: str) -> list[str]:
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
         for violation in page.evaluate(RUN, options)
+        if violation["impact"] in impacts
         for node in violation["nodes"]
     ]

@@ -6,21 +6,23 @@ from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.lab_stops import STOPS
 from tests.browser.board import BoardPage
+from tests.browser.explore_page import Tab, settle
 from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, STICKING_OUT
 
 # Page, name and label of each.
 PARTS = [(stop.name, name, part.label) for stop in STOPS for name, part in stop.parts.items()]
 
 
-def use_scheme(lab: BoardPage, scheme: str) -> None:
-    """Light or dark; the board follows a moment later than the page around it."""
-    if lab.page.evaluate("(name) => matchMedia(`(prefers-color-scheme: ${name})`).matches", scheme):
+def use_scheme(tab: Tab, scheme: str) -> None:
+    """Light or dark; figures and tables follow a moment later than the page around them."""
+    if tab.page.evaluate("(name) => matchMedia(`(prefers-color-scheme: ${name})`).matches", scheme):
         return
-    before = lab.board.evaluate("(board) => board.style.getPropertyValue('--muted')")
-    lab.page.emulate_media(color_scheme=scheme)
-    expect(lab.page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
-    expect(lab.board).not_to_have_css("--muted", before)
-    lab.settle()
+    before = tab.figure.evaluate("(figure) => figure.style.getPropertyValue('--muted')")
+    tab.page.emulate_media(color_scheme=scheme)
+    expect(tab.page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
+    expect(tab.page.locator(f"[style*='--muted: {before}']")).to_have_count(0)
+    settle(tab.page)
+    expect(tab.figure.locator(".plot[aria-busy=true]")).to_have_count(0)
 
 
 def resize(lab: BoardPage, width: int, height: int) -> None:

@@ -2,12 +2,12 @@
 
 import re
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from models import load_model
 from models.contrast import Side, contrast, knobs
 from pages.beside.state import OTHER_TEXT, TEXT
+from tests.browser.axe import SERIOUS, violations
 from tests.browser.board import MIDDLE_OF
 
 SECONDS = 90_000
@@ -40,8 +40,7 @@ def test_two_sides_stand_beside_each_other(page: Page) -> None:
     shown.get_by_role("button", name="layer 0, 1", exact=True).click()
     expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0, head 1")
     expect(page).to_have_url(re.compile("layer=0&head=1"))
-    wrong = Axe().run(page).response["violations"]
-    assert [each["id"] for each in wrong if each["impact"] in ("serious", "critical")] == []
+    assert violations(page, impacts=SERIOUS) == []
     page.get_by_label("Text of side B").fill(" ")
     page.get_by_label("Text of side B").press("Enter")
     expect(problems).to_have_text(

@@ -1,10 +1,10 @@
 """Findings: a claim beside its measurement, changed by a link and by hand, and refused in a sentence."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from models import load_model
 from models.findings import findings
+from tests.browser.axe import SERIOUS, violations
 
 SECONDS = 90_000
 
@@ -28,8 +28,7 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     page.keyboard.press("PageDown")  # there is no page after it in a course
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("stHeader")).to_be_visible()
-    found = Axe().run(page).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    assert violations(page, impacts=SERIOUS) == []
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("option", name="translator", exact=True).click()
     changed = findings()["positional"].measured(load_model("translator"), texts=5)

@@ -27,16 +27,17 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
 
 
 def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> None:
-    page = explore.page
+    """One page after another; the same lines keep every page of the lab."""
+    page, names = explore.page, ("attention", "masks", "design")
     explore.open(model="untrained", text="one two three")
     explore.type("to be or not to be")
     left = {}
-    for name in LAB_PAGES:
+    for name in names:
         on = BoardPage(page, name).choose()
         on.choose_part(on.part_chooser.last.inner_text())
         on.attempt(on.experiments.first.inner_text())
         left[name] = (on.shown(), on.link())
-    for name in LAB_PAGES:
+    for name in names:
         page.get_by_role("link", name="Explore").click()
         expect(explore.sentence).to_have_value("to be or not to be")
         explore.stage.wait_for()

@@ -129,6 +129,7 @@ def test_a_presented_part_fits_the_screen(lab: BoardPage) -> None:
 
 @in_light
 def test_axe_finds_no_fault(lab: BoardPage) -> None:
+    assert "undefined" not in lab.shown()
     faults = violations(lab.page)
     assert not faults, "\n".join(faults)
 
@@ -257,5 +258,6 @@ def test_every_question_reveals_an_answer(lab: BoardPage) -> None:
 @in_dark
 def test_colours_have_contrast_in_dark(lab: BoardPage) -> None:
     """The only fault that axe can find in dark alone."""
+    assert "undefined" not in lab.shown()
     faults = violations(lab.page, "color-contrast")
     assert not faults, "\n".join(faults)

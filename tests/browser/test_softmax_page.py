@@ -122,14 +122,6 @@ def test_a_damaged_link_is_told_and_its_default_shown(lab: BoardPage):
     assert "At standard deviation 1 " in lab.notice
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_part_is_drawn_in_light_and_dark(new_page: Callable[..., Page], scheme):
-    lab = BoardPage(new_page(color_scheme=scheme), "softmax").open()
-    for _ in lab.each_part():
-        assert lab.board.locator("figure").count() >= 3
-        assert "undefined" not in lab.shown()
-
-
 def test_predictions_are_answered(lab: BoardPage):
     lab.open(part="dots")
     assert "Right" in lab.predict(0, "Twice")

@@ -1,8 +1,8 @@
 """Start here: the way through the lab, and what this browser alone remembers of it."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import violations
 from tests.browser.board import LAB_PAGES, BoardPage
 
 WITHOUT_STORAGE = """
@@ -20,8 +20,7 @@ def test_what_was_opened_and_predicted_is_marked_until_it_is_forgotten(page: Pag
     page.goto("/start")
     expect(page.locator(".stop h2")).to_have_text(list(LAB_PAGES.values()))
     expect(page.locator(".next")).to_have_text("Steps")
-    faults = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not faults, faults
+    assert violations(page) == []
     below = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight - main.clientHeight")
     assert below <= 0, f"{below} px have to be scrolled for"
 

@@ -103,13 +103,15 @@ def test_a_running_run_moves_without_rebuilding_is_offered_to_others_and_paused_
         with train.redrawn():
             pass
     assert drawing.evaluate("(node) => node.isConnected")
+    for button, state in (("Pause", "Paused"), ("Resume", "left")):
+        train.button(button).click()
+        expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
     theirs = TrainPage(new_page()).open(task="sort")
     theirs.page.locator(".st-key-train_live").get_by_role("button", name=run_id).click()
     expect(theirs.button("New run")).to_be_visible()
     expect(theirs.page).to_have_url(re.compile(rf"[?&]run={run_id}\b"))
-    for button, state in (("Pause", "Paused"), ("Resume", "left"), ("Stop", "Stopped")):
-        train.button(button).click()
-        expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
+    train.button("Stop").click()
+    expect(train.progress).to_contain_text("Stopped", timeout=TRAINING_SECONDS)
     expect(train.button("Stop")).to_have_count(0)
     expect(theirs.progress).to_contain_text("Stopped", timeout=TRAINING_SECONDS)
 

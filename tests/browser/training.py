@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from models.data.tasks import make_task
-from models.runs.folder import create_run
+from models.runs.folder import Status, create_run, write_status
 from models.runs.recording import train_into
+from models.runs.report import write_report
 from models.training.config import run_config
 from tests.browser.axe import violations
 from tests.browser.board import BoardPage
@@ -24,10 +25,13 @@ TRAINING_SECONDS = 120_000  # milliseconds; the first page of a server also wait
 
 
 def train_tiny(runs: Path, **training: Any) -> str:
-    """Trains the tiny run in this process into the folder of a server's runs; its id."""
+    """Trains the tiny run into the folder of a server's runs, as its own process does; its id."""
     config = run_config(make_task("reverse", {"length": 4}), sizes=SIZES, training=STEPS | training)
     run = create_run(config, path=runs / f"tiny-{len(list(runs.glob('*')))}")
     assert train_into(run, config)
+    write_report(run)
+    steps = config.training.steps
+    write_status(run.path, Status(state="finished", step=steps, steps=steps, seconds=1.0))
     return run.id
 
 

@@ -40,7 +40,13 @@ export function themeOf(node, projected = false) {
  */
 export function onThemeChange(callback) {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const later = () => setTimeout(callback, 400);
-  system.addEventListener("change", later);
-  return () => system.removeEventListener("change", later);
+  const later = (looks = 40) => {
+    const app = document.querySelector(".stApp");
+    const followed = !app || getComputedStyle(app).colorScheme === (system.matches ? "dark" : "light");
+    if (followed || !looks) setTimeout(callback, 100);
+    else setTimeout(later, 100, looks - 1);
+  };
+  const changed = () => setTimeout(later, 300);
+  system.addEventListener("change", changed);
+  return () => system.removeEventListener("change", changed);
 }
