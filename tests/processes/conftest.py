@@ -19,10 +19,15 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def class_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def teachers_hash() -> str:
+    return teachers.hashed(SECRET)
+
+
+@pytest.fixture(scope="session")
+def class_app(tmp_path_factory: pytest.TempPathFactory, teachers_hash: str) -> Iterator[Server]:
     """A visitor's run has at most 1,000 steps there; the teacher's secret is `SECRET`."""
     folder = tmp_path_factory.mktemp("class")
     limits = write_limits(folder / "limits.toml", visitor_steps=1_000)
-    settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
+    settings = {visitors.CLASS: "1", teachers.HASH: teachers_hash, FILE: str(limits)}
     with serving_the_app(folder / "log.txt", **settings) as running:
         yield running

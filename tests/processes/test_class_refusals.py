@@ -31,10 +31,10 @@ Come = Callable[..., AbstractAsyncContextManager[Visitor]]
 
 
 @pytest.fixture
-def server(class_app: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+def server(class_app: Server, teachers_hash: str, monkeypatch: pytest.MonkeyPatch) -> Server:
     """The server of a class; this process knows its runs and its teacher, too."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(class_app.log.parent / "runs"))
-    monkeypatch.setenv(teachers.HASH, teachers.hashed(SECRET))
+    monkeypatch.setenv(teachers.HASH, teachers_hash)
     return class_app
 
 
