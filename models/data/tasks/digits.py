@@ -24,10 +24,6 @@ class DigitsAutoencoder(Digits, Autoencoder):
 
     name = "digits-autoencoder"
     title = "Digits: rebuild the picture"
-    see = (
-        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
-        "parts, and see which others a hidden one asks."
-    )
     sizes = {"n_layers": 2, "n_heads": 8, "d_model": 32, "positions": "learned"}
     training = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
 
@@ -38,6 +34,5 @@ class DigitsClassifier(Digits, Classifier):
 
     name = "digits-classifier"
     title = "Digits: say which it is"
-    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
     training = {"steps": 1000, "batch_size": 64, "learning_rate": 2e-3}

@@ -41,10 +41,6 @@ class MnistAutoencoder(Mnist, Autoencoder):
 
     name = "mnist-autoencoder"
     title = "MNIST: rebuild the picture"
-    see = (
-        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
-        "parts, and see which others a hidden one asks."
-    )
     sizes = {"n_layers": 2, "n_heads": 8, "d_model": 64, "positions": "learned"}
     training = {"steps": 1000, "batch_size": 32, "learning_rate": 3e-3}
 
@@ -55,7 +51,6 @@ class MnistClassifier(Mnist, Classifier):
 
     name = "mnist-classifier"
     title = "MNIST: say which digit it is"
-    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
     shift: int = option(1, "training pictures are moved by up to so many pixels", low=0, high=4)
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
     training = {"steps": 1500, "batch_size": 64, "learning_rate": 2e-3}

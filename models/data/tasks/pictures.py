@@ -97,6 +97,10 @@ class Autoencoder(Pictures):
     """Write the picture that was read; with hidden parts, those too (He et al. 2021)."""
 
     abilities = ("rebuild",)
+    see = (
+        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
+        "parts, and see which others a hidden one asks."
+    )
     hidden: float = option(0.0, "share of the parts that only the others can tell", low=0, high=0.9)
 
     def dictates(self) -> dict[str, Any]:
@@ -164,6 +168,7 @@ class Autoencoder(Pictures):
 class Classifier(Pictures):
     """Say what a picture shows, from the mean of all positions or from a [CLS] that stands before them."""
 
+    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
     pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
     shift: int = option(0, "training pictures are moved by up to so many pixels", low=0, high=4)
 

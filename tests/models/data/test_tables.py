@@ -1,4 +1,4 @@
-"""Tables of any dialect are read as Python's own reader reads them where it is told the dialect."""
+"""Tables of any dialect are read as Python's own reader reads them, and what is none is refused in words."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.data.tables import SEPARATORS, ColumnRole, TableFormat, columns_of, read_rows
@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("separator", SEPARATORS)
 @given(rows=ROWS)
+@settings(deadline=None)  # on a busy machine a file takes its time
 def test_a_dialect_that_is_written_is_read_again(separator: str, rows: list, folder: Path):
     written = io.StringIO()
     writer = csv.writer(written, delimiter=SEPARATORS[separator], quoting=csv.QUOTE_ALL)
@@ -115,3 +116,84 @@ def test_a_file_is_called_what_its_owner_called_it(tmp_path: Path):
         read_table(path)
     names_file_of(path).write_text("[[[[")
     assert own_name(path) == path.name
+
+
+# Texts with labels: IMDb's, without a head, by tabs; and those that are refused, in words.
+
+LABELLED = [(f"review number {i}, well", "good" if i % 3 else "bad") for i in range(40)]
+
+
+def imdb() -> str:
+    return "review,sentiment\r\n" + "".join(f'"{text}",{label}\r\n' for text, label in LABELLED)
+
+
+def everything(path: Path) -> set[tuple[str, str]]:
+    table = read_table(path)
+    return {(text, table.classes[at]) for text, at in (*table.training, *table.held_out)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        imdb(),
+        "\n".join(f'{label},"{text}"' for text, label in LABELLED),
+        "\n".join(f"{text}\t{label}" for text, label in LABELLED) + "\n\n",
+        "review,stars\n" + "\n".join(f'"{text}",{label}' for text, label in LABELLED),
+        "says,sentiment\n" + "\n".join(f'"{text}",{label}' for text, label in LABELLED),
+        "Label;id;Text\n" + "\n".join(f"{label};{i};{text}" for i, (text, label) in enumerate(LABELLED)),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_are_read_as_they_are_meant(tmp_path: Path, text: str, encoding: str):
+    path = stored(tmp_path, text, encoding)
+    assert read_table(path).classes == ("bad", "good")
+    assert everything(path) == set(LABELLED)
+
+
+def test_a_tenth_is_held_out_whatever_the_order(tmp_path: Path):
+    table = read_table(stored(tmp_path, "\n".join(f"{text}\t{label}" for text, label in LABELLED)))
+    turned = read_table(stored(tmp_path, "\n".join(f"{text}\t{label}" for text, label in reversed(LABELLED))))
+    assert len(table.held_out) == 4
+    assert not {text for text, _ in table.training} & {text for text, _ in table.held_out}
+    assert table == turned
+
+
+def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
+    more = "review number 0, well\tgood\nFine.<br /><BR>Really\tgood\n"
+    path = stored(tmp_path, "\n".join(f"{text}\t{label}" for text, label in LABELLED) + "\n" + more)
+    assert everything(path) == {*LABELLED, ("Fine.  Really", "good")}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "a,b,c\n1,2,3\n",
+            "'some.csv' has the columns 'a, b, c'; call two of them text and label, or choose its",
+        ),
+        ("only one column\n" * 30, "has the columns 'only one column'; call two of them"),
+        (
+            "text,label\n" + "fine,well,good\n",
+            "line 2 of 'some.csv' has 3 columns, but its first line has 2; put",
+        ),
+        ("text,label\n", "'some.csv' has no row but its names of columns; choose a file with rows in it"),
+        ("text,label\nfine,\n", "'some.csv' has no label in its column 'label', but a classifier needs 2"),
+        (
+            "text,label\n" + "fine,good\n" * 30,
+            "'some.csv' has only one label, 'good', in its column 'label', but a classifier needs 2 to 20 "
+            "different ones; choose a column that holds labels, each of them many times",
+        ),
+        (
+            "\n".join(f"text {i},label {i}" for i in range(30)),
+            "has 30 different labels in its column 'column 2', but a classifier needs 2 to 20 different",
+        ),
+        ("text,label\nfine,good\npoor,bad\n", "has 2 different texts; give 20 or more"),
+        (
+            "text,label\n" + "x" * 140_000 + ",good\n",
+            "line 2 of 'some.csv' is no line of a table (field larger",
+        ),
+    ],
+)
+def test_what_is_no_such_table_is_refused_in_words(tmp_path: Path, text: str, sentence: str):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        read_table(stored(tmp_path, text))

@@ -15,7 +15,7 @@ import pytest
 from models.files import FileError
 from models.runs import continuation, jobs, queue
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import Status, read_request, read_status, write_status
+from models.runs.folder import LOG, Status, read_request, read_status, write_status
 from models.runs.owners import MACHINE, Ownership, Visitor, ownership_of
 from models.runs.processes import Identity, this_process
 from models.runs.queue import JobRefused
@@ -311,3 +311,30 @@ def test_a_refusal_in_the_last_moment_leaves_no_folder(
     with pytest.raises(ValueError, match="is no name for a run"):
         jobs.submit(config, name="x" * 81, by=MACHINE)
     assert [path.name for path in root.iterdir() if not path.name.startswith(".")] == [run_id]
+
+
+# What the process of a run finds in its environment when it imports torch.
+
+NAMES = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
+REPORT = f"""
+import json, os
+import models.runs.worker
+print(json.dumps([os.environ.get(name) for name in {NAMES}]))
+"""
+
+
+@pytest.mark.parametrize(("chosen", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_a_worker_has_not_the_servers_one_thread_and_its_idle_threads_sleep(
+    chosen: dict[str, str], policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"OMP_NUM_THREADS": "1", **chosen}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(jobs, "WORKER", [sys.executable, "-c", REPORT])
+    jobs._start(tmp_path, None)
+    end = time.monotonic() + 60
+    while not (said := (tmp_path / LOG).read_text()).endswith("\n"):
+        assert time.monotonic() < end, "the process says nothing"
+        time.sleep(0.02)
+    assert json.loads(said) == [None, policy, "0"]

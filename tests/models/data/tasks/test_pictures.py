@@ -111,7 +111,7 @@ def test_the_score_of_a_classifier_is_the_share_of_right_answers(monkeypatch: py
     answers = batch.targets.clone()
     answers[:2] = (answers[:2] + 1) % 10
     logits = torch.nn.functional.one_hot(answers, 10).float()
-    monkeypatch.setattr(model, "forward", lambda parts, asked: logits[asked])
+    monkeypatch.setattr(model, "forward", lambda parts, positions: logits[positions])
     assert task.score(model, batch) == {"accuracy": 0.75}
 
 
