@@ -54,13 +54,13 @@ def compile_pins(python: Path, *arguments: str) -> str:
 
 def without_torch(lines: str) -> str:
     """The lines of all packages but torch, and those that its builds for CUDA alone need."""
-    kept, keeps = [], True
+    kept_lines, keeps = [], True
     for line in lines.splitlines():
         if not line.startswith((" ", "#")):
             keeps = not line.startswith(ELSEWHERE)
         if keeps:
-            kept.append(line)
-    return "\n".join(kept) + "\n"
+            kept_lines.append(line)
+    return "\n".join(kept_lines) + "\n"
 
 
 if __name__ == "__main__":

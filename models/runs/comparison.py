@@ -201,14 +201,14 @@ def _ranking_sentences(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
 
 def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) -> str:
     """Whether the first is better than all others, than some, or than none."""
-    beaten = [names[b] for (a, b), each in differences.items() if a == 0 and each.shown]
+    beaten = [names[b] for (a, b), each in differences.items() if a == 0 and each.is_shown]
     others = len(names) - 1
     if len(beaten) == others:
         whom = "the other" if others == 1 else f"each of the other {others}"
         return f"{names[0]} is better than {whom}."
-    if any(each.shown for each in differences.values()):
+    if any(each.is_shown for each in differences.values()):
         worse = "; ".join(
-            f"{names[a]} is better than {names[b]}" for (a, b), each in differences.items() if each.shown
+            f"{names[a]} is better than {names[b]}" for (a, b), each in differences.items() if each.is_shown
         )
         return f"No best is shown: {worse}; between the others no difference is shown."
     return "No difference is shown between them." if others > 1 else "No difference is shown between the two."
@@ -219,7 +219,7 @@ def _pair(first: str, second: str, difference: Difference) -> str:
     head = f"{first} − {second}: {number(difference.difference)}"
     if not difference.test:
         return f"{head}; no test: {difference.why}."
-    verdict_words = "a difference is shown" if difference.shown else "no difference shown"
+    verdict_words = "a difference is shown" if difference.is_shown else "no difference shown"
     return f"{head}, {test_words_of(difference)}: {verdict_words}."
 
 
@@ -371,7 +371,7 @@ def differences_table(
     for kind in rankable(candidates, score):
         for (a, b), each in _differences(kind, outcomes).items():
             names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
-            verdict_words = ("yes" if each.shown else "no difference shown") if each.test else "no test"
+            verdict_words = ("yes" if each.is_shown else "no difference shown") if each.test else "no test"
             corrected = p_words(each.holm) if each.test else MISSING
             rows.append(
                 [

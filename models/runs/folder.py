@@ -473,7 +473,7 @@ def create_run(
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
     name, about = checked_name(name or folder.id), checked_about(about or {})
-    files = {FILES: found} if FILES not in about and (found := files_of(config.task)) else {}
+    files = {FILES: own} if FILES not in about and (own := files_of(config.task)) else {}
     described = {
         "version": VERSION,
         "name": name,

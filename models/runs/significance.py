@@ -57,7 +57,7 @@ class Difference:
     why: str = ""
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether a difference is shown: the corrected p is below 0.05, and an interval leaves out zero."""
         if self.p is None:
             return False

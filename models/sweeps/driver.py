@@ -249,7 +249,7 @@ Ended = Callable[[OpenTrial, str, float | None, str], None]
 class Conductor:
     """One sweep at work, in its driver's process.
 
-    by: the owner of its runs. n_slots: runs at once. asked: says "pause" or "stop" once somebody wishes so.
+    by: the owner of its runs. n_slots: runs at once. request: says "pause" or "stop" once somebody wishes so.
     say: is told how many trials have ended and what goes on. ended: is told of each trial that ends.
 
     Where trials are pruned, only the first seed of a trial is compared with the others, at the same steps;
@@ -264,12 +264,12 @@ class Conductor:
         by: Visitor,
         n_slots: int,
         keep_going: bool = False,
-        asked: Callable[[], str] = lambda: "",
+        request: Callable[[], str] = lambda: "",
         say: Callable[[int, str], None] = lambda n_ended, sentence: None,
         ended: Ended = lambda trial, state, value, sentence: None,
     ) -> None:
         self._sweep, self._by, self._n_slots, self._keep_going = sweep, by, n_slots, keep_going
-        self._asked, self._say, self._ended = asked, say, ended
+        self._request, self._say, self._ended = request, say, ended
         self._spec, self._id = sweep.spec, sweep.id
         self._configs = Configs(self._spec)
         self._ledger = Ledger(sweep, self._configs)
@@ -285,7 +285,7 @@ class Conductor:
         with writing(self._sweep.path / JOURNAL):
             try:
                 self._adopt()
-                while not self._asked():
+                while not self._request():
                     ended = self._turn()
                     if ended is not None:
                         self._ask_runs("pause")
@@ -297,7 +297,7 @@ class Conductor:
             except OSError:
                 self._ask_runs("pause")
                 raise
-        ask: Ask = "stop" if self._asked() == "stop" else "pause"
+        ask: Ask = "stop" if self._request() == "stop" else "pause"
         self._ask_runs(ask)
         return ended_by(ask), ""
 
@@ -589,7 +589,7 @@ def _conduct(watch: Watch, show: Callable[[int, str], None], **options: Any) -> 
             last[0] = sentence
             watch.trains(n_ended, lambda: before + time.monotonic() - start, sentence, "")
 
-    return Conductor(sweep, asked=lambda: watch.asked, say=say, **options).run()
+    return Conductor(sweep, request=lambda: watch.asked, say=say, **options).run()
 
 
 def _problem(error: Exception) -> tuple[State, str]:

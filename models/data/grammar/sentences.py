@@ -399,10 +399,10 @@ def _dressed(
     noun = subject.noun.english if isinstance(subject, NounPhrase) else subject.english_word
     key = (noun, thing.noun.english)
     if question:
-        asked = rng.choice(
+        form = rng.choice(
             (NOTHING, phrase("why", "pourquoi"), phrase("where", "où"), phrase("when", "quand"))
         )
-        return Simple(join(asked, clause), key, "question", True)
+        return Simple(join(form, clause), key, "question", True)
     pattern = {"yes": "statement", "not": "negation", "never": "never"}[action.polarity]
     extra = rng.random()
     if extra < 0.2:

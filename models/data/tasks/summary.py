@@ -49,11 +49,11 @@ def padding_of(task: Task, batch: Batch) -> tuple[int, Tensor]:
     return sum(ids.numel() for ids in batch.inputs), torch.stack(own)
 
 
-def _last(asked: Tensor) -> Tensor:
+def _last(is_target: Tensor) -> Tensor:
     """How many positions there are up to the last that is asked, by row; all where none is."""
-    places = torch.arange(1, asked.shape[1] + 1).expand_as(asked)
-    last = torch.where(asked, places, 0).max(dim=1).values
-    return torch.where(last > 0, last, asked.shape[1])
+    places = torch.arange(1, is_target.shape[1] + 1).expand_as(is_target)
+    last = torch.where(is_target, places, 0).max(dim=1).values
+    return torch.where(last > 0, last, is_target.shape[1])
 
 
 def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ExamplePreview:

@@ -190,7 +190,7 @@ def test_which_scores_are_better_when_lower() -> None:
 
 
 def test_a_test_without_p_shows_nothing() -> None:
-    assert not Difference(difference=1.0).shown
+    assert not Difference(difference=1.0).is_shown
 
 
 GOOD = {"parts": {"held out": {"outcomes": {"accuracy": [[1, 0.0, 1], [1, 1, 1]]}}}}

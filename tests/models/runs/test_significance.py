@@ -81,7 +81,7 @@ def test_it_holds_the_true_share_more_often_than_students() -> None:
 
 def test_seeds_that_are_all_alike_tell_nothing_of_others() -> None:
     assert summary([1.0, 1.0, 1.0], SHARE).interval is None
-    assert paired_test([0.9] * 6, [0.8] * 6).interval is None and paired_test([0.9] * 6, [0.8] * 6).shown
+    assert paired_test([0.9] * 6, [0.8] * 6).interval is None and paired_test([0.9] * 6, [0.8] * 6).is_shown
     assert of_examples([1.0, 0.0, 1.0], [1.0, 0.0, 1.0]).interval is None
 
 
@@ -112,7 +112,7 @@ def test_the_paired_t_test_is_scipy_s_and_the_formula_s() -> None:
     assert found.p == pytest.approx(theirs.pvalue)
     assert found.interval == pytest.approx(tuple(theirs.confidence_interval(0.95)))
     assert (found.test, found.n, found.signed_rank) == ("paired t test", (4,), None)
-    assert found.shown
+    assert found.is_shown
 
 
 def test_signed_ranks_are_tested_where_n_allows() -> None:
@@ -125,9 +125,9 @@ def test_signed_ranks_are_tested_where_n_allows() -> None:
 def test_differences_without_a_spread_take_the_sign_test() -> None:
     found = paired_test([1.0, 1.0, 1.0], [0.5, 0.5, 0.5])
     assert (found.test, found.p) == ("sign test", 0.25)
-    assert not found.shown
+    assert not found.is_shown
     same = paired_test([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
-    assert (same.difference, same.p, same.shown) == (0.0, 1.0, False)
+    assert (same.difference, same.p, same.is_shown) == (0.0, 1.0, False)
 
 
 def test_welch_where_seeds_differ() -> None:
@@ -137,7 +137,9 @@ def test_welch_where_seeds_differ() -> None:
     assert found.p == pytest.approx(theirs.pvalue)
     assert found.interval == pytest.approx(tuple(theirs.confidence_interval(0.95)))
     degenerate = welch([1.0] * 3, [0.5] * 3)
-    assert not degenerate.test and not degenerate.shown and degenerate.why.startswith("neither has a spread")
+    assert (
+        not degenerate.test and not degenerate.is_shown and degenerate.why.startswith("neither has a spread")
+    )
 
 
 def test_pairs_are_of_the_same_seeds_whatever_their_order() -> None:
@@ -147,7 +149,7 @@ def test_pairs_are_of_the_same_seeds_whatever_their_order() -> None:
 
 def test_too_few_seeds_are_said_and_show_nothing() -> None:
     found = between({0: 1.0}, {0: 0.0})
-    assert (found.difference, found.test, found.shown) == (1.0, "", False)
+    assert (found.difference, found.test, found.is_shown) == (1.0, "", False)
     assert found.why == "one seed of a configuration cannot show a difference; train at least 3 of each"
     assert "no score" in between({}, {0: 1.0}).why
 
@@ -161,8 +163,8 @@ def test_holm_by_hand() -> None:
 
 def test_a_corrected_p_decides_whether_a_difference_is_shown() -> None:
     near = Difference(difference=1.0, interval=(0.1, 1.9), p=0.03)
-    assert near.shown
-    assert not holm([near, near])[0].shown
+    assert near.is_shown
+    assert not holm([near, near])[0].is_shown
 
 
 def test_mcnemar_of_right_and_wrong_examples() -> None:
@@ -171,7 +173,7 @@ def test_mcnemar_of_right_and_wrong_examples() -> None:
     # 12 against 2 discordant examples: 2 · P(X <= 2), X binomial of 14
     assert found.p == pytest.approx(2 * sum(math.comb(14, k) for k in range(3)) / 2**14)
     assert found.difference == pytest.approx(10 / 34)
-    assert found.n == (34,) and found.shown
+    assert found.n == (34,) and found.is_shown
     assert of_examples([1.0, 0.0], [1.0, 0.0]).p == 1.0
     with pytest.raises(ValueError, match="same examples"):
         of_examples([1.0, 1.0], [1.0])
@@ -207,5 +209,5 @@ def test_the_bootstrap_of_quotients_resamples_both_sums():
 def test_nothing_is_shown_where_there_is_nothing() -> None:
     """Of 400 comparisons of the same thing, about one in twenty shows a difference."""
     noise = np.random.default_rng(0)
-    shown = [paired_test(*noise.normal(size=(2, 5)).tolist()).shown for _ in range(400)]
+    shown = [paired_test(*noise.normal(size=(2, 5)).tolist()).is_shown for _ in range(400)]
     assert 0.02 <= np.mean(shown) <= 0.08

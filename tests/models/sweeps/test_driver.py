@@ -116,7 +116,8 @@ def test_a_sweep_cut_anywhere_tries_what_an_uncut_one_tries(backend, sampler):
     cut = sweeps.create(replace(spec, name="cut"), by=MACHINE)
     for turns in (3, 1_000):
         left = itertools.count(turns, -1)
-        Conductor(cut, by=MACHINE, n_slots=1, asked=lambda left=left: "" if next(left) > 0 else "pause").run()
+        request = lambda left=left: "" if next(left) > 0 else "pause"  # noqa: E731
+        Conductor(cut, by=MACHINE, n_slots=1, request=request).run()
     assert [(trial.settings, trial.value) for trial in cut.trials()] == [
         (trial.settings, trial.value) for trial in whole.trials()
     ]
