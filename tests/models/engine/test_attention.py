@@ -283,10 +283,13 @@ def test_logits_in_parts_equal_logits_at_once(
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
 @pytest.mark.parametrize(
     "fields",
-    [{"norm": "none"}, {"residual": False}, {"feed_forward": False}, {"norm": "none", "residual": False}],
+    [
+        {"norm": "none"}, {"residual": False}, {"feed_forward": False}, {"norm": "none", "residual": False},
+        {"normalizer": "softmax-plus-one"}, {"normalizer": "sigmoid"},
+    ],
     ids=str,
-)
-def test_layers_with_parts_left_out_too(make: Make, kind: str, fields: dict):
+)  # fmt: skip
+def test_layers_with_parts_left_out_and_other_normalizers_too(make: Make, kind: str, fields: dict):
     model = make(kind, **fields)
     given = (model.encode(SOURCE), SOURCE) if kind == "encoder-decoder" else ()
     cache = model.new_cache()
