@@ -2,7 +2,7 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
-import { placeIn, saidOfRow } from "./data.js";
+import { hiddenInRow, placeIn } from "./data.js";
 import { mostMoved } from "./edits.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
@@ -12,22 +12,22 @@ const MOST_CLASSES = 3;
 
 /** What to notice in what is shown, with its live number. @param {Stage} stage */
 export function caption(stage) {
-  return said(stage).flatMap((part) => (typeof part === "string" ? stage.glossary.nodes(part) : [part]));
+  return sentence(stage).flatMap((part) => (typeof part === "string" ? stage.glossary.nodes(part) : [part]));
 }
 
 /** @param {Stage} stage @returns {(string | HTMLElement)[]} */
-function said(stage) {
+function sentence(stage) {
   const { data, view } = stage;
-  const told = data.header.captions?.[view.view];
+  const own = data.header.captions?.[view.view];
   if (view.when === "difference" || view.view === "effect") return ofEdits(stage);
-  if (told || view.view === "grid") return [told ?? data.header.caption.grid];
+  if (own || view.view === "grid") return [own ?? data.header.caption.grid];
   if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
   if (view.view === "output") return ofOutput(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
-  const named = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
-  return [`${named}: hover a token to see where it looks.`];
+  const heads = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
+  return [`${heads}: hover a token to see where it looks.`];
 }
 
 /** How far the edits moved what is open. @param {Stage} stage */
@@ -41,8 +41,8 @@ function ofEdits({ data, view, stack }) {
   if (view.view === "effect") return [caption.effect];
   if (view.view === "grid") return [caption.difference];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
-  const named = `layer ${view.layer}, head ${view.head}`;
-  return [`The edits moved ${number(moved)} of the attention of ${named}, on average over its queries.`];
+  const place = `layer ${view.layer}, head ${view.head}`;
+  return [`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`];
 }
 
 /** What is likeliest at the step that is open. @param {Stage} stage */
@@ -76,7 +76,7 @@ function ofQuery(stage, query) {
   const isSelf = best === query && stack.querySide === stack.keySide;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";
-  const hidden = row.hidden === undefined ? "" : saidOfRow(data.how, row.hidden, row.left ?? 0);
+  const hidden = row.hidden === undefined ? "" : hiddenInRow(data.how, row.hidden, row.left ?? 0);
   return [
     ...(writes ? ["After "] : []),
     strong(stage, stack.querySide, query, "query"),
@@ -136,8 +136,8 @@ function answerOf({ translation, typed, edits, pooled, steps, focus, stepSide, t
   const at = pooled ? 0 : stepSide === "encoder" ? focus.step : undefined;
   const step = at === undefined ? undefined : steps[at];
   if (!step) return [];
-  const asked = pooled || at === undefined ? "" : `${tokens.encoder[at].text} `;
+  const question = pooled || at === undefined ? "" : `${tokens.encoder[at].text} `;
   const [[best, probability], ...others] = step.top.slice(0, MOST_CLASSES);
   const rest = others.map(([name, p]) => `, ${name} ${shortNumber(p)}`).join("");
-  return [`${asked}→ `, el("strong", { text: best }), ` ${number(probability)}${rest}`];
+  return [`${question}→ `, el("strong", { text: best }), ` ${number(probability)}${rest}`];
 }

@@ -17,15 +17,15 @@ import { headsAfter, stepOf, upTo } from "./view.js";
  * @param {(value: string) => void} onChoose
  */
 export function listOf(label, onChoose) {
-  let shown = "";
+  let previous = "";
   const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
   const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
   const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
     const signature = JSON.stringify(options);
-    if (signature !== shown) list.replaceChildren(...options.map((option) => el("option", option)));
-    shown = signature;
+    if (signature !== previous) list.replaceChildren(...options.map((option) => el("option", option)));
+    previous = signature;
     list.value = chosen;
     list.title = options.find(({ value }) => value === chosen)?.title ?? "";
   };
@@ -73,8 +73,8 @@ export class MeasureBar {
   }
 
   chooseLimit() {
-    const said = this.limit.valueAsNumber;
-    const limit = this.stage.view.keep === "top" ? Math.round(said) : said;
+    const number = this.limit.valueAsNumber;
+    const limit = this.stage.view.keep === "top" ? Math.round(number) : number;
     if (limit >= 0 && limit <= 1e6) this.stage.set({ limit });
     else this.draw(); // what was there before
   }
@@ -83,8 +83,8 @@ export class MeasureBar {
   ask() {
     const { stack, view, data } = this.stage;
     const { measures, link, repeated } = data.header;
-    const shown = ["grid", "map", "sums"].includes(view.view);
-    if (shown && !repeated?.problem && awaited(measures, stack, view))
+    const matters = ["grid", "map", "sums"].includes(view.view);
+    if (matters && !repeated?.problem && awaited(measures, stack, view))
       this.stage.askOnce({ type: "repeated" }, { ...link, text: "" });
   }
 
@@ -155,8 +155,8 @@ export class EditBar {
       this.typed.focus();
       return;
     }
-    const found = this.options().find(({ value }) => value === chosen);
-    if (found) this.stage.edit(found.line);
+    const edit = this.options().find(({ value }) => value === chosen);
+    if (edit) this.stage.edit(edit.line);
   }
 
   write() {
@@ -209,8 +209,8 @@ export class EditBar {
   /** @param {string[]} edits */
   chips(edits) {
     const signature = JSON.stringify(edits);
-    if (this.lines.dataset.shown === signature) return;
-    this.lines.dataset.shown = signature;
+    if (this.lines.dataset.signature === signature) return;
+    this.lines.dataset.signature = signature;
     this.typed.value = "";
     this.lines.replaceChildren(
       ...edits.map((line) =>
@@ -359,13 +359,16 @@ export class Bars {
     visible(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
-    const seen = view.view === "picture" ? view.sight : "head";
+    const source = view.view === "picture" ? view.sight : "head";
     visible(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
     visible(this.sight.root, view.view === "picture");
     const sums = view.view === "sums";
     visible(this.over.root, sums);
-    visible(this.layer.root, sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && seen !== "rolled");
-    visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && seen === "head");
+    visible(
+      this.layer.root,
+      sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && source !== "rolled",
+    );
+    visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && source === "head");
     const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
     visible(this.second, !STEPPED.includes(view.view));
     visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));

@@ -9,8 +9,8 @@ import { number } from "../../shared/browser/numbers.js";
 /** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */
 /** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern" | "softmax", Float32Array>} Arrays */
 /** @typedef {Record<"hidden" | "left" | "bias", Float32Array>} Some */
-/** @typedef {{dots: Float64Array, blank: Uint8Array}} Made */
-/** @typedef {Area & Arrays & {d: number} & Partial<Some & Made>} Exact */
+/** @typedef {{dots: Float64Array, blank: Uint8Array}} Derived */
+/** @typedef {Area & Arrays & {d: number} & Partial<Some & Derived>} Exact */
 /** @typedef {{after: TraceData, before?: TraceData, difference?: TraceData}} Passes */
 
 /**
@@ -47,7 +47,7 @@ export function take(stacks, sent) {
  * @param {Stack} stack
  * @param {Header["repeated"]} sent
  */
-export function saidOf(measure, stack, sent) {
+export function noteOnMeasure(measure, stack, sent) {
   if (measure?.said || measure?.paired) return measure.said || stack.pairs;
   if (!measure?.random) return "";
   return sent?.said ?? sent?.problem ?? "The model is reading random tokens…";
@@ -127,7 +127,7 @@ export const hidingOf = (view) => (canHide(view) ? (view.special ?? "shown") : "
  */
 export function beside(at, count, gone, by = 1) {
   for (const step of [by, -by])
-    for (let found = at; found >= 0 && found < count; found += step) if (!gone.has(found)) return found;
+    for (let next = at; next >= 0 && next < count; next += step) if (!gone.has(next)) return next;
   return at;
 }
 
@@ -143,21 +143,21 @@ export function withoutSpecial(sent, how, { queries, keys }) {
   const { pattern, q0, k0, nq, nk, left } = sent;
   if (how === "shown" || !left || !(queries.size || keys.size)) return { ...sent, softmax: pattern };
   const blank = new Uint8Array(nq * nk);
-  const shown = new Float32Array(nq * nk);
+  const visible = new Float32Array(nq * nk);
   for (let at = 0; at < nq * nk; at++) {
     const i = Math.floor(at / nk);
     blank[at] = Number(queries.has(q0 + i) || keys.has(k0 + (at % nk)));
     const by = how === "renormalised" && left[i] > 0 ? left[i] : 1;
-    if (!blank[at]) shown[at] = pattern[at] / by;
+    if (!blank[at]) visible[at] = pattern[at] / by;
   }
-  return { ...sent, softmax: pattern, pattern: shown, blank };
+  return { ...sent, softmax: pattern, pattern: visible, blank };
 }
 
 /**
  * What the page adds to a row of which so much lies on hidden tokens, and so much on all others.
  * @param {string} how @param {number} hidden @param {number} left
  */
-export function saidOfRow(how, hidden, left) {
+export function hiddenInRow(how, hidden, left) {
   if (how === "shown") return "";
   const none = how === "renormalised" && !(left > 0) ? ", nothing is left" : "";
   return `; ${number(hidden, 3)} on hidden tokens${none}`;
@@ -168,20 +168,20 @@ export function saidOfRow(how, hidden, left) {
  * heads least and most.
  * @param {string} how @param {Stack} stack @param {boolean} ready
  */
-export function saidOfHeads(how, stack, ready) {
+export function hiddenInHeads(how, stack, ready) {
   const { hidden } = stack;
   if (how === "shown" || !hidden?.length) return "";
   if (!ready) return " Leaving out special tokens…";
   const mean = hidden.reduce((sum, value) => sum + value, 0) / hidden.length;
   /** @param {number} value */
-  const named = (value) => {
+  const inHead = (value) => {
     const { layer, head } = headAt(stack, hidden.indexOf(value));
     return `${number(value, 3)} in layer ${layer}, head ${head}`;
   };
   const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
   return (
     ` Special tokens are hidden${rest}: ${number(mean, 3)} of a row lies on them on average over all heads ` +
-    `(from ${named(Math.min(...hidden))} to ${named(Math.max(...hidden))}). Measures are of whole patterns.`
+    `(from ${inHead(Math.min(...hidden))} to ${inHead(Math.max(...hidden))}). Measures are of whole patterns.`
   );
 }
 
@@ -277,9 +277,9 @@ export class TraceData {
     const name = `${stackId}/${layer}/${head}`;
     const known = this.cache.get(name);
     if (known !== undefined) return known;
-    const found = this.readExact(stackId, layer, head);
-    this.cache.set(name, found);
-    return found;
+    const exact = this.readExact(stackId, layer, head);
+    this.cache.set(name, exact);
+    return exact;
   }
 
   /** @param {string} stackId @param {number} layer @param {number} head @returns {Exact | null} */
@@ -287,11 +287,11 @@ export class TraceData {
     const block = this.sent(stackId, layer).find((each) => each.heads.includes(head));
     if (!block) return null;
     const place = block.heads.indexOf(head);
-    const named = Object.entries(block.arrays).map(([name, array]) => [name, array.entry(place)]);
+    const arrays = Object.entries(block.arrays).map(([name, array]) => [name, array.entry(place)]);
     const { q0, k0, nq, nk } = block;
     const { dHead: d, querySide, keySide } = this.stack(stackId);
     const gone = { queries: this.gone(querySide), keys: this.gone(keySide) };
-    return withoutSpecial({ q0, k0, nq, nk, d, ...Object.fromEntries(named) }, this.how, gone);
+    return withoutSpecial({ q0, k0, nq, nk, d, ...Object.fromEntries(arrays) }, this.how, gone);
   }
 
   /**

@@ -18,7 +18,7 @@ export class Answers {
     this.after = el("td", {});
     const search = () => stage.act({ type: "smallest", stack: stage.view.stack });
     this.search = el("button", { type: "button", onclick: search });
-    this.said = el("span", { "aria-live": "polite" });
+    this.outcome = el("span", { "aria-live": "polite" });
     const take = () => stage.act({ type: "edits", text: this.lines.join("\n") });
     this.take = el("button", { type: "button", text: "switch these off", onclick: take });
     this.root = el("section", { class: "answers" }, [
@@ -29,7 +29,7 @@ export class Answers {
           el("tr", {}, [el("th", { scope: "row", text: "after" }), this.after]),
         ]),
       ]),
-      el("div", { class: "choice search" }, [this.search, this.said, this.take]),
+      el("div", { class: "choice search" }, [this.search, this.outcome, this.take]),
     ]);
   }
 
@@ -46,34 +46,34 @@ export class Answers {
     this.before.textContent = written?.before ?? waits;
     this.after.textContent = written?.after ?? waits;
     this.after.classList.toggle("other", written?.before !== written?.after);
-    const found = smallest?.asked?.[0] === view.stack ? smallest : undefined;
+    const search = smallest?.asked?.[0] === view.stack ? smallest : undefined;
     this.search.textContent = `which heads of ${stack.title} does the answer need?`;
-    this.search.classList.toggle("absent", Boolean(found));
-    this.lines = found?.lines ?? [];
-    this.said.textContent = saidOf(found);
+    this.search.classList.toggle("absent", Boolean(search));
+    this.lines = search?.lines ?? [];
+    this.outcome.textContent = searchSentence(search);
     this.take.classList.toggle("absent", !this.lines.length);
   }
 }
 
-/** What a search has found. @param {Smallest | undefined} found */
-export function saidOf(found) {
-  if (!found) return "";
-  if (found.problem) return found.problem;
-  const { lines = [], answer, tried, whole = 0, heads } = found;
+/** What a search has found. @param {Smallest | undefined} search */
+export function searchSentence(search) {
+  if (!search) return "";
+  if (search.problem) return search.problem;
+  const { lines = [], answer, tried, whole = 0, heads } = search;
   if (!lines.length) {
     const all = whole === heads ? "No set of them" : `No set of up to ${whole} of its ${heads} heads`;
     return `${all}, switched off alone, changes the answer; ${tried} sets were tried. `;
   }
-  const named = lines.map(nameOf).join(" and ");
+  const without = lines.map(nameOf).join(" and ");
   const fewer = whole ? `No ${whole === 1 ? "single head" : `set of up to ${whole}`} is enough. ` : "";
-  return `${fewer}Without ${named} it writes “${answer}”; ${tried} sets were tried. `;
+  return `${fewer}Without ${without} it writes “${answer}”; ${tried} sets were tried. `;
 }
 
 /** The heads that a line switches off, in words. @param {string} line */
 function nameOf(line) {
   const [, layer, kind, heads] = /\.(\d+)\.(self|cross) heads ([\d,]+):/.exec(line) ?? [];
-  const named = `${heads.includes(",") ? "heads" : "head"} ${heads.replaceAll(",", ", ")}`;
-  return `${named} of ${NAMES[/** @type {"self"} */ (kind)]} in layer ${layer}`;
+  const which = `${heads.includes(",") ? "heads" : "head"} ${heads.replaceAll(",", ", ")}`;
+  return `${which} of ${NAMES[/** @type {"self"} */ (kind)]} in layer ${layer}`;
 }
 
 const MOST_POSITIONS = 128;

@@ -4,7 +4,7 @@
 import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
-import { awaited, measureOf, partnersOf, placesOf, saidOf, saidOfHeads } from "./data.js";
+import { awaited, hiddenInHeads, measureOf, noteOnMeasure, partnersOf, placesOf } from "./data.js";
 import { attentionOf, isOff } from "./edits.js";
 
 /** @import { Stack, Measure } from "./types" */
@@ -15,7 +15,7 @@ const SIZE = { width: 24, height: 18 };
 
 export class Switches {
   root = el("div", { class: "grid-switches" });
-  shown = "";
+  signature = "";
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -28,8 +28,8 @@ export class Switches {
     const { off: all, editable } = data.header;
     const order = plan.places.map((place) => place.at);
     const signature = JSON.stringify([editable, all, stack.id, order, plan.columns, plan.cell]);
-    if (signature === this.shown) return;
-    this.shown = signature;
+    if (signature === this.signature) return;
+    this.signature = signature;
     const places = editable ? plan.places : [];
     this.root.replaceChildren(
       ...places.map(({ layer, head }, at) => {
@@ -56,7 +56,7 @@ const DIMMED = 0.18; // what is left of a head that does not pass
 const SHADES = 255; // of a weight of 1
 
 /** What the colours of changes stand for. @param {number} extent the largest change, in shades */
-export const saidOfChange = (extent) =>
+export const changeSentence = (extent) =>
   extent < 1
     ? `No weight here moved by as much as ${number(1 / SHADES, 3)}: a head that is off looks as before, ` +
       "and gives nothing. The view Effect says what that did."
@@ -72,14 +72,14 @@ export class GridView {
     this.buttons = el("div", { class: "grid-buttons" });
     this.switches = new Switches(stage);
     this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons, this.switches.root]);
-    this.told = el("p", { class: "measure", "aria-live": "polite" });
+    this.note = el("p", { class: "measure", "aria-live": "polite" });
     this.scroll = el(
       "div",
       { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "All heads" },
       [this.board],
     );
-    this.root = el("div", { class: "view grid-view" }, [this.told, this.scroll]);
-    this.shown = "";
+    this.root = el("div", { class: "view grid-view" }, [this.note, this.scroll]);
+    this.signature = "";
   }
 
   /**
@@ -145,11 +145,11 @@ export class GridView {
     const { view, stack, data } = this.stage;
     const { measures, repeated } = data.header;
     const measure = this.measure ?? awaited(measures, stack, view);
-    const hidden = saidOfHeads(data.how, stack, data.fits);
+    const hidden = hiddenInHeads(data.how, stack, data.fits);
     if (!measure) {
-      this.told.replaceChildren(
+      this.note.replaceChildren(
         data.signed
-          ? `${saidOfChange(this.extent)}${hidden}`
+          ? `${changeSentence(this.extent)}${hidden}`
           : `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
       );
       return;
@@ -157,13 +157,13 @@ export class GridView {
     const { title, definition, formula, source } = measure;
     const count = places.filter((place) => place.passes).length;
     const passing = view.keep === "all" || !this.measure ? "" : `${count} of ${places.length} heads pass. `;
-    this.told.replaceChildren(
+    this.note.replaceChildren(
       el("strong", { class: "passing", text: passing }),
       el("strong", { text: title }),
       `: ${definition} `,
       el("span", { class: "signs", text: formula }),
       el("span", { class: "muted", text: ` · ${source}` }),
-      ` ${saidOf(measure, stack, repeated)}`,
+      ` ${noteOnMeasure(measure, stack, repeated)}`,
       hidden,
     );
   }
@@ -232,8 +232,8 @@ export class GridView {
     const order = plan.places.map((place) => place.at);
     const passing = plan.places.map((place) => Number(place.passes)).join("");
     const signature = `${stack.id}/${order}/${passing}/${plan.columns}/${plan.cell}/${stack.labels}`;
-    if (signature !== this.shown) {
-      this.shown = signature;
+    if (signature !== this.signature) {
+      this.signature = signature;
       this.buttons.replaceChildren(
         ...plan.places.map(({ layer, head, at: which, passes }, at) => {
           const label = (stack.labels[which] ? `, ${stack.labels[which]}` : "") + (passes ? "" : ", dimmed");

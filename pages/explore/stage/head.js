@@ -9,7 +9,7 @@ import { number } from "../../shared/browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
 import { Plane } from "./planes.js";
-import { fitting, isFurther, isSigned, numbersOf, wish } from "./quantities.js";
+import { fitting, isFurther, isSigned, numbersOf, requestOf } from "./quantities.js";
 import { Legend, legendEnds, readoutOf } from "./side.js";
 import { MOVES, optionOf, within } from "./view.js";
 import { CellWeight } from "./weights_by_hand.js";
@@ -61,8 +61,8 @@ export class MiniMap {
     context.lineWidth = 2;
     const [across, down] = [SIDE / stack.nKey, SIDE / stack.nQuery];
     context.strokeRect(across * k0, down * q0, across * nk, down * nq);
-    const shown = `Queries ${q0}–${q0 + nq - 1} and keys ${k0}–${k0 + nk - 1} of ${stack.nQuery}`;
-    this.note.textContent = `${shown}. Click in the whole matrix to move there.`;
+    const part = `Queries ${q0}–${q0 + nq - 1} and keys ${k0}–${k0 + nk - 1} of ${stack.nQuery}`;
+    this.note.textContent = `${part}. Click in the whole matrix to move there.`;
   }
 
   /** @param {MouseEvent} event */
@@ -125,12 +125,12 @@ function weighed(head, exact, at, i) {
  * @returns {Row[]}
  */
 function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
-  const shown = number(pattern[at], 3);
-  if (!blank || !left || !hidden) return [["weight", shown]];
+  const weight = number(pattern[at], 3);
+  if (!blank || !left || !hidden) return [["weight", weight]];
   const same = pattern[at] === softmax[at];
-  const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${shown}`;
+  const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${weight}`;
   return [
-    ["weight", same ? shown : divided],
+    ["weight", same ? weight : divided],
     ["on hidden", `${number(hidden[i], 3)} of the row`],
   ];
 }
@@ -177,15 +177,15 @@ function computed(exact, at) {
  * @param {number} at
  * @returns {Row[]}
  */
-function further({ stage, found, numbers }, at) {
+function further({ stage, answer, numbers }, at) {
   const { show } = stage.view;
   if (!isFurther(show)) return [];
-  const missing = found?.problem ? "none" : "…";
-  return [[optionOf("show", show).text, found?.values ? number(numbers[at], 3) : missing]];
+  const missing = answer?.problem ? "none" : "…";
+  return [[optionOf("show", show).text, answer?.values ? number(numbers[at], 3) : missing]];
 }
 
 /**
- * @typedef {object} Given
+ * @typedef {object} Room
  * @property {number} cell pixels of a cell
  * @property {number} left pixels around the cells
  * @property {number} top
@@ -205,7 +205,7 @@ const CLEAR = "rgba(0, 0, 0, 0)";
 /**
  * The trace without its numbers, which are levels 0..255, and the layout.
  * @param {any} chart
- * @param {Given} given
+ * @param {Room} room
  */
 export function describe(chart, { cell, left, top, right, theme, area, keys, queries, signed }) {
   const { traces, x, y } = filled(chart, 0, theme);
@@ -258,7 +258,7 @@ function ticks(names, cell) {
  * @param {string[]} keys
  * @param {string[]} queries
  */
-export function named({ xaxis, yaxis }, cell, keys, queries) {
+export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
   /** @param {[number, number]} range @param {string[]} names */
   const fitting = ([from, to], names) => ticks(names, (cell * names.length) / Math.abs(to - from));
   const [x, y] = [fitting(xaxis.range, keys), fitting(yaxis.range, queries)];
@@ -300,9 +300,9 @@ const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot produ
  * @param {Area} area
  */
 export function labelOf({ show, when }, head, { nq, nk }) {
-  const shown = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : optionOf("show", show).text;
+  const quantity = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : optionOf("show", show).text;
   const change = when === "difference" ? "change by the edits of the " : "";
-  return `${change}${shown} of ${head}: ${nq} queries by ${nk} keys`;
+  return `${change}${quantity} of ${head}: ${nq} queries by ${nk} keys`;
 }
 
 /** The largest number that is one, or 1. @param {ArrayLike<number>} values */
@@ -324,9 +324,9 @@ export class HeadView {
   /** @type {Place | null} what the pointer is on */ over = null;
   /** @type {any} Plotly, once it is here */ Plotly;
   /** @type {import("../../shared/browser/images.js").Level} */ level;
-  /** @type {import("./types").Further | null} what the server computed of it */ found = null;
+  /** @type {import("./types").Further | null} what the server computed of it */ answer = null;
   /** @type {ArrayLike<number>} what is drawn */ numbers = [];
-  shown = ""; // all of the figure that is drawn but its numbers
+  signature = ""; // all of the figure that is drawn but its numbers
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -343,13 +343,13 @@ export class HeadView {
     this.weight = new CellWeight(stage);
     this.weight.listen(this.board, () => this.over && { place: this.over, weight: this.weightAt(this.over) });
     this.plane = new Plane(stage, () => this.draw());
-    this.told = el("p", { class: "muted", "aria-live": "polite" });
+    this.note = el("p", { class: "muted", "aria-live": "polite" });
     this.side = el("div", { class: "side" }, [
       this.readout,
       this.weight.root,
       ...this.legend.parts,
       this.plane.choice.root,
-      this.told,
+      this.note,
       this.plane.shares,
       ...this.map.parts,
     ]);
@@ -376,14 +376,14 @@ export class HeadView {
   /* Queries and keys as points, where these are chosen: there is no heat map then. */
   drawPlane() {
     const { stage, plane, area } = this;
-    const shown = stage.view.show === "plane";
+    const isPlane = stage.view.show === "plane";
     for (const part of [plane.points, plane.choice.root, plane.shares])
-      part.classList.toggle("absent", !shown);
+      part.classList.toggle("absent", !isPlane);
     for (const part of [this.board, this.readout, ...this.legend.parts])
-      part.classList.toggle("absent", shown);
-    if (!shown) return false;
-    this.found = fitting(stage.data.header.further, wish(stage.view));
-    plane.draw(this.found, area);
+      part.classList.toggle("absent", isPlane);
+    if (!isPlane) return false;
+    this.answer = fitting(stage.data.header.further, requestOf(stage.view));
+    plane.draw(this.answer, area);
     this.map.draw(this.exact);
     this.tell();
     return true;
@@ -392,10 +392,10 @@ export class HeadView {
   /* What a quantity is that the server computed, or why it could not. */
   tell() {
     const { show } = this.stage.view;
-    const told = isFurther(show) && optionOf("show", show);
-    const what = told && (this.found?.problem ?? (this.found ? `${told.title}.` : "Computing…"));
-    this.told.textContent = what || "";
-    this.told.classList.toggle("absent", !told);
+    const option = isFurther(show) && optionOf("show", show);
+    const what = option && (this.answer?.problem ?? (this.answer ? `${option.title}.` : "Computing…"));
+    this.note.textContent = what || "";
+    this.note.classList.toggle("absent", !option);
   }
 
   fit() {
@@ -433,10 +433,10 @@ export class HeadView {
   values() {
     const { stage, exact } = this;
     const { show } = stage.view;
-    this.found = fitting(stage.data.header.further, wish(stage.view));
+    this.answer = fitting(stage.data.header.further, requestOf(stage.view));
     if (exact) {
       const known = isFurther(show) ? null : matrixOf(exact, /** @type {"pattern"} */ (show));
-      return shownOf(exact, known ?? numbersOf(this.found, exact));
+      return shownOf(exact, known ?? numbersOf(this.answer, exact));
     }
     const thumb = stage.data.thumb(stage.stack, stage.view.layer, stage.view.head);
     return Float32Array.from(thumb, (level) => level / 255);
@@ -493,9 +493,9 @@ export class HeadView {
       Float32Array.from({ length: area.nk }, (_, j) => level(i * area.nk + j) ?? Number.NaN);
     const z = Array.from({ length: area.nq }, (_, i) => row(i));
     const [trace, layout] = this.described();
-    const shown = JSON.stringify([trace, layout]);
-    const same = shown === this.shown;
-    this.shown = shown;
+    const signature = JSON.stringify([trace, layout]);
+    const same = signature === this.signature;
+    this.signature = signature;
     this.label();
     if (same) return move(figure, [[0, { z }]]);
     const first = !figure.on;
@@ -530,7 +530,7 @@ export class HeadView {
   /* Larger cells, as after a drag, leave room for more names. */
   nameMore() {
     const { figure, size } = this;
-    this.Plotly.relayout(figure, named(figure.layout, size.cell, ...this.sideNames()));
+    this.Plotly.relayout(figure, ticksOfPart(figure.layout, size.cell, ...this.sideNames()));
   }
 
   /** @param {{pointNumber: [number, number]}} point @returns {Place} */

@@ -62,8 +62,8 @@ export class LinesView {
   column(root, side, from, count, role) {
     const tokens = this.stage.data.tokens(side).slice(from, from + count);
     const signature = JSON.stringify([from, this.row, tokens]);
-    if (root.dataset.shown === signature) return;
-    root.dataset.shown = signature;
+    if (root.dataset.signature === signature) return;
+    root.dataset.signature = signature;
     root.replaceChildren(
       ...tokens.map((token, at) =>
         el("button", {
@@ -163,9 +163,10 @@ export class LinesView {
    */
   drawnWeights(target) {
     /** @type {number[]} */
-    const found = [];
-    for (const head of this.stage.view.heads) this.each(head, target, (_i, _j, weight) => found.push(weight));
-    const sorted = Float64Array.from(found).sort();
+    const weights = [];
+    for (const head of this.stage.view.heads)
+      this.each(head, target, (_i, _j, weight) => weights.push(weight));
+    const sorted = Float64Array.from(weights).sort();
     const least = sorted.length > MOST_LINES ? sorted[sorted.length - MOST_LINES] : this.faintest();
     return { least, most: sorted.length ? sorted[sorted.length - 1] : 0 };
   }
@@ -197,9 +198,9 @@ export class LinesView {
       context.stroke(path);
     };
     context.strokeStyle = theme.heads[head % theme.heads.length];
-    this.each(head, target, (i, j, given) => {
-      if (given < least) return;
-      const weight = given * strength;
+    this.each(head, target, (i, j, traced) => {
+      if (traced < least) return;
+      const weight = traced * strength;
       const shade = Math.ceil(weight * SHADES * 5);
       const path = weight < THIN ? thin.get(shade) || new Path2D() : new Path2D();
       line(path, i, j);
@@ -273,12 +274,12 @@ export class LinesView {
     ];
     for (const head of view.heads.slice(0, 8)) {
       /** @type {{at: number, weight: number, exact: boolean}[]} */
-      const found = [];
+      const partners = [];
       this.each(head, target, (i, j, weight, exact) =>
-        found.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),
+        partners.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),
       );
-      found.sort((a, b) => b.weight - a.weight);
-      const text = found
+      partners.sort((a, b) => b.weight - a.weight);
+      const text = partners
         .slice(0, 3)
         .map(
           (f) => `${data.tokens(other)[f.at].text} ${f.exact ? number(f.weight) : `≈ ${number(f.weight)}`}`,

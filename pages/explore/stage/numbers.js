@@ -14,7 +14,7 @@ import { within } from "./view.js";
 /** @typedef {"query" | "key"} Role */
 
 /**
- * @typedef {object} Made
+ * @typedef {object} NormalizerStep
  * @property {string} title the step in words
  * @property {string} column what stands between score and weight
  * @property {(score: number) => number} of that number, of a score; NaN where the row is not all here
@@ -24,9 +24,9 @@ import { within } from "./view.js";
  * @param {string} normalizer of the model's config
  * @param {Float32Array} row the scores of one query, −∞ where masked
  * @param {boolean} whole all its keys are among them
- * @returns {Made}
+ * @returns {NormalizerStep}
  */
-export function made(normalizer, row, whole) {
+export function normalizerStep(normalizer, row, whole) {
   if (normalizer === "sigmoid") {
     const open = whole ? row.reduce((count, score) => count + Number(score > -Infinity), 0) : NaN;
     return {
@@ -235,8 +235,8 @@ export class NumbersView {
     const top = topKeys(exact, i, j, ROWS_SHOWN);
     const divided = data.how === "renormalised" && exact.left;
     const row = exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk);
-    const step = made(stack.normalizer, row, exact.nk === stack.nKey);
-    const shown = top.reduce((sum, at) => sum + exact.softmax[i * exact.nk + at], 0);
+    const step = normalizerStep(stack.normalizer, row, exact.nk === stack.nKey);
+    const listedWeight = top.reduce((sum, at) => sum + exact.softmax[i * exact.nk + at], 0);
     /** @type {import("../../shared/browser/tables.js").Row[]} */
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
@@ -253,7 +253,7 @@ export class NumbersView {
         ],
       };
     });
-    rows.push(...this.unlisted(cell, top.length, shown, Boolean(divided)));
+    rows.push(...this.unlisted(cell, top.length, listedWeight, Boolean(divided)));
     const head = [
       "key",
       "score",
@@ -267,14 +267,14 @@ export class NumbersView {
 
   /**
    * The rows of the keys that have none of their own: those that are hidden, and all others.
-   * @param {Cell} cell @param {number} listed how many have one @param {number} shown their weight
+   * @param {Cell} cell @param {number} listed how many have one @param {number} listedWeight their weight
    * @param {boolean} divided there is a column of renormalised weights
    */
-  unlisted(cell, listed, shown, divided) {
+  unlisted(cell, listed, listedWeight, divided) {
     const { exact, i } = cell;
     const hidden = this.hiddenKeys();
     const [rest, onHidden] = [this.stage.stack.nKey - listed - hidden, exact.hidden?.[i] ?? 0];
-    const left = Math.max(0, this.rowSum(cell) - shown - (hidden ? onHidden : 0));
+    const left = Math.max(0, this.rowSum(cell) - listedWeight - (hidden ? onHidden : 0));
     /** @param {string} name @param {number} weight @param {string} share */
     const row = (name, weight, share) => ({
       name: { class: "muted", text: name },

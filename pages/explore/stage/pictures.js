@@ -46,9 +46,9 @@ export function placeAt(places, down, along) {
  */
 export function boxOf(places, at) {
   const [rows, columns] = [places.length, places[0].length];
-  const found = places.flatMap((line, i) => line.flatMap((each, j) => (each === at ? [[i, j]] : [])));
-  if (!found.length) return null;
-  const [[top, left], [bottom, right]] = [found[0], found[found.length - 1]];
+  const parts = places.flatMap((line, i) => line.flatMap((each, j) => (each === at ? [[i, j]] : [])));
+  if (!parts.length) return null;
+  const [[top, left], [bottom, right]] = [parts[0], parts[parts.length - 1]];
   return {
     top: top / rows,
     left: left / columns,
@@ -115,27 +115,27 @@ export function lay(context, { weights, most }, colour, width, height) {
 const PICTURE_SIDE = 84;
 
 export class Pictures {
-  /** @type {Figure | null} */ looked = null;
+  /** @type {Figure | null} */ overlay = null;
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "pictures" });
     /** @type {object | undefined} */
-    this.shown = undefined;
+    this.current = undefined;
   }
 
   /* The header's pictures are levels 0..255; its places say who reads each part. */
   draw() {
     const { pictures = [], places } = this.stage.data.header;
-    if (pictures !== this.shown) {
-      this.shown = pictures;
+    if (pictures !== this.current) {
+      this.current = pictures;
       this.root.replaceChildren(...pictures.map(({ title, levels }) => this.figure(levels, title).root));
-      this.looked = places && pictures.length ? this.figure(pictures[0].levels, "") : null;
-      if (this.looked) this.root.append(this.looked.root);
+      this.overlay = places && pictures.length ? this.figure(pictures[0].levels, "") : null;
+      if (this.overlay) this.root.append(this.overlay.root);
     }
-    this.looked?.root.classList.toggle("absent", this.stage.view.view === "picture");
-    if (this.looked && places) this.look(this.looked, places);
+    this.overlay?.root.classList.toggle("absent", this.stage.view.view === "picture");
+    if (this.overlay && places) this.drawOverlay(this.overlay, places);
   }
 
   /** @param {Framed} levels @param {string} title @returns {Figure} */
@@ -157,16 +157,16 @@ export class Pictures {
     return { context, width };
   }
 
-  /** @param {Figure} looked @param {number[][]} places */
-  look(looked, places) {
+  /** @param {Figure} overlay @param {number[][]} places */
+  drawOverlay(overlay, places) {
     const { stage } = this;
-    const { context, width } = this.paint(looked);
+    const { context, width } = this.paint(overlay);
     drain(context, width, PICTURE_SIDE);
-    const seen = weighed(places, seenFrom(stage.view, stage.data, stage.view.query));
-    lay(context, seen, stage.theme.accent, width, PICTURE_SIDE);
+    const weights = weighed(places, seenFrom(stage.view, stage.data, stage.view.query));
+    lay(context, weights, stage.theme.accent, width, PICTURE_SIDE);
     const query = stage.data.tokens(stage.stack.querySide)[stage.view.query].text;
-    looked.caption.textContent = `where ${query} looks`;
-    looked.canvas.setAttribute("aria-label", `where ${query} looks`);
+    overlay.caption.textContent = `where ${query} looks`;
+    overlay.canvas.setAttribute("aria-label", `where ${query} looks`);
   }
 }
 
@@ -176,7 +176,7 @@ export class PictureView {
   /** @type {number | null} the position under the pointer */ over = null;
   size = { width: 0, height: 0 };
   /** @type {HTMLCanvasElement | undefined} */ image;
-  /** @type {object | undefined} */ shown;
+  /** @type {object | undefined} */ current;
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -216,8 +216,8 @@ export class PictureView {
     const { header } = this.stage.data;
     const [picture] = header.pictures ?? [];
     if (!picture) return;
-    if (this.shown !== picture) {
-      this.shown = picture;
+    if (this.current !== picture) {
+      this.current = picture;
       this.image = imageFrom(picture.levels);
     }
     this.over = null;
@@ -242,27 +242,27 @@ export class PictureView {
     const { stage, places, size, image } = this;
     if (!image) return;
     const row = stage.row(stage.view.query);
-    const seen = weighed(places, row);
+    const parts = weighed(places, row);
     const context = fitCanvas(this.canvas, size.width, size.height);
     context.imageSmoothingEnabled = image.height > size.height;
     context.drawImage(image, 0, 0, size.width, size.height);
     drain(context, size.width, size.height);
-    lay(context, seen, stage.theme.accent, size.width, size.height);
+    lay(context, parts, stage.theme.accent, size.width, size.height);
     this.outline(context, this.over, stage.theme.key);
     this.outline(context, stage.view.query, stage.theme.query);
     this.drawTokens(row);
     this.read(row);
     this.note.textContent = row
-      ? `The strongest colour is a weight of ${number(seen.most, 3)}. ${this.part(seen.weights)}`
+      ? `The strongest colour is a weight of ${number(parts.most, 3)}. ${this.part(parts.weights)}`
       : "Reading this head's numbers…";
   }
 
   /** How much of the row lies on the picture. @param {number[][]} weights */
   part(weights) {
     const { places, stage } = this;
-    const seen = new Map(places.flatMap((line, i) => line.map((at, j) => [at, weights[i][j]])));
-    const sum = [...seen.values()].reduce((a, b) => a + b, 0);
-    return seen.size < stage.stack.nKey ? `All parts of the picture together have ${number(sum)}.` : "";
+    const weightOf = new Map(places.flatMap((line, i) => line.map((at, j) => [at, weights[i][j]])));
+    const sum = [...weightOf.values()].reduce((a, b) => a + b, 0);
+    return weightOf.size < stage.stack.nKey ? `All parts of the picture together have ${number(sum)}.` : "";
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number | null} at @param {string} colour */

@@ -5,7 +5,7 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { listOf } from "./controls.js";
-import { awaited, measureOf, placesOf, saidOf } from "./data.js";
+import { awaited, measureOf, noteOnMeasure, placesOf } from "./data.js";
 import { Legend } from "./side.js";
 
 /** @import { Stack, Measure, Further, Area } from "./types" */
@@ -57,10 +57,10 @@ export class MapView {
   constructor(stage) {
     this.stage = stage;
     this.points = el("div", { class: "map-points", role: "group", "aria-label": "Map of all heads" });
-    this.told = el("p", { "aria-live": "polite" });
+    this.note = el("p", { "aria-live": "polite" });
     this.legend = new Legend();
     this.meaning = el("p", { class: "measure" });
-    const side = el("div", { class: "side" }, [this.meaning, ...this.legend.parts, this.told]);
+    const side = el("div", { class: "side" }, [this.meaning, ...this.legend.parts, this.note]);
     this.root = el("div", { class: "view map-view" }, [this.points, side]);
   }
 
@@ -77,7 +77,7 @@ export class MapView {
     this.explain();
     if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
     else this.points.replaceChildren();
-    this.told.textContent = said(map, stack.nQuery);
+    this.note.textContent = describe(map, stack.nQuery);
     if (!this.map) this.stage.askOnce({ type: "map", stack: stack.id });
   }
 
@@ -92,7 +92,7 @@ export class MapView {
     this.meaning.replaceChildren(
       el("strong", { text: chosen ? chosen.title : "layer" }),
       chosen
-        ? `: ${chosen.definition} ${saidOf(chosen, stack, repeated)}`
+        ? `: ${chosen.definition} ${noteOnMeasure(chosen, stack, repeated)}`
         : ": each head has the colour of its layer.",
     );
   }
@@ -104,7 +104,7 @@ export class MapView {
     const { values, levels } = /** @type {ReturnType<typeof colouring>} */ (this.colour);
     const places = placed(points, board.clientWidth, board.clientHeight, MARGIN);
     const heads = placesOf(stack, { ...view, order: "layer" }, measure);
-    const named = heads.length <= MOST_HEADS;
+    const hasNames = heads.length <= MOST_HEADS;
     board.replaceChildren(
       ...heads.map(({ layer, head, at, passes }) => {
         const rgb = theme.sequential.subarray(3 * levels[at], 3 * levels[at] + 3).join(", ");
@@ -124,7 +124,7 @@ export class MapView {
             style: `left: ${places[at][0]}px; top: ${places[at][1]}px`,
             onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
           },
-          [dot, named && el("span", { class: "name", text: `L${layer} H${head}` })],
+          [dot, hasNames && el("span", { class: "name", text: `L${layer} H${head}` })],
         );
       }),
     );
@@ -136,7 +136,7 @@ export class MapView {
  * @param {import("./types").HeadMap | null} map
  * @param {number} nQuery
  */
-function said(map, nQuery) {
+function describe(map, nQuery) {
   if (!map) return "Comparing all heads…";
   if (map.problem || !map.shares) return map.problem ?? "";
   const [x, y] = map.shares.map((share) => `${Math.round(100 * share)} %`);
@@ -174,16 +174,16 @@ export class Plane {
     this.shares = el("p", {});
   }
 
-  /** @param {Further | null} found @param {Area} area */
-  draw(found, { q0, k0 }) {
+  /** @param {Further | null} answer @param {Area} area */
+  draw(answer, { q0, k0 }) {
     this.choice.update(COLOURS, this.colour);
-    const { queries = [], keys = [], shares } = found ?? {};
+    const { queries = [], keys = [], shares } = answer ?? {};
     const [x, y] = (shares ?? []).map((share) => `${Math.round(100 * share)} %`);
     this.shares.textContent = shares ? `Its axes show ${x} and ${y} of their variance.` : "";
     const { clientWidth, clientHeight } = this.points;
     const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
     const { querySide, keySide } = this.stage.stack;
-    const named = places.length <= MOST_NAMES;
+    const hasNames = places.length <= MOST_NAMES;
     const make = (
       /** @type {Role} */ role,
       /** @type {number} */ at,
@@ -199,7 +199,7 @@ export class Plane {
         },
         [
           el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` }),
-          named && el("span", { class: "name", text: shorten(text) }),
+          hasNames && el("span", { class: "name", text: shorten(text) }),
         ],
       );
     };

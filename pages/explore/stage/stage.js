@@ -21,7 +21,7 @@ import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
 import { Pictures, PictureView } from "./pictures.js";
 import { MapView } from "./planes.js";
-import { fitting, wish } from "./quantities.js";
+import { fitting, requestOf } from "./quantities.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
 import { heaviestKey, linkOf, rowOf, settle, usualView } from "./view.js";
@@ -53,7 +53,7 @@ export function keepTop(root) {
 
 const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
 
-export class Said {
+export class AnswerLine {
   translation = el("p", { class: "translation" });
 
   /** @param {import("./types").Stage} stage */
@@ -65,7 +65,11 @@ export class Said {
       title: "This head beside that of another text or model, or under one changed knob",
       onclick: () => stage.act({ type: "beside", ...this.place }),
     });
-    this.root = el("div", { class: "said" }, [this.translation, this.beside, ...stage.drawers.buttons]);
+    this.root = el("div", { class: "answer-line" }, [
+      this.translation,
+      this.beside,
+      ...stage.drawers.buttons,
+    ]);
   }
 
   /* The head that is open. */
@@ -123,7 +127,7 @@ export class Stage {
   /** @type {import("./types").Theme} */ theme;
   /** @type {Send} */ act;
   /** @type {string} */ viewToken;
-  /** @type {Map<string, string>} what was asked for last, by kind */ asked = new Map();
+  /** @type {Map<string, string>} what was asked for last, by kind */ requests = new Map();
   /** @type {string} */ focusToken;
   glossary = new Glossary({});
 
@@ -145,8 +149,8 @@ export class Stage {
     const showAll = () => this.set({ view: "grid" });
     const takeAway = () => {
       const { sums, sweep } = this.views;
-      const wish = this.view.view === "sweep" ? sweep.wish : {};
-      this.act({ type: "takeaway", ...this.view, ...wish, among: sums.among() });
+      const request = this.view.view === "sweep" ? sweep.request : {};
+      this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
     };
     this.swap = el("button", { type: "button", class: "primary", onclick: swapText });
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
@@ -160,10 +164,10 @@ export class Stage {
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.drawers = new Drawers(["glossary"]);
-    this.said = new Said(this);
+    this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
-      this.said.root,
+      this.answerLine.root,
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
       this.panel,
@@ -233,8 +237,8 @@ export class Stage {
    */
   askOnce(act, of = this.data.header.link) {
     const need = JSON.stringify([of, act]);
-    if (this.asked.get(act.type) === need) return;
-    this.asked.set(act.type, need);
+    if (this.requests.get(act.type) === need) return;
+    this.requests.set(act.type, need);
     this.act(act);
   }
 
@@ -249,8 +253,8 @@ export class Stage {
     const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
     if (!exact || outside || !data.fits)
       return this.askOnce({ type: "open", stack: stack.id, layer, head, q0, k0, special: data.how });
-    const wished = wish(view);
-    if (wished && !fitting(data.header.further, wished)) this.askOnce(wished);
+    const request = requestOf(view);
+    if (request && !fitting(data.header.further, request)) this.askOnce(request);
   }
 
   /**
@@ -300,7 +304,7 @@ export class Stage {
     const { header } = this.data;
     this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
-      this.asked.delete("open");
+      this.requests.delete("open");
       this.view = /** @type {View} */ ({ ...usualView(header, header.linked.stack), ...header.linked });
       this.settle();
       const opens = header.linked.key ?? usualView(header, header.linked.stack).key;
@@ -389,7 +393,7 @@ export class Stage {
     this.swap.classList.toggle("absent", !swap.label);
     this.drawNotice();
     this.drawTaught();
-    this.said.draw();
+    this.answerLine.draw();
     this.pictures.draw();
   }
 

@@ -15,12 +15,12 @@ import { upTo } from "./view.js";
 /** The positions below `count`, in order. @param {string} written @param {number} count */
 export function positionsOf(written, count) {
   /** @type {Set<number>} */
-  const found = new Set();
+  const positions = new Set();
   for (const part of written.split(".").filter(Boolean)) {
     const [first, last = first] = part.split("-").map(Number);
-    for (let at = first; at <= Math.min(last, count - 1); at++) found.add(at);
+    for (let at = first; at <= Math.min(last, count - 1); at++) positions.add(at);
   }
-  return [...found].sort((a, b) => a - b);
+  return [...positions].sort((a, b) => a - b);
 }
 
 /** Positions in order, as a link writes them. @param {number[]} positions */
@@ -141,15 +141,15 @@ export class SumsView {
     return this.heads.map(({ at }) => at);
   }
 
-  get wished() {
+  get request() {
     const { queries, keys } = this.chosen;
     return [this.stage.stack.id, writtenAs(queries), writtenAs(keys)];
   }
 
   /* What the server sent of what is chosen; null where it is of something else. */
-  get found() {
+  get answer() {
     const { sums } = this.stage.data.header;
-    return String(sums?.asked) === String(this.wished) ? sums : null;
+    return String(sums?.asked) === String(this.request) ? sums : null;
   }
 
   /** @param {Role} role @param {{at: number, through: boolean}} press */
@@ -175,15 +175,15 @@ export class SumsView {
     this.queries.draw(data.tokens(stack.querySide), queries, Boolean(special[stack.querySide]?.length));
     this.keys.draw(data.tokens(stack.keySide), keys, Boolean(special[stack.keySide]?.length));
     this.drawHeads();
-    const [of, ofQueries, ofKeys] = this.wished;
-    if (!this.found) this.stage.askOnce({ type: "sums", stack: of, queries: ofQueries, keys: ofKeys });
+    const [of, ofQueries, ofKeys] = this.request;
+    if (!this.answer) this.stage.askOnce({ type: "sums", stack: of, queries: ofQueries, keys: ofKeys });
   }
 
   drawHeads() {
-    const { heads, found } = this;
+    const { heads, answer } = this;
     if (!heads.length) return this.say("No head passes the filter; choose another limit.");
-    if (!found?.values) return this.say(found?.problem ?? "Summing…");
-    const { values } = found;
+    if (!answer?.values) return this.say(answer?.problem ?? "Summing…");
+    const { values } = answer;
     this.total.replaceChildren(
       el("strong", { text: number(meanOf(values, heads), 4) }),
       ` ${definitionOf(this.chosen, heads.length)}`,

@@ -12,7 +12,7 @@ import { upTo } from "./view.js";
 
 /** @import { Swept, View, Header } from "./types" */
 /** @typedef {"sweep" | "goal" | "step" | "put" | "other" | "sender" | "receiver" | "through"} Name */
-/** @typedef {Pick<View, Name>} Wish */
+/** @typedef {Pick<View, Name>} SweepRequest */
 
 const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
@@ -20,8 +20,8 @@ const ROUNDING = 2e-6; // of single precision, in what is looked at
 const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
 const WAYS = ["as it is", "path, feed-forward recomputed", "path, feed-forward frozen", "heard by all"];
 
-/** Below this, a change is rounding and no effect. @param {Swept | null} found */
-const leastOf = (found) => ROUNDING * Math.max(1, Math.abs(found?.before ?? 0));
+/** Below this, a change is rounding and no effect. @param {Swept | null} answer */
+const leastOf = (answer) => ROUNDING * Math.max(1, Math.abs(answer?.before ?? 0));
 
 export class SweepTables {
   root = el("div", { class: "sweep-tables" });
@@ -31,19 +31,19 @@ export class SweepTables {
     this.stage = stage;
   }
 
-  /** @param {Swept | null} found */
-  draw(found) {
+  /** @param {Swept | null} answer */
+  draw(answer) {
     const parts = [];
-    const least = leastOf(found);
-    for (const [name, rows] of Object.entries(found?.effects ?? {})) {
-      const layers = found?.layers?.[name] ?? [];
+    const least = leastOf(answer);
+    for (const [name, rows] of Object.entries(answer?.effects ?? {})) {
+      const layers = answer?.layers?.[name] ?? [];
       parts.push(this.cells(name, rows, layers, "", least));
-      const direct = found?.direct?.[name];
+      const direct = answer?.direct?.[name];
       if (direct)
         parts.push(this.cells(name, direct, layers, ", on the direct way to the output alone", least));
     }
-    if (found?.parts) parts.push(this.parts(found.parts, found.before ?? 0));
-    if (found?.outputs) parts.push(this.path(found.outputs));
+    if (answer?.parts) parts.push(this.parts(answer.parts, answer.before ?? 0));
+    if (answer?.outputs) parts.push(this.path(answer.outputs));
     this.root.replaceChildren(...parts);
   }
 
@@ -158,15 +158,15 @@ const WHAT = /** @type {Record<string, string>} */ ({
 
 /**
  * What was found, or why there is nothing.
- * @param {Swept | null} found
+ * @param {Swept | null} answer
  * @param {string} sweep
  */
-export function saidOf(found, sweep) {
-  if (!found) return "Computing…";
-  if (found.problem) return found.problem;
-  const { title, notDirect } = found;
-  const kl = found.kl ?? [Number.NaN, Number.NaN, Number.NaN];
-  const now = number(found.before ?? Number.NaN, 3);
+export function sweepSentence(answer, sweep) {
+  if (!answer) return "Computing…";
+  if (answer.problem) return answer.problem;
+  const { title, notDirect } = answer;
+  const kl = answer.kl ?? [Number.NaN, Number.NaN, Number.NaN];
+  const now = number(answer.before ?? Number.NaN, 3);
   if (sweep === "path")
     return (
       `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, with ` +
@@ -178,8 +178,8 @@ export function saidOf(found, sweep) {
       `The ${title}, ${now}, is the sum of what these parts add to the last stream, with the scale of the ` +
       "last norm frozen at what it is here."
     );
-  const moves = Object.values(found.effects ?? {}).flat(2);
-  if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(found)))
+  const moves = Object.values(answer.effects ?? {}).flat(2);
+  if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(answer)))
     return `No position changes the ${title}, now ${now}: change a word of the other text, to one as long.`;
   const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
   return (
@@ -211,9 +211,9 @@ export function targetsOf(sweep, { tokens, scored }) {
  * @param {View} view
  * @param {Header} header
  * @param {{sender: string, receiver: string}} usual
- * @returns {Wish}
+ * @returns {SweepRequest}
  */
-export function wishOf(view, header, usual) {
+export function requestOf(view, header, usual) {
   const { sweep, step } = view;
   const targets = targetsOf(sweep, header).map(({ value }) => value);
   const ofPath = sweep === "path";
@@ -249,12 +249,12 @@ export class SweepView {
     });
     const lists = [this.sweep, this.goal, this.put, this.sender, this.receiver, this.through];
     this.bar = el("div", { class: "bar" }, [...lists.map(({ root }) => root), this.text]);
-    this.told = el("p", { class: "measure", "aria-live": "polite" });
+    this.note = el("p", { class: "measure", "aria-live": "polite" });
     this.tables = new SweepTables(stage);
     this.root = el(
       "div",
       { class: "view sweep-view", tabindex: "0", role: "region", "aria-label": "Sweep of edits" },
-      [this.bar, this.told, this.tables.root],
+      [this.bar, this.note, this.tables.root],
     );
   }
 
@@ -270,39 +270,39 @@ export class SweepView {
     };
   }
 
-  get wish() {
-    return wishOf(this.stage.view, this.stage.data.header, this.usual);
+  get request() {
+    return requestOf(this.stage.view, this.stage.data.header, this.usual);
   }
 
   /** What was computed, as it was asked for; null while it is on its way. @returns {Swept | null} */
-  get found() {
+  get answer() {
     const { swept } = this.stage.data.header;
-    const { wish } = this;
-    return swept?.asked && String(swept.asked) === String(ORDER.map((name) => wish[name])) ? swept : null;
+    const { request } = this;
+    return swept?.asked && String(swept.asked) === String(ORDER.map((name) => request[name])) ? swept : null;
   }
 
   draw() {
     const { header } = this.stage.data;
-    const { wish } = this;
-    const { sweep } = wish;
+    const { request } = this;
+    const { sweep } = request;
     this.sweep.update(CHOICES.sweep.options, sweep);
-    this.goal.update(targetsOf(sweep, header), wish.goal);
-    this.put.update(CHOICES.put.options, wish.put);
-    this.drawPath(wish);
+    this.goal.update(targetsOf(sweep, header), request.goal);
+    this.put.update(CHOICES.put.options, request.put);
+    this.drawPath(request);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.goal.root, sweep !== "path");
     visible(this.put.root, sweep === "heads" || sweep === "path");
     visible(this.text, sweep === "positions");
-    this.text.value = wish.other;
-    const { found } = this;
+    this.text.value = request.other;
+    const { answer } = this;
     const edited = header.edits.length ? " It is of the text without your edits." : "";
-    this.told.textContent = saidOf(found, sweep) + edited;
-    this.tables.draw(found);
-    if (!found) this.stage.askOnce({ type: "sweep", ...wish });
+    this.note.textContent = sweepSentence(answer, sweep) + edited;
+    this.tables.draw(answer);
+    if (!answer) this.stage.askOnce({ type: "sweep", ...request });
   }
 
-  /** @param {Wish} wish */
+  /** @param {SweepRequest} request */
   drawPath({ sweep, sender, receiver, through }) {
     for (const { root } of [this.sender, this.receiver, this.through])
       root.classList.toggle("absent", sweep !== "path");

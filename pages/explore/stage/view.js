@@ -194,13 +194,13 @@ export function heaviestKey(row) {
 /**
  * What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
  * `only` leaves it alone. One head always stays.
- * @param {number[]} shown
+ * @param {number[]} chosen
  * @param {number} head
  * @param {boolean} only
  */
-export function headsAfter(shown, head, only) {
-  const others = shown.filter((each) => each !== head);
-  let heads = shown.includes(head) ? others : [...shown, head].sort((a, b) => a - b);
+export function headsAfter(chosen, head, only) {
+  const others = chosen.filter((each) => each !== head);
+  let heads = chosen.includes(head) ? others : [...chosen, head].sort((a, b) => a - b);
   if (only || !heads.length) heads = [head];
   return { head: heads.includes(head) ? head : heads[0], heads };
 }

@@ -34,14 +34,14 @@ export class RowPaint {
   /** @type {HTMLElement[]} */ bars = [];
   /** @type {Spot | null} where the pointer was */ last = null;
   row = { weights: /** @type {number[]} */ ([]), closed: /** @type {boolean[]} */ ([]), k0: 0 };
-  shown = "";
+  signature = "";
 
   /** @param {import("./types").Stage} stage @param {() => boolean} shares */
   constructor(stage, shares) {
     this.stage = stage;
     this.shares = shares;
     this.strip = el("div", { class: "row-strip", role: "group", "aria-label": "Weights of the row" });
-    this.told = el("span", { class: "row-told" });
+    this.note = el("span", { class: "row-note" });
     /** @param {string} text @param {string} title @param {() => void} onclick */
     const button = (text, title, onclick) => el("button", { type: "button", text, title, onclick });
     const only = () => this.make(`only ${stage.view.key}`);
@@ -51,7 +51,7 @@ export class RowPaint {
       stage.edit(`${this.place}: uniform`, "undo"),
     );
     this.root = el("div", { class: "row-paint" }, [
-      this.told,
+      this.note,
       this.strip,
       el("div", { class: "choice row-buttons" }, [this.only, this.uniform, this.undo]),
     ]);
@@ -77,8 +77,8 @@ export class RowPaint {
     if (!exact || !open) return;
     const { nk, k0, scores, softmax } = exact;
     const signature = JSON.stringify([data.header.generation, this.place, k0, view.key]);
-    if (signature === this.shown) return;
-    this.shown = signature;
+    if (signature === this.signature) return;
+    this.signature = signature;
     this.draft.clear();
     const keys = Array.from({ length: nk }, (_, j) => j);
     this.row = {
@@ -131,10 +131,10 @@ export class RowPaint {
   tell(j) {
     const { data, stack, view } = this.stage;
     const query = shorten(data.tokens(stack.querySide)[view.query]?.text ?? "", 14);
-    if (j === null) this.told.textContent = `paint the row of “${query}”: drag over it`;
+    if (j === null) this.note.textContent = `paint the row of “${query}”: drag over it`;
     else {
       const weight = this.draft.get(this.row.k0 + j) ?? this.row.weights[j];
-      this.told.textContent = `“${query}” → “${this.name(j)}” ${number(weight, 2)}`;
+      this.note.textContent = `“${query}” → “${this.name(j)}” ${number(weight, 2)}`;
     }
   }
 
@@ -149,7 +149,7 @@ export class RowPaint {
   send() {
     this.last = null;
     if (!this.draft.size) return;
-    this.shown = ""; // what is refused is not shown any longer
+    this.signature = ""; // what is refused is not shown any longer
     this.stage.edit(setLine(this.stage.view, this.draft), this.shares() ? "join renormalised" : "join");
   }
 
@@ -274,17 +274,17 @@ export class CellWeight {
    */
   listen(board, over) {
     const begin = (/** @type {PointerEvent} */ event) => {
-      const found = event.shiftKey && this.isOpen ? over() : null;
-      if (!found) return;
+      const cell = event.shiftKey && this.isOpen ? over() : null;
+      if (!cell) return;
       event.preventDefault();
       event.stopPropagation();
       board.setPointerCapture(event.pointerId);
       const weight = (/** @type {PointerEvent} */ moved) =>
-        bounded(found.weight + (event.clientY - moved.clientY) / REACH);
-      const move = (/** @type {PointerEvent} */ moved) => this.draw(found.place, weight(moved));
+        bounded(cell.weight + (event.clientY - moved.clientY) / REACH);
+      const move = (/** @type {PointerEvent} */ moved) => this.draw(cell.place, weight(moved));
       const end = (/** @type {PointerEvent} */ moved) => {
         board.removeEventListener("pointermove", move);
-        this.place = found.place;
+        this.place = cell.place;
         if (Math.abs(moved.clientY - event.clientY) > 2) this.put(weight(moved));
       };
       board.addEventListener("pointermove", move);

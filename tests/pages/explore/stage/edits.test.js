@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isOff, mostMoved, readyEdits, setLine, withoutLook } from "../../../../pages/explore/stage/edits.js";
-import { saidOf } from "../../../../pages/explore/stage/effect.js";
+import { searchSentence } from "../../../../pages/explore/stage/effect.js";
 import { stroke } from "../../../../pages/explore/stage/weights_by_hand.js";
 
 const VIEW = { view: "grid", stack: "encoder.self", layer: 1, head: 3, query: 10, key: 4 };
@@ -59,12 +59,12 @@ test("the heads that look from one token at another are switched off together", 
 test("what a search for the smallest set has found is said with what was tried", () => {
   const lines = ["encoder.0.self heads 1,3: zero", "decoder.1.cross heads 0: zero"];
   assert.equal(
-    saidOf({ lines, answer: "elle", tried: 40, whole: 2, heads: 8 }),
+    searchSentence({ lines, answer: "elle", tried: 40, whole: 2, heads: 8 }),
     "No set of up to 2 is enough. Without heads 1, 3 of self-attention in layer 0 and head 0 of " +
       "cross-attention in layer 1 it writes “elle”; 40 sets were tried. ",
   );
   const none = { lines: [], answer: "il", tried: 255, whole: 8, heads: 8 };
-  assert.match(saidOf(none), /^No set of them, switched off alone, changes the answer; 255 sets/);
-  assert.match(saidOf({ ...none, whole: 1 }), /^No set of up to 1 of its 8 heads/);
-  assert.equal(saidOf({ problem: "Too long." }), "Too long.");
+  assert.match(searchSentence(none), /^No set of them, switched off alone, changes the answer; 255 sets/);
+  assert.match(searchSentence({ ...none, whole: 1 }), /^No set of up to 1 of its 8 heads/);
+  assert.equal(searchSentence({ problem: "Too long." }), "Too long.");
 });

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import {
   beside,
   canHide,
+  hiddenInHeads,
+  hiddenInRow,
   hidingOf,
-  saidOfHeads,
-  saidOfRow,
   withoutSpecial,
 } from "../../../../pages/explore/stage/data.js";
 
@@ -58,18 +58,19 @@ test("the next token that is not hidden is looked for onwards first, then back",
 });
 
 test("the page says how much lies on what is hidden", () => {
-  const said = ["shown", "hidden", "renormalised"].map((how) => saidOfRow(how, 0.625, 0.375));
+  const said = ["shown", "hidden", "renormalised"].map((how) => hiddenInRow(how, 0.625, 0.375));
   assert.deepEqual(said, ["", "; 0.625 on hidden tokens", "; 0.625 on hidden tokens"]);
-  assert.equal(saidOfRow("renormalised", 1, 0), "; 1.000 on hidden tokens, nothing is left");
+  assert.equal(hiddenInRow("renormalised", 1, 0), "; 1.000 on hidden tokens, nothing is left");
   const stack = { layers: [0, 1], heads: 2, hidden: [0.5, 0.25, 0.75, 0.125] };
-  const whole = saidOfHeads("hidden", stack, true);
+  const whole = hiddenInHeads("hidden", stack, true);
   assert.match(whole, /^ Special tokens are hidden: 0\.406 of a row lies on them on average over all heads/);
   assert.match(whole, /\(from 0\.125 in layer 1, head 1 to 0\.750 in layer 1, head 0\)/);
   assert.match(whole, /Measures are of whole patterns\.$/);
-  assert.match(saidOfHeads("renormalised", stack, true), /what is left of each row is made to add up to 1/);
-  assert.equal(saidOfHeads("hidden", stack, false), " Leaving out special tokens…");
+  assert.match(hiddenInHeads("renormalised", stack, true), /what is left of each row is made to add up to 1/);
+  assert.equal(hiddenInHeads("hidden", stack, false), " Leaving out special tokens…");
   assert.equal(
-    saidOfHeads("shown", stack, true) + saidOfHeads("hidden", { layers: [0], heads: 2, hidden: [] }, true),
+    hiddenInHeads("shown", stack, true) +
+      hiddenInHeads("hidden", { layers: [0], heads: 2, hidden: [] }, true),
     "",
   );
 });

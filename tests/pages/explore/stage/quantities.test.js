@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitting, isSigned, numbersOf, wish } from "../../../../pages/explore/stage/quantities.js";
+import { fitting, isSigned, numbersOf, requestOf } from "../../../../pages/explore/stage/quantities.js";
 
 const VIEW = { view: "head", show: "flow", stack: "encoder.self", layer: 1, head: 2, q0: 0, k0: 5 };
 const SENT = { asked: ["flow", "encoder.self", 1, 2, 0, 5], values: [1, 2], shape: [1, 2] };
 
 test("only quantities that the trace does not have are asked for, and only where a head is open", () => {
-  assert.deepEqual(wish(VIEW), {
+  assert.deepEqual(requestOf(VIEW), {
     type: "further",
     show: "flow",
     stack: "encoder.self",
@@ -15,16 +15,16 @@ test("only quantities that the trace does not have are asked for, and only where
     q0: 0,
     k0: 5,
   });
-  assert.equal(wish({ ...VIEW, view: "lines" }), null);
-  for (const show of ["pattern", "scores", "dots"]) assert.equal(wish({ ...VIEW, show }), null);
+  assert.equal(requestOf({ ...VIEW, view: "lines" }), null);
+  for (const show of ["pattern", "scores", "dots"]) assert.equal(requestOf({ ...VIEW, show }), null);
 });
 
 test("what was computed of another head, window or quantity is not shown", () => {
-  assert.equal(fitting(SENT, wish(VIEW)), SENT);
+  assert.equal(fitting(SENT, requestOf(VIEW)), SENT);
   for (const other of [{ head: 1 }, { k0: 0 }, { show: "rollout" }, { show: "pattern" }])
-    assert.equal(fitting(SENT, wish({ ...VIEW, ...other })), null);
-  assert.equal(fitting(undefined, wish(VIEW)), null);
-  assert.equal(fitting({}, wish(VIEW)), null);
+    assert.equal(fitting(SENT, requestOf({ ...VIEW, ...other })), null);
+  assert.equal(fitting(undefined, requestOf(VIEW)), null);
+  assert.equal(fitting({}, requestOf(VIEW)), null);
 });
 
 test("cells without a number stay blank", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { awaited, isOffered, saidOf, take } from "../../../../pages/explore/stage/data.js";
+import { awaited, isOffered, noteOnMeasure, take } from "../../../../pages/explore/stage/data.js";
 
 const stacks = () => [
   { id: "encoder.self", querySide: "encoder", keySide: "encoder", stats: { entropy: [1, 2] } },
@@ -39,11 +39,11 @@ test("it is awaited when it is chosen, until its numbers are there", () => {
 
 test("it says of which texts it is, why it is not there, or that it will be", () => {
   const own = { ...stacks()[0], pairs: "Pairs are nouns." };
-  assert.equal(saidOf({ ...HITS, paired: true }, own, undefined), "Pairs are nouns.");
-  assert.equal(saidOf({ ...ENTROPY, said: "By counts." }, own, undefined), "By counts.");
-  assert.equal(saidOf(RANDOM, own, {}), "The model is reading random tokens…");
-  assert.equal(saidOf(RANDOM, own, { said: "Means over 4 texts." }), "Means over 4 texts.");
-  assert.equal(saidOf(RANDOM, own, { problem: "It reads no texts." }), "It reads no texts.");
-  assert.equal(saidOf(ENTROPY, own, { said: "Means over 4 texts." }), "");
-  assert.equal(saidOf(undefined, own, {}), "");
+  assert.equal(noteOnMeasure({ ...HITS, paired: true }, own, undefined), "Pairs are nouns.");
+  assert.equal(noteOnMeasure({ ...ENTROPY, said: "By counts." }, own, undefined), "By counts.");
+  assert.equal(noteOnMeasure(RANDOM, own, {}), "The model is reading random tokens…");
+  assert.equal(noteOnMeasure(RANDOM, own, { said: "Means over 4 texts." }), "Means over 4 texts.");
+  assert.equal(noteOnMeasure(RANDOM, own, { problem: "It reads no texts." }), "It reads no texts.");
+  assert.equal(noteOnMeasure(ENTROPY, own, { said: "Means over 4 texts." }), "");
+  assert.equal(noteOnMeasure(undefined, own, {}), "");
 });
