@@ -186,7 +186,7 @@ def assert_dimmed(explore: ExplorePage, expected: set[tuple[int, int]]) -> None:
         assert ("dimmed" in str(button.get_attribute("aria-label"))) == dimmed
 
 
-def test_a_click_opens_that_head(explore: ExplorePage) -> None:
+def test_a_click_opens_that_head_and_show_all_leads_back(explore: ExplorePage) -> None:
     explore.untrained(**SIZES)
     explore.stage.locator('.grid-buttons button[data-layer="1"][data-head="2"]').click()
     assert explore.chosen("view") == ["head"]
@@ -194,6 +194,10 @@ def test_a_click_opens_that_head(explore: ExplorePage) -> None:
     row = untrained(n_layers=2, n_heads=4, seed=5)["encoder.1.self.pattern"][2, 0]
     key = int(explore.terms()["key"].split("(")[1].rstrip(")"))
     assert agrees(explore.terms()["weight"], row[key].item())
+    explore.choose("view", "numbers")
+    explore.stage.get_by_role("button", name="show all heads").click()
+    assert explore.chosen("view") == ["grid"]
+    assert len(places(explore)) == 8
 
 
 def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None:
@@ -216,13 +220,6 @@ def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePa
     options = explore.stage.locator("select[aria-label='sort by'] option")
     offered = options.evaluate_all("(all) => all.map((each) => each.value)")
     assert offered == ["layer", "entropy", "confidence", "mean_distance", *random_tokens()]
-
-
-def test_show_all_heads_leads_to_the_grid(explore: ExplorePage) -> None:
-    explore.untrained(view="numbers")
-    explore.stage.get_by_role("button", name="show all heads").click()
-    assert explore.chosen("view") == ["grid"]
-    assert len(places(explore)) == 8
 
 
 def test_the_map_places_like_heads_together_and_opens_them(explore: ExplorePage) -> None:

@@ -25,12 +25,31 @@ def quantities(trace: Trace) -> dict[str, np.ndarray]:
     return {**arrays, "dots": arrays["q"] @ arrays["k"].T}
 
 
-def test_hovering_a_cell_reads_its_numbers(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
+def test_a_cell_is_read_by_pointing_clicking_and_the_arrow_keys_which_stop_at_the_edges(
+    explore: ExplorePage,
+) -> None:
+    explore.untrained(query=0, key=0, **OPEN)
     trace = untrained(seed=5)
-    for query, key in [(0, 0), (2, 5), (9, 1), (7, 9)]:
+    assert explore.names_beside("x") == explore.names_beside("y") == WORDS
+    titles = [explore.stage.locator(f".head-board .{axis}title").text_content() for axis in "xy"]
+    assert titles == ["key →", "← query"]
+    board = explore.stage.locator(".head-board")
+    board.focus()
+    for pressed, (query, key) in [
+        ("ArrowUp", (0, 0)), ("ArrowDown", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowRight", (2, 1)),
+        ("ArrowLeft", (2, 0)), ("ArrowLeft", (2, 0)),
+    ]:  # fmt: skip
+        board.press(pressed)
+        explore.assert_reads(trace, ADDRESS, HEAD, query, key)
+    for query, key in [(0, 0), (2, 5), (9, 1), (7, 9), (4, 6)]:
         explore.hover_cell(query, key)
         explore.assert_reads(trace, ADDRESS, HEAD, query, key)
+    explore.page.mouse.down()
+    explore.page.mouse.up()
+    explore.sentence.hover()
+    explore.assert_reads(trace, ADDRESS, HEAD, 4, 6)  # what is clicked stays marked
+    explore.page.keyboard.press("ArrowRight")  # goes on from the cell, not from what was pressed before
+    explore.assert_reads(trace, ADDRESS, HEAD, 4, 7)
 
 
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
@@ -46,19 +65,6 @@ def test_the_readout_adds_up_under_every_scheme(explore: ExplorePage, positions:
         assert read_number(terms["score"]) == pytest.approx(total, abs=2e-3)
 
 
-def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(explore: ExplorePage) -> None:
-    explore.untrained(query=0, key=0, **OPEN)
-    trace = untrained(seed=5)
-    board = explore.stage.locator(".head-board")
-    board.focus()
-    for pressed, (query, key) in [
-        ("ArrowUp", (0, 0)), ("ArrowDown", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowRight", (2, 1)),
-        ("ArrowLeft", (2, 0)), ("ArrowLeft", (2, 0)),
-    ]:  # fmt: skip
-        board.press(pressed)
-        explore.assert_reads(trace, ADDRESS, HEAD, query, key)
-
-
 def test_the_arrow_keys_stop_at_the_chosen_step(explore: ExplorePage) -> None:
     explore.open(view="head", stack="decoder.cross", step=2)
     board = explore.stage.locator(".head-board")
@@ -66,13 +72,6 @@ def test_the_arrow_keys_stop_at_the_chosen_step(explore: ExplorePage) -> None:
     assert explore.terms()["query"] == "animal (2)"
     board.press("ArrowUp")
     assert explore.terms()["query"] == "l' (1)"
-
-
-def test_both_axes_carry_the_tokens_and_say_which_is_which(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    assert explore.names_beside("x") == explore.names_beside("y") == WORDS
-    titles = [explore.stage.locator(f".head-board .{axis}title").text_content() for axis in "xy"]
-    assert titles == ["key →", "← query"]
 
 
 def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:
@@ -113,6 +112,9 @@ def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(explore: Ex
     expected = theme.lookup_table("sequential")[np.floor(levels + 0.5).astype(int)]
     assert np.abs(explore.heat(*weights.shape)[..., :3] - expected).max() <= 4
     assert explore.stage.locator(".legend-ends span").all_inner_texts() == ["≤ 0.0001", "0.01", "1"]
+    explore.choose("show", "scores")  # it is offered for weights only
+    expect(explore.choice("scale").locator("button")).to_have_text(["whole", "per row"])
+    assert explore.chosen("scale") == ["full"]
 
 
 def test_masked_cells_are_left_blank_and_say_so(explore: ExplorePage) -> None:
@@ -126,25 +128,6 @@ def test_masked_cells_are_left_blank_and_say_so(explore: ExplorePage) -> None:
         assert agrees(explore.terms()["dot product"], expected["dots"][3, 7])
     opaque = explore.heat(len(WORDS), len(WORDS))[..., 3] == 255
     np.testing.assert_array_equal(opaque, np.tri(len(WORDS), dtype=bool))
-
-
-def test_the_log_scale_is_offered_for_weights_only(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    explore.choose("scale", "log")
-    explore.choose("show", "scores")
-    expect(explore.choice("scale").locator("button")).to_have_text(["whole", "per row"])
-    assert explore.chosen("scale") == ["full"]
-
-
-def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    explore.hover_cell(4, 6)
-    explore.page.mouse.down()
-    explore.page.mouse.up()
-    explore.sentence.hover()
-    explore.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 6)
-    explore.page.keyboard.press("ArrowRight")  # goes on from the cell, not from what was pressed before
-    explore.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 7)
 
 
 def test_a_long_text_opens_through_a_window_that_the_map_moves(explore: ExplorePage) -> None:

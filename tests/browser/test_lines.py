@@ -32,26 +32,26 @@ def drawn(weights: np.ndarray) -> set[int]:
     return set(np.flatnonzero(weights >= FAINTEST).tolist())
 
 
-def test_at_rest_every_token_has_its_lines(explore: ExplorePage) -> None:
+def test_a_token_under_the_pointer_or_kept_by_a_click_shows_only_its_own_lines(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
     weights = pattern()[2]
-    assert ends_of_lines(explore) == (drawn(weights.max(1)), drawn(weights.max(0)))
-
-
-def test_a_query_under_the_pointer_shows_only_its_own_lines(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
+    every = drawn(weights.max(1)), drawn(weights.max(0))
+    assert ends_of_lines(explore) == every
     for query in (0, 7):
         token(explore, "queries", query).hover()
-        assert ends_of_lines(explore) == ({query}, drawn(pattern()[2, query]))
-    explore.sentence.hover()
-    assert ends_of_lines(explore)[0] == set(range(len(WORDS)))
-
-
-def test_a_key_under_the_pointer_shows_only_its_own_lines(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
+        assert ends_of_lines(explore) == ({query}, drawn(weights[query]))
     for key in (1, 8):
         token(explore, "keys", key).hover()
-        assert ends_of_lines(explore) == (drawn(pattern()[2, :, key]), {key})
+        assert ends_of_lines(explore) == (drawn(weights[:, key]), {key})
+    for pressed, lines in (("true", (drawn(weights[:, 8]), {8})), ("false", every)):
+        token(explore, "keys", 8).click()
+        explore.sentence.hover()
+        assert ends_of_lines(explore) == lines
+        assert token(explore, "keys", 8).get_attribute("aria-pressed") == pressed
+    token(explore, "queries", 3).click()
+    explore.choose("layer", 0)
+    expected = untrained(seed=5)["encoder.0.self.pattern"][2, 3].numpy()
+    assert ends_of_lines(explore) == ({3}, drawn(expected))
 
 
 def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explore: ExplorePage) -> None:
@@ -87,17 +87,11 @@ def test_tokens_on_the_other_side_are_shaded_by_the_weight_they_get(explore: Exp
 def test_chips_put_heads_into_the_set_and_take_them_out(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
     token(explore, "queries", 7).click()
-    for pressed, heads in [(0, [0, 2]), (3, [0, 2, 3]), (2, [0, 3]), (3, [0])]:
+    for pressed, heads in [(0, [0, 2]), (3, [0, 2, 3]), (2, [0, 3]), (3, [0]), (0, [0])]:  # the last stays
         explore.choose("head", pressed)
         assert explore.chosen("head") == [str(head) for head in heads]
         assert set(explore.terms()) == {f"H{head}" for head in heads}
         assert ends_of_lines(explore)[1] == drawn(pattern()[heads, 7].max(0))
-
-
-def test_the_last_head_of_the_set_stays(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    explore.choose("head", 2)
-    assert explore.chosen("head") == ["2"]
 
 
 def test_eight_heads_have_lines_in_eight_colours(explore: ExplorePage) -> None:
@@ -109,25 +103,6 @@ def test_eight_heads_have_lines_in_eight_colours(explore: ExplorePage) -> None:
         colours = [colour.lower() for colour in theme.HEAD_COLOURS[:8]]
         assert [head for head, colour in enumerate(colours) if colour in seen] == list(heads)
         explore.choose("head", 7)
-
-
-def test_a_click_keeps_a_token_and_a_second_click_lets_it_go(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    token(explore, "keys", 8).click()
-    explore.sentence.hover()
-    assert ends_of_lines(explore) == (drawn(pattern()[2, :, 8]), {8})
-    assert token(explore, "keys", 8).get_attribute("aria-pressed") == "true"
-    token(explore, "keys", 8).click()
-    explore.sentence.hover()
-    assert ends_of_lines(explore)[0] == set(range(len(WORDS)))
-
-
-def test_a_layer_shows_its_own_lines(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    token(explore, "queries", 3).click()
-    explore.choose("layer", 0)
-    expected = untrained(seed=5)["encoder.0.self.pattern"][2, 3].numpy()
-    assert ends_of_lines(explore) == ({3}, drawn(expected))
 
 
 def sums(explore: ExplorePage) -> dict[tuple[int, int], str]:
