@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
-from models.fields import read_link
+from models.fields import Rule, one_of, read_link, written
 from models.interventions.edit import named_numbers
 from models.zoo.offers import Offer
 from pages.explore import computing, controls, effect, head_measures, payload, quantities, state, sums, sweep
@@ -181,34 +181,32 @@ def _check_link(body: Body) -> bool:
     if st.session_state.get("link_checked"):
         return False
     st.session_state.link_checked = True
-    linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
+    linked, stacks = st.session_state.view_link, body.stacks
     stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
-    counts = {
-        "layer": 1 + max(stack.attention.layers),
-        "head": stack.n_heads,
-        "heads": stack.n_heads,
-        "step": n_steps,
-    }
+    layers = stack.attention.layers
+    counts = {"layer": 1 + max(layers), "head": stack.n_heads, "heads": stack.n_heads}
+    counts |= {"step": max(1, body.n_steps)}
     counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
-    rules = {}
-    if stack.id != linked.get("stack", stack.id):
-        rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
-    for name, count in counts.items():
-        linked_value = linked.get(name, 0)
-        if isinstance(linked_value, str):
-            linked_value = state.largest_position(linked_value)
-        if (max(linked_value) if isinstance(linked_value, tuple) else linked_value) >= count:
-            rules[name] = f"below {count}"
-    if linked.get("layer", stack.attention.layers[0]) not in stack.attention.layers and "layer" not in rules:
-        rules["layer"] = f"one of the layers that attend, {named_numbers(stack.attention.layers)}"
-    if linked.get("special", SHOWN) != SHOWN and not body.can_hide:
-        rules["special"] = "meant for a text without special tokens"
-    for name, rule in rules.items():
-        value = linked.pop(name)
-        text = ".".join(map(str, value)) if isinstance(value, tuple) else value
-        problem = f"The link's {name}={text} is not {rule}; its default is shown."
-        refuse(problem)
-    return bool(rules)
+    attends = Rule(f"one of the layers that attend, {named_numbers(layers)}", int, lambda at: at in layers)
+    hides = Rule("meant for a text without special tokens", str, lambda how: how == SHOWN or body.can_hide)
+    rules = [("stack", one_of([each.id for each in stacks])), *((n, _below(counts[n])) for n in counts)]
+    refusals = []
+    for name, rule in [*rules, ("layer", attends), ("special", hides)]:
+        if name in linked and not rule.fits(linked[name]):
+            value = written(linked.pop(name))
+            refusals.append(f"The link's {name}={value} is not {rule}; its default is shown.")
+    refuse(*refusals)
+    return bool(refusals)
+
+
+def _below(count: int) -> Rule:
+    """A number, or all of several, below a count."""
+
+    def fits(value: Any) -> bool:
+        largest = state.largest_position(value) if isinstance(value, str) else value
+        return (max(largest) if isinstance(largest, tuple) else largest) < count
+
+    return Rule(f"below {count}", int, fits)
 
 
 def _opened(inputs: Inputs) -> Opened:
