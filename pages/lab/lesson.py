@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +16,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.fields import Field, one_of
 from models.fields import fields_of as declared_fields
-from pages.shared.lab_stops import stop
+from pages.shared.lab_stops import QuestionTexts, stop
 from pages.shared.state import State
 from viz_core.boards import Board, Panel, Scrub
+from viz_core.labels import decimal, short
 
 
 @dataclass(frozen=True)
@@ -137,15 +139,47 @@ class Shape:
 class Question:
     """Predict, then reveal. `right` is the place of the answer among the options; `because` explains it.
 
-    Both come from numbers computed now, not from the author. told: whether the headline gives the answer
-    away; where nothing is said, it does if it has the answer's words.
+    Both come from numbers computed now, not from the author. in_headline: as in QuestionTexts.
     """
 
     ask: str
     options: tuple[str, ...]
     right: int
     because: str
-    told: bool | None = None
+    in_headline: bool | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is computed for a question of the page's texts.toml: the place of the right option, the numbers
+    that its texts name, and the options where these are computed, too.
+    """
+
+    right: int
+    options: tuple[str, ...]
+    numbers: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, right: int, *, options: tuple[str, ...] = (), **numbers: Any) -> Answer:
+        return cls(right, options, numbers)
+
+    def to(self, texts: QuestionTexts) -> Question:
+        """The question with its numbers written in."""
+        ask, because, *options = (
+            _WRITER.vformat(text, (), self.numbers) for text in (texts.ask, texts.because, *texts.options)
+        )
+        return Question(ask, self.options or tuple(options), self.right, because, texts.in_headline)
+
+
+class _Writer(string.Formatter):
+    """Writes numbers into texts; {gap:short} and {gap:decimal} are written as viz_core.labels does."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        known = {"short": short, "decimal": decimal}
+        return known[format_spec](value) if format_spec in known else str(format(value, format_spec))
+
+
+_WRITER = _Writer()
 
 
 @dataclass(frozen=True)
@@ -203,12 +237,15 @@ def part(
     module: str,
     controls: Controls,
     lesson: Callable[[Any], Lesson],
-    questions: Callable[[], Sequence[Question]],
+    questions: Callable[[], Sequence[Answer]],
     *,
     scrub: str | None = None,
     also: tuple[str, ...] = (),
 ) -> Part:
-    """The part that a module, pages.lab.<page>.<part>, is, with its texts from the page's texts.toml."""
+    """The part that a module, pages.lab.<page>.<part>, is, with its texts from the page's texts.toml.
+
+    questions: computes the answers to those that stand there.
+    """
     page, name = module.split(".")[-2:]
     text = stop(page).parts[name]
 
@@ -221,8 +258,11 @@ def part(
             shapes=own.shapes or [_shape(name, axes, own.axes) for name, axes in text.shapes.items()],
         )
 
+    def with_answers() -> list[Question]:
+        return [answer.to(texts) for answer, texts in zip(questions(), text.questions, strict=True)]
+
     tries = tuple(Try(label, values) for label, values in text.tries.items())
-    return Part(name, text.label, controls, with_texts, tries, questions, scrub, also)
+    return Part(name, text.label, controls, with_texts, tries, with_answers, scrub, also)
 
 
 def _shape(name: str, axes: str, sizes: Mapping[str, int]) -> Shape:

@@ -35,12 +35,12 @@ def ask(page: LabPage, part: Part) -> None:
 def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
     """Whether a headline gives a right answer away, so that it has to be covered while people think."""
     headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
-    return any(_is_told(question, headline) for question in questions_of(page, part))
+    return any(_is_in(headline, question) for question in questions_of(page, part))
 
 
-def _is_told(question: Question, headline: str) -> bool:
-    if question.told is not None:
-        return question.told
+def _is_in(headline: str, question: Question) -> bool:
+    if question.in_headline is not None:
+        return question.in_headline
     answer = re.escape(question.options[question.right].lower())
     return bool(re.search(rf"(?<![\w.]){answer}(?!\w|\.\d)", headline))
 

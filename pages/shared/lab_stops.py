@@ -4,6 +4,7 @@ They are read without the pages themselves, so that no page has to be loaded to 
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,11 +18,25 @@ NAMES = (
 
 
 @dataclass(frozen=True)
+class QuestionTexts:
+    """What is asked, the options, and why one is right; {names} stand for numbers that are computed.
+
+    options: none where they are computed, too. in_headline: whether the headline gives the answer away; where
+    nothing is said, it does if it has the answer's words.
+    """
+
+    ask: str
+    because: str
+    options: tuple[str, ...] = ()
+    in_headline: bool | None = None
+
+
+@dataclass(frozen=True)
 class PartTexts:
     """What is said of a part whatever its inputs are.
 
     see: what is shown, in Markdown. formula: LaTeX. shapes: the axes of each tensor in it. tries:
-    experiments, each the inputs that it sets.
+    experiments, each the inputs that it sets. questions: those to predict an answer to.
     """
 
     label: str
@@ -29,6 +44,7 @@ class PartTexts:
     see: str = ""
     formula: str = ""
     shapes: dict[str, str] = field(default_factory=dict)
+    questions: tuple[QuestionTexts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,9 +70,14 @@ def stop(name: str) -> Stop:
     return Stop(name, **texts | {"parts": parts})
 
 
-def _part(*, tries: dict[str, dict[str, Any]], see: str = "", **texts: Any) -> PartTexts:
+def _part(*, tries: Any, see: str = "", questions: Sequence[Any] = (), **rest: Any) -> PartTexts:
     values = {label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in tries.items()}
-    return PartTexts(tries=values, see=" ".join(see.split()), **texts)
+    texts = tuple(_question(**question) for question in questions)
+    return PartTexts(tries=values, see=" ".join(see.split()), questions=texts, **rest)
+
+
+def _question(*, ask: str, because: str, options: Sequence[str] = (), **rest: Any) -> QuestionTexts:
+    return QuestionTexts(" ".join(ask.split()), " ".join(because.split()), tuple(options), **rest)
 
 
 def _frozen(value: Any) -> Any:

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Note, Shape, part
 from viz_core.boards import Matrix, Panel
 from viz_core.labels import short
 
@@ -81,7 +81,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     tastes = torch.tensor(_TASTES)
     titles = torch.tensor(tuple(FILMS.values()))
     usual, keen = recommend(tastes, titles), recommend(3 * tastes, titles)
@@ -91,27 +91,9 @@ def questions() -> tuple[Question, ...]:
     evenly = (bored.max() - bored.min()).item() < 1e-6
     bo, letter = _TASTES[1][0], FILMS["One Last Letter"][0]  # action
     return (
-        Question(
-            "Everybody's tastes become three times as strong. What happens?",
-            ("other films are best", "same films, weights less even", "nothing at all"),
-            1 if same and after > before else 0,
-            f"All dot products triple: the order stays, and the weight of Dev's best film grows from "
-            f"{before:.2f} to {after:.2f}.",
-        ),
-        Question(
-            "A viewer has 0 for every feature. Where does attention look?",
-            ("nowhere", "at all films alike", "at the first film"),
-            0 if not bored.any() else 1 if evenly else 2,
-            f"Every dot product is 0, and softmax gives each of {len(bored)} films {bored[0]:.2f}.",
-        ),
-        Question(
-            f"Action is {short(bo)} for Bo and {short(letter)} for One Last Letter. What does it add to "
-            "their dot product?",
-            ("something negative", "nothing", "something positive"),
-            2 if bo * letter > 0 else 0,
-            f"({short(bo)}) · ({short(letter)}) = {short(bo * letter)}: what both dislike brings them "
-            "together.",
-        ),
+        Answer.of(1 if same and after > before else 0, before=before, after=after),
+        Answer.of(0 if not bored.any() else 1 if evenly else 2, n_films=len(bored), bored=bored),
+        Answer.of(2 if bo * letter > 0 else 0, bo=bo, letter=letter, product=bo * letter),
     )
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.config import ModelConfig
 from models.engine.transformer import Transformer
 from pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
-from pages.lab.lesson import Lesson, Question, Set, part
+from pages.lab.lesson import Answer, Lesson, Set, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
 from viz_core.boards import Matrix, Panel
@@ -132,7 +132,7 @@ def _backwards(state: State) -> None:
     state.put({"reordered": " ".join(reversed(state.kept["sentence"].split()))})
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     words = SENTENCE.split()
     swapped = order_of(words, REORDERED.split())
     plain, placed = (compare(words, swapped, positions=positions) for positions in ("none", "sinusoidal"))
@@ -140,28 +140,9 @@ def questions() -> tuple[Question, ...]:
     still = [bool(found.difference[bites].max() < 1e-5) for found in (plain, placed)]
     twins = float((plain.original[0] - plain.original[3]).abs().max())
     return (
-        Question(
-            "Without positions, “dog” and “man” swap places. What becomes of the output of “bites”?",
-            ("it changes", "it stays the same"),
-            int(still[0]),
-            f"It differs by {short(plain.difference[bites].max())}: the order of its terms makes no "
-            "difference to a sum. Who bites whom is lost.",
-            told=True,
-        ),
-        Question(
-            "With positions, what becomes of the output of “bites”, which keeps its place?",
-            ("it changes", "it stays the same"),
-            int(still[1]),
-            f"It differs by {placed.difference[bites].max():.2f}: “dog” at place 2 and “dog” at place 5 have "
-            "different embeddings now.",
-        ),
-        Question(
-            "Without positions, how do the outputs of the two “the” differ?",
-            ("not at all", "each is about its own noun"),
-            0 if twins < 1e-5 else 1,
-            f"They differ by {short(twins)}: the same embedding and the same words to look at give the same "
-            "output.",
-        ),
+        Answer.of(int(still[0]), without=plain.difference[bites].max()),
+        Answer.of(int(still[1]), placed=placed.difference[bites].max()),
+        Answer.of(0 if twins < 1e-5 else 1, twins=twins),
     )
 
 

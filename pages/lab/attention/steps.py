@@ -30,7 +30,7 @@ from pages.lab.attention.inputs import (
     names,
 )
 from pages.lab.attention.inputs import given_tensors as given
-from pages.lab.lesson import Lesson, Own, Popover, Question, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
 from viz_core.boards import Diagram, Matrix, Node, Panel, Role
@@ -532,7 +532,7 @@ def _back_and_next(state: State) -> None:
         )  # fmt: skip
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     one, four = n_parameters(4, 1), n_parameters(4, 4)
     offered = (one // 4, one, 4 * one)
     same = torch.stack([same_embedding_everywhere(4, seed) for seed in range(5)])  # [seed, query, key]
@@ -542,27 +542,9 @@ def questions() -> tuple[Question, ...]:
     animal, it = list(TOKENS).index("animal"), list(TOKENS).index("it")
     before, after = (longer_token(X, animal, factor)[it, animal].item() for factor in (1, 2))
     return (
-        Question(
-            "Multi-head attention has 4 channels. How many numbers are there to learn with 4 heads, "
-            "if 1 head has " + f"{one}?",
-            tuple(map(str, offered)),
-            offered.index(four),
-            f"The matrices are cut, not copied: {four} with 4 heads, {one} with 1.",
-        ),
-        Question(
-            "Four words have the same embedding. Which weights does self-attention give them?",
-            ("all on one word", "the same to all", "it depends on the matrices"),
-            1 if even else 2 if depends else 0,
-            f"Equal keys get equal scores: every weight is {same[0, 0, 0]:.2f}, whatever the matrices.",
-        ),
-        Question(
-            "Without parameters, all numbers of “animal” double. What does “it” do?",
-            ("look at it more", "look at it less", "no change"),
-            0 if after > before else 1,
-            f"Twice the numbers make twice the dot product: the weight goes from {before:.2f} to "
-            f"{after:.2f}. √d_k would not correct that: it makes up for the number of channels, not for "
-            "their size.",
-        ),
+        Answer.of(offered.index(four), options=tuple(map(str, offered)), one=one, four=four),
+        Answer.of(1 if even else 2 if depends else 0, weight=same[0, 0, 0]),
+        Answer.of(0 if after > before else 1, before=before, after=after),
     )
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from viz_core.boards import Matrix, Panel, Scrub, Sign
 from viz_core.labels import short
 
@@ -164,7 +164,7 @@ def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     def weight(first: int, second: int, d_k: int = 64) -> float:
         dots = torch.tensor([first, second], dtype=torch.float64)
         return (dots / d_k**0.5).softmax(dim=-1)[0].item()
@@ -176,24 +176,9 @@ def questions() -> tuple[Question, ...]:
         weight(112, 96, 1),
     )
     return (
-        Question(
-            f"k1 has weight {usual:.2f}. Both dot products double, to 224 and 192. Its weight …",
-            ("stays the same", "grows", "falls"),
-            1 if doubled > usual else 2,
-            f"The gap between the scores doubles, from 2 to 4: the weight is {doubled:.2f}.",
-        ),
-        Question(
-            "Both dot products grow by 100, to 212 and 196. The weight of k1 …",
-            ("stays the same", "grows", "falls"),
-            0 if abs(raised - usual) < 1e-9 else 1,
-            f"Softmax sees only the gap, 16 ÷ 8 = 2 as before: {raised:.2f}.",
-        ),
-        Question(
-            "112 and 96 are not divided at all. What is left for k2?",
-            ("0.12 as before", "about a hundredth", "less than a millionth"),
-            2 if 1 - undivided < 1e-6 else 1,
-            f"A gap of 16 leaves {short(1 - undivided)}: k2 has next to no weight, and next to no gradient.",
-        ),
+        Answer.of(1 if doubled > usual else 2, usual=usual, doubled=doubled),
+        Answer.of(0 if abs(raised - usual) < 1e-9 else 1, raised=raised),
+        Answer.of(2 if 1 - undivided < 1e-6 else 1, rest=1 - undivided),
     )
 
 

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from models.config import Activation, ModelConfig, Norm
 from models.engine.transformer import Layer, Stack, Transformer
 from pages.lab.block.inputs import DEPTHS, SWITCHES, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from pages.shared import cache
 from viz_core.boards import Colour, Curves, Line, Scrub
 from viz_core.labels import short
@@ -280,7 +280,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     pre, post, bare = (
         measure(_model(Switches(**fields)), seed=0)
         for fields in ({}, {"norm": "post"}, {"norm": "none", "residual": False})
@@ -291,28 +291,14 @@ def questions() -> tuple[Question, ...]:
     choices = {"all of it": 1.0, "about a hundredth": 1e-2, "less than a billionth": 1e-15}
     nearest = min(choices.values(), key=lambda size: abs(np.log10(size / reached)))
     return (
-        Question(
-            "With 48 layers and neither residual nor norm, how much of the gradient at the top reaches "
-            "the bottom?",
-            tuple(choices),
-            list(choices.values()).index(nearest),
-            f"{short(reached)} of it. Each layer multiplies it by a number below 1, 48 times over.",
-        ),
-        Question(
-            "In which stack of 48 layers is the last layer's gradient as large as in a stack of one?",
-            ("post-norm", "pre-norm", "both"),
+        Answer.of(list(choices.values()).index(nearest), options=tuple(choices), reached=reached),
+        Answer.of(
             0 if kept[-1] / kept[0] > 0.5 > turned_down[-1] / turned_down[0] else 2,
-            f"Post-norm: {kept[-1] / kept[0]:.2f} of it. Pre-norm: {turned_down[-1] / turned_down[0]:.2f}, "
-            f"near 1/√48 = {48**-0.5:.2f}. Xiong et al. train pre-norm without warm-up.",
+            post_share=kept[-1] / kept[0],
+            pre_share=turned_down[-1] / turned_down[0],
+            expected=48**-0.5,
         ),
-        Question(
-            "In which stack of 48 layers, with residual, can the tokens still be told apart at the end?",
-            ("post-norm", "both", "pre-norm"),
-            2 if apart > 0.1 > alike else 1,
-            f"They differ by {short(apart)} of their size with pre-norm, by {short(alike)} with post-norm: "
-            "there the norm shrinks the stream's share at every layer, and what attention averages takes "
-            "its place.",
-        ),
+        Answer.of(2 if apart > 0.1 > alike else 1, apart=apart, alike=alike),
     )
 
 

@@ -20,7 +20,7 @@ from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, Translator, check_known, check_length
 from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Shape, When, part
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, numbered, plain
 from viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
@@ -475,7 +475,7 @@ def _formula(config: ModelConfig) -> str:
     return r"\begin{gathered}" + r"\\".join([*lines, *below]) + r"\end{gathered}"
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     pre, post, bare = (
         walk((made := _block(Inputs(**fields))[0]).layer, made.x)
         for fields in ({}, {"norm": "post"}, {"norm": "post", "residual": False})
@@ -484,26 +484,12 @@ def questions() -> tuple[Question, ...]:
     start, end = mean_length(pre.points[0].x), mean_length(pre.points[-1].x)
     after = token_statistics(post.points[-1].x)
     return (
-        Question(
-            "With random weights and relu, how much of the feed-forward's hidden layer is exactly 0?",
-            ("none", "about a tenth", "about half"),
-            0 if zeros == 0 else 1 if zeros < 0.2 else 2,
-            f"{zeros:.0%}: sums of random products are as often below 0 as above, and relu cuts off what is "
-            "below. gelu leaves next to nothing at exactly 0.",
-        ),
-        Question(
-            "With pre-norm and random weights, a layer makes the vectors of the residual stream …",
-            ("longer", "shorter", "exactly as long as before"),
-            0 if end > start * 1.05 else 1 if end < start * 0.95 else 2,
-            f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms are on the "
-            "branches, and the stream itself only ever gets something added.",
-        ),
-        Question(
-            "With post-norm, d_model = 32 and an untrained norm, how long are the vectors that leave?",
-            ("1", "√32 = 5.7", "as long as they came"),
+        Answer.of(0 if zeros == 0 else 1 if zeros < 0.2 else 2, zeros=zeros),
+        Answer.of(0 if end > start * 1.05 else 1 if end < start * 0.95 else 2, start=start, end=end),
+        Answer.of(
             [1, 32**0.5].index(min((1, 32**0.5), key=lambda size: abs(size - after[:, 2].mean().item()))),
-            f"{after[:, 2].mean():.2f}: mean 0 and deviation 1 over 32 channels make √(32 · 1²), for every "
-            f"token, whatever came in. Without residual it is {mean_length(bare.points[-1].x):.2f} as well.",
+            length=after[:, 2].mean(),
+            bare_length=mean_length(bare.points[-1].x),
         ),
     )
 

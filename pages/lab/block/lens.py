@@ -17,7 +17,7 @@ from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.block.inputs import MAX_POSITIONS, Inputs
-from pages.lab.lesson import Lesson, Question, When, part
+from pages.lab.lesson import Answer, Lesson, When, part
 from pages.shared import cache
 from viz_core.boards import Bars, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
@@ -245,7 +245,7 @@ def _notices(read: Read, tied: bool) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     _, letters = _read(Inputs())
     _, words = _read(Inputs(reader="masked"))
     repeats = [
@@ -258,27 +258,17 @@ def questions() -> tuple[Question, ...]:
     guesses = [words.words[word] for word in answers(words.logits)[1:, mask].tolist()]
     exact = (divergence(letters.logits)[-1] == 0).all().item()
     return (
-        Question(
-            "The output layer reads the embedding, before any layer has run. What does it answer?",
-            ("the letter that is read", "the letter that follows", "a random letter"),
-            0 if np.mean(repeats) > 0.9 else 2,
-            f"At {sum(repeats)} of {len(repeats)} positions the letter itself: embedding and output layer "
-            "share one matrix, and every vector is most like itself.",
-        ),
-        Question(
-            "Which layer after the first brings the answer furthest towards the final one?",
-            tuple(f"layer {n}" for n in range(len(loss) - 1, 1, -1)),
+        Answer.of(0 if np.mean(repeats) > 0.9 else 2, n_repeats=sum(repeats), n_positions=len(repeats)),
+        Answer.of(
             len(steps) - 1 - int(np.argmax(steps)),
-            "The mean KL from the final distribution is "
-            + ", ".join(f"{value:.2f} after layer {n}" for n, value in enumerate(loss) if n)
-            + ".",
+            options=tuple(f"layer {n}" for n in range(len(loss) - 1, 1, -1)),
+            each=", ".join(f"{value:.2f} after layer {n}" for n, value in enumerate(loss) if n),
         ),
-        Question(
-            "In “the animal did not cross the [MASK]”, which word leads at the end?",
-            tuple(sorted({*guesses, "animal"})),
+        Answer.of(
             sorted({*guesses, "animal"}).index(guesses[-1]),
-            " Then ".join(f"“{guess}” after layer {n}." for n, guess in enumerate(guesses, start=1))
-            + (" What is read after the last layer is the model's own answer." if exact else ""),
+            options=tuple(sorted({*guesses, "animal"})),
+            each=" Then ".join(f"“{guess}” after layer {n}." for n, guess in enumerate(guesses, start=1)),
+            story=" What is read after the last layer is the model's own answer." if exact else "",
         ),
     )
 

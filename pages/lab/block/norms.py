@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
-from pages.lab.lesson import Lesson, Question, Set, part
+from pages.lab.lesson import Answer, Lesson, Set, part
 from viz_core.boards import Curves, Line, Matrix, Scrub
 from viz_core.labels import decimal
 
@@ -217,7 +217,7 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     shifts = np.array([0.0, MOST_SHIFT])
     x = _moved(Inputs(), shifts)
     layer, batch = (largest_change(normalise(x, axis))[1].item() for axis in ("layer", "batch"))
@@ -225,27 +225,9 @@ def questions() -> tuple[Question, ...]:
     rows = averaged((8, 100, 512), "layer", 0, 0).sum().item()
     columns = averaged((8, 100, 512), "batch", 0, 0).sum().item()
     return (
-        Question(
-            "8 sentences of 100 tokens, 512 channels: how many numbers does layer norm average for one mean?",
-            ("800", "512", "8"),
-            ["800", "512", "8"].index(str(rows)),
-            f"{rows}, the channels of one token; batch norm takes {columns}, one channel of all tokens.",
-        ),
-        Question(
-            f"The other sentences of the batch move by {MOST_SHIFT:.0f}. Whose result for sentence 1 "
-            "changes?",
-            ("layer norm's", "both", "batch norm's"),
-            2 if batch > 0.1 > layer else 1,
-            f"Batch norm's, by {batch:.2f}: its mean and deviation are those of the whole batch. Layer "
-            f"norm's changes by {layer:.2f}.",
-        ),
-        Question(
-            "Batch norm in training mode reads a single token. What comes out?",
-            ("0 in every channel", "the token as it is", "the same as layer norm's"),
-            0 if alone == 0 else 1,
-            f"The largest number is {alone:g}: x minus its own mean. PyTorch refuses this case with an "
-            "error.",
-        ),
+        Answer.of(["800", "512", "8"].index(str(rows)), rows=rows, columns=columns),
+        Answer.of(2 if batch > 0.1 > layer else 1, most_shift=MOST_SHIFT, batch=batch, layer=layer),
+        Answer.of(0 if alone == 0 else 1, alone=alone),
     )
 
 

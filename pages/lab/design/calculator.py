@@ -15,7 +15,7 @@ from models.engine import size
 from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
 from pages.lab import attention_cost
 from pages.lab.design.inputs import SIZE_CONTROLS, Asked, Inputs, asked, inputs_of
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 
@@ -268,7 +268,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     small = asked(Inputs(**inputs_of("gpt2"))).config
     wide = asked(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
     now, wider = count_parameters(small), count_parameters(wide)
@@ -279,29 +279,26 @@ def questions() -> tuple[Question, ...]:
     shares = [(passed := forward(small, t)).pairs / passed.total for t in lengths]
     times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
     return (
-        Question(
-            "GPT-2 small gets twice as many layers. How many times as many parameters has it then?",
-            tuple(f"about {times:g} times" for times in deeper),
+        Answer.of(
             min(range(3), key=lambda at: abs(deeper[at] - deep.total / now.total)),
-            f"{deep.total / now.total:.2f} times: {deep.total / 1e6:.0f} million instead of "
-            f"{now.total / 1e6:.0f}. Every layer brings its own matrices, but the embedding, "
-            f"{now.embedding / now.total:.0%} of all before, stays as it is.",
+            options=tuple(f"about {times:g} times" for times in deeper),
+            growth=deep.total / now.total,
+            deep_millions=deep.total / 1e6,
+            millions=now.total / 1e6,
+            embedding_share=now.embedding / now.total,
         ),
-        Question(
-            "GPT-2 small doubles d_model and d_ff. How many parameters do its layers have?",
-            tuple(times.values()),
+        Answer.of(
             list(times).index(grown),
-            f"N grows {grown} times, all parameters {wider.total / now.total:.1f} times: both sides of a "
-            "layer's matrices double, but only one side of the embedding.",
+            options=tuple(times.values()),
+            grown=grown,
+            growth=wider.total / now.total,
         ),
-        Question(
-            "At which length would q · k and weights · v take half of GPT-2 small's forward pass?",
-            tuple(f"{t:,} tokens" for t in lengths),
+        Answer.of(
             min(range(3), key=lambda at: abs(shares[at] - 0.5)),
-            ", ".join(f"{share:.0%} at {t:,} tokens" for t, share in zip(lengths, shares, strict=True))
-            + ": up to thousands of tokens, multiplying by the weight matrices costs more than the pairs.",
+            options=tuple(f"{t:,} tokens" for t in lengths),
+            each=", ".join(f"{share:.0%} at {t:,} tokens" for t, share in zip(lengths, shares, strict=True)),
         ),
-    )  # fmt: skip
+    )
 
 
 PART = part(__name__, SIZE_CONTROLS, lesson, questions, scrub="tokens")

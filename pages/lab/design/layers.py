@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pages.lab import attention_cost
 from pages.lab.design.inputs import LENGTHS, Inputs
-from pages.lab.lesson import Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Note, Shape, part
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 MOST_MS = 8.0  # a length that would take longer is not measured
@@ -237,7 +237,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     grown = (
         self_attention(1_024, 64) // self_attention(512, 64),
         recurrent(1_024, 64) // recurrent(512, 64),
@@ -246,24 +246,12 @@ def questions() -> tuple[Question, ...]:
     lengths = ("16", "256", "2,048")
     share = 8 * 32 * 256**2 / attention_flops(32, 256)
     return (
-        Question(
-            "Tokens double and d stays. How do the operations grow, of self-attention and of recurrence?",
-            ("both double", "× 4 and × 2", "× 2 and × 4"),
-            {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
-            "n² d contains n twice, n d² once.",
-        ),
-        Question(
-            "With d = 256, at which length does table 1 give self-attention as many operations as "
-            "recurrence?",
-            lengths,
-            lengths.index(str(same)),
-            f"There both take {recurrent(same, 256) / 1e6:.1f} million: n² d = n d² where n = d.",
-        ),
-        Question(
-            "With n = 32 and d = 256, what share of attention's operations goes into W_Q, W_K, W_V and W_O?",
-            ("nearly all", "about half", "nearly none"),
+        Answer.of({(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown]),
+        Answer.of(lengths.index(str(same)), options=lengths, millions=recurrent(same, 256) / 1e6),
+        Answer.of(
             0 if share > 0.8 else 1 if share > 0.3 else 2,
-            f"{share:.0%} of {attention_flops(32, 256) / 1e6:.1f} million: 8 n d², which table 1 leaves out.",
+            share=share,
+            millions=attention_flops(32, 256) / 1e6,
         ),
     )
 

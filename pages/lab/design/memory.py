@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import random_layer
 from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.lesson import Columns, Lesson, Note, Question, Shape, part
+from pages.lab.lesson import Answer, Columns, Lesson, Note, Shape, part
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Scrub, Table
 
 LOGSUMEXP_BYTES = 4  # float32 whatever the rest is
@@ -431,7 +431,7 @@ def _switched(setting: Setting, inputs: Inputs) -> Setting:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     twice = matrix_bytes(16, 2_000) // matrix_bytes(16, 1_000)
     small = SMALL
     others = 5 * small.n_layers * stream_bytes(small)
@@ -442,29 +442,19 @@ def questions() -> tuple[Question, ...]:
     peaks = {name: peak_bytes(long[name]) / 1e9 for name in names}
     plain = peak_bytes(long["plain"]) / 1e9
     return (
-        Question(
-            "Texts grow from 1,000 to 2,000 tokens. How much more memory does an attention matrix take?",
-            ("× 2", "× 4", "× 8"),
+        Answer.of(
             (2, 4, 8).index(twice),
-            f"For 16 sequences {matrix_bytes(16, 1_000) / 1e6:.0f} MB and then "
-            f"{matrix_bytes(16, 2_000) / 1e6:.0f} MB. Queries double, and so do keys.",
+            short_text=matrix_bytes(16, 1_000) / 1e6,
+            long_text=matrix_bytes(16, 2_000) / 1e6,
         ),
-        Question(
-            "Of scores, pattern and both their gradients, how many does PyTorch keep until the backward "
-            "pass?",
-            ("one", "two", "all four"),
-            {1: 0, 2: 1, 4: 2}[kept],
-            f"Measured: {kept}. The backward pass of softmax and of the product with v both need the "
-            "pattern; scores are thrown away, and gradients come and go layer by layer.",
-        ),
-        Question(
-            "16 texts of 4,000 tokens, 6 layers of 8 heads: which saving alone lowers the peak most?",
-            names,
+        Answer.of({1: 0, 2: 1, 4: 2}[kept], kept=kept),
+        Answer.of(
             min(range(3), key=lambda at: peaks[names[at]]),
-            f"Plain {plain:.0f} GB; " + ", ".join(f"{name} {size:.1f}" for name, size in peaks.items())
-            + ". Fused attention never writes a matrix of t × t; checkpointing still writes one layer's.",
+            options=names,
+            plain=plain,
+            each=", ".join(f"{name} {size:.1f}" for name, size in peaks.items()),
         ),
-    )  # fmt: skip
+    )
 
 
 PART = part(

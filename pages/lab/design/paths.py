@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pages.lab.design.inputs import Inputs
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from viz_core.boards import Diagram, Node, Scrub, Table
 
 Vertex = tuple[int, int]
@@ -231,7 +231,7 @@ def _notices(found: dict[str, int], steps: np.ndarray) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     n, million = 8, 1_000_000
     wider = {
         "the plain convolution's": (path_of_window(FAR, 3), path_of_window(FAR, 5)),
@@ -245,25 +245,16 @@ def questions() -> tuple[Question, ...]:
     counts = ("as many", "about one and a half times as many", "more than twice as many")
     ratio = arrows["self-attention"] / arrows["recurrent"]
     return (
-        Question(
-            "Kernels grow from 3 to 5. Whose longest path over 1,000 words becomes half as long?",
-            (*wider, "both"),
+        Answer.of(
             2 if len(halved) == 2 else list(wider).index(halved[0]),
-            "; ".join(f"{name} goes from {before} to {after}" for name, (before, after) in wider.items())
-            + ": one is divided by k − 1, the other grows with a logarithm.",
+            options=(*wider, "both"),
+            each="; ".join(
+                f"{name} goes from {before} to {after}" for name, (before, after) in wider.items()
+            ),
         ),
-        Question(
-            "How many layers do a million words need, with kernels of width 3 and growing gaps (dilated)?",
-            layers,
-            layers.index(f"{deep:,}"),
-            f"3^{deep} = {3**deep:,} reaches a million. Without gaps it takes {plain:,} layers.",
-        ),
-        Question(
-            "Eight words: how many arrows does self-attention need for its short path, next to recurrence?",
-            counts,
-            min(range(3), key=lambda at: abs((1, 1.5, 2.4)[at] - ratio)),
-            f"{arrows['self-attention']} arrows instead of {arrows['recurrent']}, counted: every output "
-            "has one from each word before it, so they grow as n². That is the price of a path of 1.",
+        Answer.of(layers.index(f"{deep:,}"), options=layers, deep=deep, reach=3**deep, plain=plain),
+        Answer.of(
+            min(range(3), key=lambda at: abs((1, 1.5, 2.4)[at] - ratio)), options=counts, arrows=arrows
         ),
     )
 

@@ -18,7 +18,7 @@ from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.heads import cut
 from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.shared.wording import distinct
 from viz_core import labels
 from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub
@@ -205,7 +205,7 @@ def _notices(read: Output, written: Tensor) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read = _output(Inputs(model="layer1"))
     written, it = _written(read), read.tokens.index("it")
     names, shares = _names(len(written)), signed_share(written)[:, it].tolist()
@@ -213,27 +213,13 @@ def questions() -> tuple[Question, ...]:
     off = gap(backwards, read.out)
     share = agreement(written)[it].item()
     return (
-        Question(
-            "In the translator's layer 1, which head accounts for most of the heads' sum at “it”?",
-            tuple(names),
+        Answer.of(
             shares.index(max(shares)),
-            "Shares of the sum: "
-            + ", ".join(f"{n} {labels.decimal(s)}" for n, s in zip(names, shares, strict=True))
-            + ".",
+            options=tuple(names),
+            each=", ".join(f"{n} {labels.decimal(s)}" for n, s in zip(names, shares, strict=True)),
         ),
-        Question(
-            "The heads change places, each with its own columns and rows. How does the output change?",
-            ("its channels change places, too", "not at all", "it becomes another vector"),
-            1 if off < 1e-4 else 2,
-            f"The largest difference is {short(off)}, no more than rounding: a sum has no order, and so "
-            "heads have none.",
-        ),
-        Question(
-            "Add up the lengths of the heads' vectors at “it”. Compared with that, how long is their sum?",
-            ("as long", "shorter", "longer"),
-            1 if share < 1 else 0,
-            f"{share:.2f} of that: vectors that do not point the same way cancel in part.",
-        ),
+        Answer.of(1 if off < 1e-4 else 2, off=off),
+        Answer.of(1 if share < 1 else 0, share=share),
     )
 
 

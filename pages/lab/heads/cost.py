@@ -15,7 +15,7 @@ from pages.lab.attention_cost import (
     wide,
 )
 from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 SECONDS = 0.04
@@ -91,31 +91,26 @@ def _notices(narrows: list[Cost], wides: list[Cost], times: np.ndarray) -> list[
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     k, n = 64, 64
     one, eight, wides = narrow(1, k, n), narrow(8, k, n), wide(8, k, n)
     times = {1: "as many", 4: "four times as many", 8: "eight times as many", 64: "64 times as many"}
     asked = list(times)
     return (
-        Question(
-            "How many parameters do eight narrow heads have, compared with one?",
-            tuple(times.values()),
+        Answer.of(
             asked.index(eight.parameters // one.parameters),
-            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² does not "
-            "contain h.",
+            options=tuple(times.values()),
+            one=one,
+            eight=eight,
         ),
-        Question(
-            "How many operations do eight wide heads take, compared with eight narrow ones?",
-            tuple(times.values()),
-            asked.index(wides.flops // eight.flops),
-            f"{wides.flops:,} instead of {eight.flops:,}: every product has h · d_head columns or rows.",
+        Answer.of(
+            asked.index(wides.flops // eight.flops), options=tuple(times.values()), wides=wides, eight=eight
         ),
-        Question(
-            "How many attention weights are in the patterns of eight narrow heads, compared with one?",
-            tuple(times.values()),
+        Answer.of(
             asked.index(eight.pattern_entries // one.pattern_entries),
-            f"{eight.pattern_entries:,} instead of {one.pattern_entries:,}: each head has a pattern of its "
-            "own, which is what more heads are for.",
+            options=tuple(times.values()),
+            eight=eight,
+            one=one,
         ),
     )
 

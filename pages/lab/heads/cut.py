@@ -16,7 +16,7 @@ from models.engine import size
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import count
 from pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.shared.wording import distinct
 from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign
 
@@ -203,31 +203,21 @@ def _notices(read: Reading) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     four, eight, wide = (reading_of(Inputs(n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32)))
     now, more, wider = (count(read.attention) for read in (four, eight, wide))
     third = [column for column, head in enumerate(_owners(four)) if head == 2]
     columns = ("all 32", "8 to 15", "16 to 23")
     times = {1: "as many", 2: "twice as many", 4: "about four times as many"}
     return (
-        Question(
-            "W_Q has 32 columns and the layer has 4 heads. Which columns make the queries of head 2?",
-            columns,
-            columns.index(f"{third[0]} to {third[-1]}"),
-            f"Heads count from 0 and have {four.config.head_size} columns each: head 2 owns the third block.",
-        ),
-        Question(
-            "Eight heads replace four, still with d_head = auto. How many parameters are there now?",
-            tuple(times.values()),
-            list(times).index(round(more / now)),
-            f"{now:,} before and {more:,} now: the same matrices are cut into narrower blocks.",
-        ),
-        Question(
-            "Each of four heads is as wide as d_model: d_head = 32. How many parameters are there now?",
-            tuple(times.values()),
+        Answer.of(columns.index(f"{third[0]} to {third[-1]}"), options=columns, four=four),
+        Answer.of(list(times).index(round(more / now)), options=tuple(times.values()), now=now, more=more),
+        Answer.of(
             list(times).index(round(wider / now)),
-            f"{now:,} before and {wider:,} now: every head brings {wide.config.head_size} columns of its "
-            "own.",
+            options=tuple(times.values()),
+            now=now,
+            wider=wider,
+            wide=wide,
         ),
     )
 

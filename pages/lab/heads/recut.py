@@ -17,10 +17,9 @@ from pages.lab.attention_cost import count
 from pages.lab.heads import contributions
 from pages.lab.heads.cut import concatenate
 from pages.lab.heads.inputs import Inputs, Reading, reading_of
-from pages.lab.lesson import Lesson, Question, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Shape, When, part
 from pages.shared.wording import distinct
 from viz_core.boards import Fact, Facts, Matrix, Scrub
-from viz_core.labels import short
 from viz_core.measures import entropy
 
 
@@ -174,7 +173,7 @@ def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read = _whole(Inputs())
     cuts = recuts(read)
     one, most = cuts[0], cuts[-1]
@@ -184,29 +183,9 @@ def questions() -> tuple[Question, ...]:
     n_weights = count(read.attention)
     gap = contributions.gap(*sums)
     return (
-        Question(
-            "One head of 64 columns is cut into 8. Compared with its q · k, how large is the sum of their "
-            "eight?",
-            ("as large", "an eighth", "8 times as large"),
-            0 if gap < 1e-3 else 2,
-            f"The largest difference is {short(gap)}, no more than rounding: the same 64 products, "
-            "added in groups of 8.",
-        ),
-        Question(
-            f"Not one of the {n_weights:,} parameters changes. Does the output change with 8 heads?",
-            ("no", "a little, by rounding", "yes, a lot"),
-            2 if apart > 0.1 else 1,
-            f"From 1 to 8 heads it changes by {apart:.2f} of its length: every head takes a softmax of its "
-            "own.",
-            told=False,
-        ),
-        Question(
-            "If all 8 heads had the pattern of the one head, how far would their output be from its output?",
-            ("not at all", "by half its length", "by its whole length"),
-            0 if alike < 1e-5 else 1,
-            f"By {short(alike)}: values and W_O are only cut and put together again. The patterns make the "
-            "difference.",
-        ),
+        Answer.of(0 if gap < 1e-3 else 2, gap=gap),
+        Answer.of(2 if apart > 0.1 else 1, n_weights=n_weights, apart=apart),
+        Answer.of(0 if alike < 1e-5 else 1, alike=alike),
     )
 
 

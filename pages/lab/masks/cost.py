@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.masks.inputs import AXES, Inputs
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Matrix, Scrub
 
@@ -129,7 +129,7 @@ def _notices(causal: int, of_strides: ByStride) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     table = by_stride(49, 49)
     best = 1 + int(table.strided_kept.argmin())  # of all strides, not only of those that are offered
     at = {stride: int(table.strided_kept[stride - 1]) for stride in sorted({1, best, 7, 49})}
@@ -137,20 +137,17 @@ def questions() -> tuple[Question, ...]:
     causal, strided = (int(kept[1]) / int(kept[0]) for kept in (grown.causal, grown.strided))
     times = (4, 8, 16)
     return (
-        Question(
-            "With 49 words, which stride leaves strided attention the fewest pairs?",
-            tuple(str(stride) for stride in at),
+        Answer.of(
             list(at).index(best),
-            "; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items())
-            + f". Small strides keep too many far pairs, large ones too many near pairs; √49 = {isqrt(49)} "
-            "is a rule of thumb, not the best.",
+            options=tuple(str(stride) for stride in at),
+            each="; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items()),
+            root=isqrt(49),
         ),
-        Question(
-            f"Four times as many words (256 → 1,024) make {causal:.1f} times as many causal pairs. How many "
-            "times as many strided pairs, with l = √n?",
-            tuple(f"{factor} times" for factor in times),
+        Answer.of(
             times.index(round(strided)),
-            f"**{strided:.1f}** times, counted: n √n grows 4 × √4 = 8 times, n² 4 × 4 = 16 times.",
+            options=tuple(f"{factor} times" for factor in times),
+            causal=causal,
+            strided=strided,
         ),
     )
 

@@ -11,7 +11,7 @@ from models.engine import masks
 from models.engine.attention import MultiHeadAttention
 from models.engine.trace import Trace, within
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, Set, part
+from pages.lab.lesson import Answer, Lesson, Set, part
 from pages.lab.masks import reach
 from pages.lab.masks.inputs import AXES, N_NODES, Inputs, allowed_of, mask_matrix, painted
 from viz_core.boards import Diagram, Layers, Matrix, Node
@@ -130,7 +130,7 @@ def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     features = features_of(N_NODES, 0)
     star = masks.edges(N_NODES, [(0, at) for at in range(1, N_NODES)])[0, 0]
     chain = masks.edges(N_NODES, [(at, at + 1) for at in range(N_NODES - 1)])[0, 0]
@@ -138,19 +138,8 @@ def questions() -> tuple[Question, ...]:
     needed = int(reach.through_layers(chain, 1).layers[N_NODES - 1, 0])
     everybody = int(reach.through_layers(star, 1).layers.max())
     return (
-        Question(
-            "In a star, node 0 is joined to all others. Node 1 changes. How many outputs move in one step?",
-            ("1", "2", "6"),
-            ("1", "2", "6").index(str(leaf)),
-            f"**{leaf}**: its own and that of node 0, its only neighbour.",
-        ),
-        Question(
-            "In a chain of six nodes, after how many layers can node 5 have heard of node 0?",
-            ("1", "5", "6"),
-            ("1", "5", "6").index(str(needed)),
-            f"**{needed}**: each layer carries news over one edge. In a star, {everybody} layers reach "
-            "everybody.",
-        ),
+        Answer.of(("1", "2", "6").index(str(leaf)), leaf=leaf),
+        Answer.of(("1", "5", "6").index(str(needed)), needed=needed, everybody=everybody),
     )
 
 

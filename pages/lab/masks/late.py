@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from pages.lab.masks import mask
 from pages.lab.masks.inputs import WORDS, Inputs, allowed_of, names, of_mask
 from pages.lab.masks.mask import masked_softmax
@@ -152,28 +152,15 @@ def _notices(query: int, late: TooLate) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     scores, causal = mask.scores_of(4).float(), masks.causal(4, 4)[0, 0]
     late = change_hidden(scores, causal, 1, 3, torch.tensor([0.1, 4.0, 120.0]))
     small, large, _ = late.sums[:, 1].tolist()
     apart = (late.renormalised[0, :2] - late.before[0, :2]).abs().max().item()
     breaks = bool(late.renormalised[2, 1].isnan().all())
     return (
-        Question(
-            f"Masked after the softmax, “{WORDS[1]}” is left with {small:.2f} of its 1. The hidden score "
-            "grows from 0.1 to 4. Now it is left with …",
-            ("less", "as much", "more"),
-            0 if large < small else 2 if large > small else 1,
-            f"**{large:.2f}**: a hidden word takes its share of the softmax before it is cut away.",
-        ),
-        Question(
-            "Can dividing each cut row by its sum repair the weights?",
-            ("yes, always", "no, never", "yes, until a hidden score leaves nothing to divide"),
-            2 if apart < 1e-6 and breaks else 0,
-            f"With small scores they are off by at most {short(apart)}. With a hidden score of 120 the "
-            "visible weights are 0 in float32, and 0 / 0 is NaN.",
-            told=True,
-        ),
+        Answer.of(0 if large < small else 2 if large > small else 1, word=WORDS[1], small=small, large=large),
+        Answer.of(2 if apart < 1e-6 and breaks else 0, apart=apart),
     )
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from pages.lab.masks import cost
 from pages.lab.masks.inputs import (
     PAINT,
@@ -146,7 +146,7 @@ def _sources(mask: str) -> list[Callable[..., Any]]:
     return [masks.painted] if painted(mask) else masks.code_of(mask)
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     n, causal = 4, masks.causal(4, 4)[0, 0]
     scores = scores_of(n)
     raised = scores.clone()
@@ -157,26 +157,9 @@ def questions() -> tuple[Question, ...]:
     documents = cost.kept(masks.named("packed", "2.3.2", 7)[0, 0])
     start, reader, last = WORDS[0], WORDS[1], WORDS[3]
     return (
-        Question(
-            f"Without a mask “{start}” gives itself {own:.2f}. Under the causal mask it sees only itself "
-            "and gets …",
-            (f"{own:.2f}", f"{scores[0, 0].item():.2f}, its score", "1.00"),
-            2 if alone == 1 else 0,
-            f"The weights of a row sum to 1, so the only key left gets **{alone:.2f}**, whatever its score.",
-        ),
-        Question(
-            "Seven words are packed documents of 2, 3 and 2 words. Of 49 pairs the mask keeps …",
-            counts,
-            counts.index(str(documents)),
-            f"2 × 2 + 3 × 3 + 2 × 2 = **{documents}**: blocks along the diagonal.",
-        ),
-        Question(
-            f"Under the causal mask, the score of “{reader}” for “{last}” grows by 10. Its weights …",
-            ("move towards it", "do not change"),
-            int(bool((moved == pattern).all())),
-            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and no other weight "
-            "moves.",
-        ),
+        Answer.of(2 if alone == 1 else 0, start=start, own=own, score=scores[0, 0].item(), alone=alone),
+        Answer.of(counts.index(str(documents)), options=counts, documents=documents),
+        Answer.of(int(bool((moved == pattern).all())), reader=reader, last=last, weight=moved[1, 3].item()),
     )
 
 

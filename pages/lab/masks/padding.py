@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Own, Question, Set, Shape, part
+from pages.lab.lesson import Answer, Lesson, Own, Set, Shape, part
 from pages.lab.masks import mask
 from pages.lab.masks.inputs import AXES, Inputs, mask_matrix
 from pages.lab.masks.mask import Masked, masked_softmax
@@ -129,31 +129,14 @@ def _on_explore(state: State) -> None:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     one, six = (cross_attention(len(TARGET), len(SOURCE), n) for n in (1, 6))
     before, after = one.wasted.mean().item(), six.wasted.mean().item()
     rows_alike = bool((six.allowed == six.allowed[:1]).all())
     return (
-        Question(
-            "One hidden `<pad>` becomes six hidden `<pad>`. The weights of the words …",
-            ("shrink", "stay the same", "grow"),
-            1 if six.change < 1e-12 else 0,
-            f"exp(−∞) = 0, however often it is added: they differ by **{short(six.change)}**.",
-            told=True,
-        ),
-        Question(
-            f"One `<pad>` that is not hidden takes {before:.0%} of the weights. Six of them take …",
-            ("as much", "more, but less than six times as much", "six times as much"),
-            1 if before < after < 6 * before else 0,
-            f"**{after:.0%}**: each `<pad>` joins the sum that the softmax divides by, so each takes a "
-            "little less.",
-        ),
-        Question(
-            "The causal mask is a triangle. The padding mask of cross-attention …",
-            ("is a triangle too", "has the same row for every query"),
-            int(rows_alike),
-            "Padding concerns keys alone: no query may see it, so every row of the mask is the same.",
-        ),
+        Answer.of(1 if six.change < 1e-12 else 0, six=six),
+        Answer.of(1 if before < after < 6 * before else 0, before=before, after=after),
+        Answer.of(int(rows_alike)),
     )
 
 

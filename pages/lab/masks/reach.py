@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.masks.inputs import (
     MOST_LAYERS,
     PAINT,
@@ -130,7 +130,7 @@ def _notices(n: int, through: Reach) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     window = through_layers(masks.sliding_window(16, 5)[0, 0], 3)
     heard = window.heard[:, -1].tolist()  # of the last of 16 words
     after_three = (heard[0] + 2, heard[0] + 2 * (heard[0] - 1), 3 * heard[0])
@@ -139,26 +139,16 @@ def questions() -> tuple[Question, ...]:
     joined = furthest_back(through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
     return (
-        Question(
-            f"With a causal window of 5, one layer lets a word hear {heard[0]} words. Three let it hear …",
-            tuple(map(str, after_three)),
+        Answer.of(
             after_three.index(heard[2]),
-            f"Each layer adds the {heard[0] - 1} words before the furthest one: "
-            f"{', '.join(map(str, heard))}. The last of 16 words hears the first after **{needed}** layers.",
+            options=tuple(map(str, after_three)),
+            heard=heard,
+            more=heard[0] - 1,
+            counts=", ".join(map(str, heard)),
+            needed=needed,
         ),
-        Question(
-            "Twelve words come in segments of 3, without memory. After five layers the last word hears …",
-            ("its segment: 3", "all 12", "15"),
-            (3, 12, 15).index(apart),
-            f"Nothing crosses the border of a segment, so more layers do not help: **{apart}** words.",
-        ),
-        Question(
-            "With a memory of one segment (3 words), each further layer reaches back …",
-            ("as far as before", "3 words further", "twice as far"),
-            1 if steps == {3} else 0,
-            f"It reaches back {', '.join(str(int(back)) for back in joined)} words after 1, 2, 3 layers: "
-            "**3** more each time. That is how Transformer-XL sees further than its segment.",
-        ),
+        Answer.of((3, 12, 15).index(apart), apart=apart),
+        Answer.of(1 if steps == {3} else 0, steps_back=", ".join(str(int(back)) for back in joined)),
     )
 
 

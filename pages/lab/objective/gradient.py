@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.labels import decimal, short
+from viz_core.labels import decimal
 
 N_STEPS = 60
 Logits = Float[Tensor, "*row word"]
@@ -173,7 +173,7 @@ def _steps(count: int) -> str:
     return f"{count} step{'s' * (count != 1)}"
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     z = torch.tensor(WRONG[0], dtype=torch.float64)
     hot, smooth = (loss.targets(torch.tensor(2), len(WORDS), eps) for eps in (0.0, 0.1))
     cross = of_cross_entropy(z, hot)
@@ -182,27 +182,14 @@ def questions() -> tuple[Question, ...]:
     best = of_cross_entropy(smooth.log(), smooth).abs().max().item()
     total = cross.sum().item()
     return (
-        Question(
-            "The model is sure, and wrong: p is 0.998 for “am”, the right word is “I”. How much longer is "
-            "the gradient of cross-entropy than that of squared error?",
-            ("Equally long", "About 10 times", "Hundreds of times"),
+        Answer.of(
             int(np.abs(np.log(sizes / ratio)).argmin()),
-            f"{ratio:.0f} times: {cross.norm():.3f} against {cross.norm() / ratio:.5f}. The squared error's "
-            "gradient goes through the slope of a saturated softmax; in p − y that slope has cancelled.",
+            ratio=ratio,
+            cross_length=cross.norm(),
+            square_length=cross.norm() / ratio,
         ),
-        Question(
-            "What do the six bars of p − y add up to?",
-            ("1", "0", "The loss"),
-            1 if abs(total) < 1e-9 else 0,
-            f"{abs(total):.1f}: p and y both sum to 1, so what one logit gains the others lose.",
-        ),
-        Question(
-            "With ε = 0.1, where does descent come to rest?",
-            ("At p = one-hot, with endless logits", "Nowhere", "At p = the smoothed target"),
-            2 if best < 1e-9 else 0,
-            f"There p − y = 0 (largest entry {short(best)}), and the logits are finite: the right word's is "
-            f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets would pull for ever.",
-        ),
+        Answer.of(1 if abs(total) < 1e-9 else 0, total=abs(total)),
+        Answer.of(2 if best < 1e-9 else 0, best=best, gap=(smooth[2] / smooth[0]).log()),
     )
 
 

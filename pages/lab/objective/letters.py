@@ -13,7 +13,7 @@ from models.data.tasks import Reading
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Note, Shape, When, part
 from pages.lab.objective import loss
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.objective.loss import bits
@@ -245,7 +245,7 @@ def _notice(read: Reader) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     lm = cache.trained(NAME)
     read = surprise(lm, lm.read(Inputs().text))
     begins = np.array([before == " " for before in read.tokens[:-1]])
@@ -260,29 +260,18 @@ def questions() -> tuple[Question, ...]:
         (read.nats.mean().item(), words * math.log(2)),
     )
     return (
-        Question(
-            "One model reads letters, another reads words. Which of their numbers can be compared?",
-            ("Perplexity", "Bits per character", "Nats per token"),
+        Answer.of(
             int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in told])),
-            f"For one text and one model, perplexity is {read.perplexity:.1f} per letter and "
-            f"{2**words:,.0f} per word. The bits of the whole text, {read.bits_per_token:.2f} "
-            "per character, do not depend on the pieces.",
+            read=read,
+            per_word=2**words,
         ),
-        Question(
-            f"Guessing among {read.n_choices} letters costs {guess:.2f} bits each. What do random keys "
-            "cost this model?",
-            ("less", "about as much", "more"),
+        Answer.of(
             0 if random < guess - 0.25 else 2 if random > guess + 0.25 else 1,
-            f"{random:.2f} bits per letter: the model is sure that English follows, and pays for being "
-            "wrong.",
+            read=read,
+            guess=guess,
+            random=random,
         ),
-        Question(
-            "In “To be, or not to be, that is the question”, which letters cost the most bits?",
-            ("The first of each word", "Those within words", "Both alike"),
-            0 if first > 1.1 * later else 1 if later > 1.1 * first else 2,
-            f"{first:.2f} bits on average after a blank, {later:.2f} elsewhere: within a word, the letters "
-            "before leave little choice.",
-        ),
+        Answer.of(0 if first > 1.1 * later else 1 if later > 1.1 * first else 2, first=first, later=later),
     )
 
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
@@ -164,7 +164,7 @@ def _notices(sums: Terms) -> list[str]:
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     n = len(WORDS)
     hot, smooth = (targets(torch.tensor(2), n, eps) for eps in (0.0, 0.1))
     die = torch.full((n,), 1 / n, dtype=torch.float64)
@@ -174,27 +174,9 @@ def questions() -> tuple[Question, ...]:
     zeroed = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
     one_hot, smoothed = (terms(p, zeroed).cross.sum().item() for p in (hot, smooth))
     return (
-        Question(
-            "The target is one-hot. On which of the model's six probabilities does the loss depend?",
-            ("On all six", "Only on that of the right word", "Only on the wrong ones"),
-            1 if math.isclose(loss, -math.log(usual[2].item())) else 0,
-            f"Five of six terms are 0 · ln p = 0; the loss is −ln {usual[2]:.2f} = {loss:.4f} nats. The "
-            "others matter only because all six sum to 1.",
-        ),
-        Question(
-            "The model's p is a fair die over the six words. What does smoothing do to the cross-entropy?",
-            ("It grows", "It falls", "Nothing"),
-            2 if math.isclose(*by_die) else 0 if by_die[1] > by_die[0] else 1,
-            f"−ln(1/6) is the same for every word, however y is spread: {by_die[0]:.4f} nats for ε = 0, "
-            f"{by_die[1]:.4f} for ε = 0.1. H(y) grows, and KL falls by as much.",
-        ),
-        Question(
-            "The model gives the right word 1 and the others 0. What is the loss for ε = 0, and for ε = 0.1?",
-            ("0 and infinite", "0 and 0.1", "Infinite for both"),
-            0 if one_hot == 0 and math.isinf(smoothed) else 2,
-            "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in y, at a price "
-            "of −ln 0 each: smoothing forbids certainty.",
-        ),
+        Answer.of(1 if math.isclose(loss, -math.log(usual[2].item())) else 0, usual=usual, loss=loss),
+        Answer.of(2 if math.isclose(*by_die) else 0 if by_die[1] > by_die[0] else 1, by_die=by_die),
+        Answer.of(0 if one_hot == 0 and math.isinf(smoothed) else 2),
     )
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, Set, part
+from pages.lab.lesson import Answer, Lesson, Note, Set, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.objective.loss import targets, terms
 from pages.lab.objective.toy import (
@@ -115,7 +115,7 @@ def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     n = len(WORDS)
     starts = [untrained_loss(seed) for seed in range(8)]
     mean = sum(starts) / len(starts)
@@ -128,26 +128,17 @@ def questions() -> tuple[Question, ...]:
     floor = min(losses).item()
     offered = (terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
     return (
-        Question(
-            f"Guessing 1/6 for each word costs ln 6 = {math.log(n):.2f}. The untrained model's loss is …",
-            ("less", "exactly as much", "more"),
+        Answer.of(
             0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,
-            f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words for no reason, and "
-            "being sure of a wrong one costs more than spreading the guess.",
+            guess=math.log(n),
+            mean=mean,
         ),
-        Question(
-            "With ε = 0.1, which probability does the best possible model give the right word?",
-            tuple(f"{chance:.2f}" for chance in chances),
-            int(np.argmin(losses)),
-            f"Its share of the target: 1 − ε + ε/6 = {best:.4f}. There KL is 0, so no distribution does "
-            "better; to be surer costs more.",
-        ),
-        Question(
-            "What is the loss of that best model?",
-            (f"{offered[0]:.2f} nats", "0 nats", f"{offered[2]:.2f} nats"),
+        Answer.of(int(np.argmin(losses)), options=tuple(f"{chance:.2f}" for chance in chances), best=best),
+        Answer.of(
             int(np.argmin([abs(each - floor) for each in offered])),
-            f"H(y) = {floor:.4f} nats: the other words, with ε/6 each, must be paid for too, at "
-            f"−ln(0.1/6) = {-math.log(0.1 / n):.2f} nats each.",
+            offered=offered,
+            floor=floor,
+            price=-math.log(0.1 / n),
         ),
     )
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import Norm
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
 from pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
 from pages.shared import cache
@@ -197,7 +197,7 @@ def _notices(total: int, peaks: Tensor, rates: Tensor, runs: Trial) -> list[str]
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
     peaks = peak(512, four)
     ratio = (peaks[1] / peaks[0]).item()
@@ -206,26 +206,12 @@ def questions() -> tuple[Question, ...]:
     lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
     later = paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
-        Question(
-            "The warm-up takes four times as many steps. How high is the peak then?",
-            ("A quarter as high", "Half as high", "As high as before"),
-            int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()),
-            f"It goes from {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. After the peak the "
-            f"rate halves once the step is four times as large: {later:.6f} at step 16,000.",
-        ),
-        Question(
-            "How far does Adam's very first step move a weight whose gradient is only noise?",
-            ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
-            0 if sizes[0] > 0.99 else 1,
-            f"|m̂/√v̂| = {sizes[0]:.2f}: both come from one and the same gradient. At step "
-            f"{NOISE_STEPS} it is {sizes[-1]:.2f}, because noise cancels in the mean.",
-        ),
-        Question(
-            "The toy's norms go before its sub-layers (pre-norm). How much does a warm-up gain then?",
-            ("More than with post-norm", "As much", "Nearly nothing"),
+        Answer.of(int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()), peaks=peaks, later=later),
+        Answer.of(0 if sizes[0] > 0.99 else 1, later_size=sizes[-1], sizes=sizes, noise_steps=NOISE_STEPS),
+        Answer.of(
             2 if lost[1] < 0.02 < lost[0] else 1 if abs(lost[1] - lost[0]) < 0.02 else 0,
-            f"{decimal(lost[1], 3)} nats of the last loss, against {decimal(lost[0], 3)} with post-norm. "
-            "Xiong et al. 2020 and the page Block say why.",
+            pre_gain=decimal(lost[1], 3),
+            post_gain=decimal(lost[0], 3),
         ),
     )
 

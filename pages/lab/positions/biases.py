@@ -15,7 +15,7 @@ from models.engine.positions import TransformerXL, alibi_bias, alibi_slopes, rel
 from models.engine.positions.t5 import RelativeBias
 from models.engine.trace import Trace
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Question, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Note, Shape, When, part
 from pages.lab.positions.inputs import Inputs, read, trained
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
 from viz_core.labels import decimal
@@ -357,35 +357,22 @@ def lesson(inputs: Inputs) -> Lesson:
     return LESSONS[inputs.bias](inputs)
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     slopes, halves = alibi_slopes(8), half_distance(8)
     sharpest, widest = int(slopes.argmax()), int(slopes.argmin())
     buckets = relative_buckets(torch.tensor([3, 4, 60, 61]), bidirectional=False).tolist()
     shared = 0 if buckets[0] == buckets[1] else 1 if buckets[2] == buckets[3] else 2
     first = int(never_trained(trained("t5").task.length, N_DISTANCES).int().argmax())
     return (
-        Question(
-            "Eight ALiBi heads get equal scores. Which one spreads its attention furthest back?",
-            ("the first", "the last", "all alike"),
+        Answer.of(
             0 if widest == 0 else 1,
-            f"Head {widest} halves a word's weight every {halves[widest]:.0f} words, head {sharpest} every "
-            f"{halves[sharpest]:.1f}.",
+            widest=widest,
+            widest_half=halves[widest],
+            sharpest=sharpest,
+            sharpest_half=halves[sharpest],
         ),
-        Question(
-            "Which two distances share one of T5's buckets?",
-            ("3 and 4", "60 and 61", "neither pair"),
-            shared,
-            f"3 and 4 have buckets {buckets[0]} and {buckets[1]}, 60 and 61 have {buckets[2]} and "
-            f"{buckets[3]}: far away, one word more or less makes little difference.",
-        ),
-        Question(
-            "The T5 model was trained on 32 words. Is its bias at distance 100 something that it learned?",
-            ("yes", "no"),
-            0 if first > 100 else 1,
-            f"No training text reached the buckets from distance {first} on, so their numbers are still "
-            "random.",
-            told=True,
-        ),
+        Answer.of(shared, buckets=buckets),
+        Answer.of(0 if first > 100 else 1, first=first),
     )
 
 

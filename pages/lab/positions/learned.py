@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import Inputs, read, trained
 from pages.lab.positions.waves import (
@@ -112,7 +112,7 @@ def _notices(likeness: Tensor, table: str) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     lm = trained("learned")
     n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)
     lengths = added_vectors(lm).norm(dim=-1)  # [position]
@@ -122,28 +122,19 @@ def questions() -> tuple[Question, ...]:
     wave = added_vectors(trained("sinusoidal")).norm(dim=-1).mean().item()
     at_the_ends = min(lengths[0].item(), lengths[-1].item())
     return (
-        Question(
-            "All wave vectors are equally long. Which of the learned vectors are the longest?",
-            ("the first and the last", "those in the middle", "none: all are equally long"),
+        Answer.of(
             0 if at_the_ends > 1.1 * middle else 1 if middle > 1.1 * at_the_ends else 2,
-            f"Position 0 has length {lengths[0]:.1f}, position {n - 1} {lengths[-1]:.1f}, the middle "
-            f"{middle:.1f}; every wave vector {wave:.1f}. Training also found the neighbours: {near} of {n} "
-            f"positions are most like one within {NEAR} places.",
+            lengths=lengths,
+            last=n - 1,
+            last_length=lengths[-1],
+            middle=middle,
+            wave=wave,
+            n_near=near,
+            near=NEAR,
+            n=n,
         ),
-        Question(
-            "In the sentence of this page, which is longer on average: the vector of a word, or that of its "
-            "position, which is added to it?",
-            ("the word's", "the position's", "neither"),
-            0 if word > 1.1 * place else 1 if place > 1.1 * word else 2,
-            f"A word's vector has length {word:.1f} on average, its position's {place:.1f}: where a word "
-            "stands changes its vector, but does not drown it.",
-        ),
-        Question(
-            f"The model was trained on {n} words. What is its vector for position {n + 1}?",
-            (f"the vector of position {n}", "0", "there is none"),
-            2 if lm.model.config.max_len == n else 0,
-            f"The table has {n} rows. In the last part of this page, such a model refuses longer texts.",
-        ),
+        Answer.of(0 if word > 1.1 * place else 1 if place > 1.1 * word else 2, word=word, place=place),
+        Answer.of(2 if lm.model.config.max_len == n else 0, n=n, next=n + 1),
     )
 
 

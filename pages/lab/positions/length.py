@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.tasks.next_word import NextWord
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
 from pages.shared import cache
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix
@@ -160,7 +160,7 @@ def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> s
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     trained_length = trained("none").task.length
     longest = max(TIMES) * trained_length
     answers = _answers(Inputs().held_out, longest)
@@ -173,28 +173,19 @@ def questions() -> tuple[Question, ...]:
     refused = [scheme for scheme, answer in answers.items() if answer.losses is None]
     offered = ("none", "learned", "t5")
     return (
-        Question(
-            "Models trained on 32 words are asked for 128. Which of these predicts best at the end?",
-            tuple(NAMES[scheme] for scheme in choices),
+        Answer.of(
             choices.index(best),
-            ", ".join(f"{NAMES[scheme]} {losses[scheme]:.2f}" for scheme in choices)
-            + f" nats at words {span[0] + 1} to {span[1]}: a bias that grows with distance works at any "
-            "length.",
+            options=tuple(NAMES[scheme] for scheme in choices),
+            each=", ".join(f"{NAMES[scheme]} {losses[scheme]:.2f}" for scheme in choices),
+            first=span[0] + 1,
+            span=span,
         ),
-        Question(
-            "Which model can say nothing about word 33?",
-            tuple(NAMES[scheme] for scheme in offered),
+        Answer.of(
             offered.index(refused[0]),
-            f"It says: “{answers[refused[0]].refusal}”",
+            options=tuple(NAMES[scheme] for scheme in offered),
+            refusal=answers[refused[0]].refusal,
         ),
-        Question(
-            "The waves of sinusoidal positions exist at any position. Does that model read 128 words well?",
-            ("yes", "no"),
-            0 if growth < 0.2 else 1,
-            f"Its loss is {home:.2f} where it was trained and {losses['sinusoidal']:.2f} at the end: the "
-            "waves go on, but no training text showed what they mean there.",
-            told=False,
-        ),
+        Answer.of(0 if growth < 0.2 else 1, home=home, losses=losses),
     )
 
 

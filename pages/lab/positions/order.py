@@ -11,7 +11,7 @@ from models.data.tasks.next_word import NextWord
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Question, Set, When, part
+from pages.lab.lesson import Answer, Lesson, Set, When, part
 from pages.lab.positions.inputs import (
     MASKS,
     NAMES,
@@ -144,28 +144,19 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     ids, _ = read(SENTENCE)
     words = ids[1:]
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
     mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
     blind = {scheme for scheme, moved in backwards.items() if moved < 1e-4}
     return (
-        Question(
-            "Without a mask, the sentence is read backwards. Which models do not notice?",
-            (f"only that {WITHOUT}", "that one and ALiBi", "that one and T5", "all notice"),
+        Answer.of(
             {"none": 0, "alibi none": 1, "none t5": 2}.get(" ".join(sorted(blind)), 3),
-            f"ALiBi (moved {short(backwards['alibi'])}) counts distance, which is the same in both "
-            f"directions; T5 (moved {short(backwards['t5'])}) has separate buckets for later words.",
+            without=WITHOUT,
+            backwards=backwards,
         ),
-        Question(
-            "A model without positions gets a causal mask. Does it notice a shuffle?",
-            ("no: it has no positions", "yes: the mask tells it"),
-            0 if mixed["none"] < 1e-4 else 1,
-            f"Its outputs move by {mixed['none']:.2f}: each word now sees other words before it. So a "
-            "decoder without positions is not blind to order.",
-            told=True,
-        ),
+        Answer.of(0 if mixed["none"] < 1e-4 else 1, mixed=mixed),
     )
 
 

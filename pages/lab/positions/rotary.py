@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.engine.position_scheme import angles
 from models.engine.positions import rotate, sinusoids
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.waves import by_distance
 from viz_core.boards import Curves, Fact, Facts, Line, Plane, Scrub
@@ -163,34 +163,16 @@ def _notices(turned: Turned, distance: int) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     q, k = _vectors(0)
     scores = rotary_scores(q, k, 64, BASE)
     change = (scores[40, 37] - scores[3, 0]).abs().item()
     a_word = np.degrees(speeds(D_HEAD, BASE).numpy())
     rotary, added = (by_distance(made(q, k, 64, BASE)).spread for made in (rotary_scores, added_scores))
     return (
-        Question(
-            "The query moves from 3 to 40, the key from 0 to 37. What happens to the score?",
-            ("it grows", "it shrinks", "it stays"),
-            2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1,
-            f"It changes by {short(change)}: both turn by the same angles.",
-            told=True,
-        ),
-        Question(
-            "Which pair of channels turns most from one word to the next?",
-            ("pair 0", "pair 3", "all alike"),
-            0 if a_word[0] > a_word[3] else 1,
-            f"Pair 0 turns {a_word[0]:.1f}° per word, pair 3 {a_word[3]:.2f}°.",
-        ),
-        Question(
-            "Add sinusoidal waves to q and k instead. Does the score still depend on the distance only?",
-            ("yes, exactly", "no"),
-            0 if added < 1e-9 else 1,
-            f"Equal distances now differ by up to {added:.1f}; with rotary by {short(rotary)}: "
-            "the wave added to q is also multiplied with k, and that of k with q.",
-            told=False,
-        ),
+        Answer.of(2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1, change=change),
+        Answer.of(0 if a_word[0] > a_word[3] else 1, a_word=a_word),
+        Answer.of(0 if added < 1e-9 else 1, added=added, rotary=rotary),
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Note, Question, When, part
+from pages.lab.lesson import Answer, Lesson, Note, When, part
 from pages.lab.positions.inputs import (
     NAMES,
     SENTENCE,
@@ -18,7 +18,6 @@ from pages.lab.positions.inputs import (
 )
 from pages.shared.wording import distinct
 from viz_core.boards import Matrix, Panel, Scrub
-from viz_core.labels import short
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -79,7 +78,7 @@ def _notices(patterns: Tensor) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     models = all_untrained(0)
     ids, _ = read("it it it it it it")
     found = patterns_of(models, ids, 0)  # [scheme, head, query, key]
@@ -94,20 +93,13 @@ def questions() -> tuple[Question, ...]:
     blind = [scheme for scheme, by in told_apart.items() if by < 1e-6]
     choices = ("none", "rotary", "alibi")
     return (
-        Question(
-            "Layer 0 reads “it” six times. Which model gives all of them the same weight?",
-            tuple(NAMES[scheme] for scheme in choices),
+        Answer.of(
             choices.index(even[0]),
-            f"From the last “it”, its weights are equal to within {short(uneven[even[0]])}; ALiBi's differ "
-            f"by up to {uneven['alibi']:.2f}.",
+            options=tuple(NAMES[scheme] for scheme in choices),
+            spread=uneven[even[0]],
+            uneven=uneven,
         ),
-        Question(
-            "In layer 0, which models cannot tell the first “the” from the second?",
-            ("only that without positions", "that one and ALiBi", "all of them"),
-            0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2,
-            f"Without positions the two weights differ by {short(told_apart['none'])}; with ALiBi by up to "
-            f"{told_apart['alibi']:.2f}.",
-        ),
+        Answer.of(0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2, told_apart=told_apart),
     )
 
 

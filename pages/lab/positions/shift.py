@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from models.engine import positions
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.lab.positions.waves import shift_error, shift_matrix
@@ -88,32 +88,15 @@ def _notices(errors: np.ndarray) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     three, four, seven = (shift_matrix(k, D_MODEL, BASE) for k in (3, 4, 7))
     gap = (three @ four - seven).abs().max().item()
     length = (seven @ torch.ones(D_MODEL, dtype=seven.dtype)).norm().item() / D_MODEL**0.5
     errors = [shift_error(k, 1_000, D_MODEL, BASE) for k in (1, 30)]
     return (
-        Question(
-            "How many matrices does a model need for “k places on”?",
-            ("one for every position", "one for every shift", "one for every position and shift"),
-            1 if max(errors) < 1e-10 else 2,
-            f"One matrix for shift 1 and one for shift 30 move 1,000 positions each, with errors of at most "
-            f"{short(max(errors))}.",
-            told=True,
-        ),
-        Question(
-            "Apply the matrix of shift 4, then that of shift 3. What is PE(p) now?",
-            ("shifted by 7", "shifted by 12", "something else"),
-            0 if gap < 1e-10 else 2,
-            f"Angles add up: M_3 M_4 differs from M_7 by at most {short(gap)}.",
-        ),
-        Question(
-            "What does a shift do to the length of a vector?",
-            ("it grows", "it shrinks", "it stays"),
-            2 if abs(length - 1) < 1e-10 else 0 if length > 1 else 1,
-            f"A rotation keeps lengths: after shift 7 a vector is {length:.6f} times as long.",
-        ),
+        Answer.of(1 if max(errors) < 1e-10 else 2, error=max(errors)),
+        Answer.of(0 if gap < 1e-10 else 2, gap=gap),
+        Answer.of(2 if abs(length - 1) < 1e-10 else 0 if length > 1 else 1, length=length),
     )
 
 

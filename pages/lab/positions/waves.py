@@ -12,10 +12,10 @@ from models.data.tasks.next_word import NextWord
 from models.engine import positions
 from models.engine.positions import sinusoids, waves
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Lesson, Note, Question, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.labels import decimal, short
+from viz_core.labels import short
 
 
 class ByDistance(NamedTuple):
@@ -202,7 +202,7 @@ def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
     ]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     few, many = wavelengths(32, 10_000), wavelengths(32, 1_000_000)  # [pair]
     factors = (1, 10, 100)
     stretched = round((many[0] / few[0]).item())
@@ -212,27 +212,9 @@ def questions() -> tuple[Question, ...]:
     bigger = 2 if abs(near - far) < 1e-9 else 0 if near > far else 1
     small, large = by_distance(dot_products(wave_tables(MOST_POSITIONS, 32, [10, 1_000_000]))).mean[:, 20]
     return (
-        Question(
-            "The base grows from 10,000 to 1,000,000. What becomes of the fastest wave?",
-            ("it stays as it is", "it gets 10 times as long", "it gets 100 times as long"),
-            factors.index(stretched),
-            f"It repeats after 2π = {many[0]:.2f} positions with any base, since base⁰ = 1. The slower a "
-            f"wave, the more it stretches: the slowest from {few[-1]:,.0f} to {many[-1]:,.0f} positions.",
-        ),
-        Question(
-            "Which dot product is larger: that of positions 3 and 8, or that of positions 40 and 45?",
-            ("the first", "the second", "neither"),
-            bigger,
-            f"Both are {near:.4f}: both pairs are 5 apart, and the product depends on nothing else.",
-            told=True,
-        ),
-        Question(
-            "With which base are two positions 20 apart more alike (larger dot product)?",
-            ("base 10", "base 1,000,000"),
-            0 if small > large else 1,
-            f"{decimal(small)} with base 10, {decimal(large)} with base 1,000,000: slow waves hardly "
-            "change in 20 steps.",
-        ),
+        Answer.of(factors.index(stretched), many=many, few_slowest=few[-1], many_slowest=many[-1]),
+        Answer.of(bigger, near=near),
+        Answer.of(0 if small > large else 1, small=small, large=large),
     )
 
 

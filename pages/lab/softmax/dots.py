@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 from viz_core.labels import short
@@ -204,7 +204,7 @@ def _channels(d_k: int) -> str:
     return f"{d_k:,} channel{'s' * (d_k != 1)}"
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     vectors = draw(seed=0)
     d_ks = [16, 64, 1_024]
     variance = sample(vectors, d_ks).variance
@@ -214,28 +214,13 @@ def questions() -> tuple[Question, ...]:
     entropy = divided.entropy[-1].mean().item()
     ratios = np.array([1, 1 / 3, 1 / 1_000])
     return (
-        Question(
-            "d_k goes from 16 to 64. How many times as far do the dot products spread?",
-            ("Twice", "4 times", "48 times"),
-            int(np.argmin(abs(np.array([2, 4, 48]) - wider))),
-            f"Their variance went from {variance[0]:.1f} to {variance[1]:.1f}, so their standard deviation "
-            f"is {wider:.2f} times as large: it is √d_k, and that is what attention divides by.",
-        ),
-        Question(
-            "With 1,024 channels, how much of the gradient that gets through with the scale is left "
-            "without it?",
-            ("All of it", "About a third", "Less than a hundredth"),
-            int(np.argmin(abs(np.log(ratios * kept / lost)))),
-            f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, a "
-            "small change of a score changes nothing, so nothing is learned.",
-        ),
-        Question(
-            "What if they are divided by d_k = 1,024 itself, not by its root?",
-            ("One key takes all", "All 64 keys look alike", "The same as by the root"),
+        Answer.of(int(np.argmin(abs(np.array([2, 4, 48]) - wider))), variance=variance, wider=wider),
+        Answer.of(int(np.argmin(abs(np.log(ratios * kept / lost)))), lost=lost, kept=kept),
+        Answer.of(
             1 if entropy > 0.99 * math.log(64) else 2,
-            f"The scores' standard deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "
-            f"ln 64 = {math.log(64):.3f}: attention cannot choose. Divided by the root it is "
-            f"{scaled.entropy[-1].mean():.2f}.",
+            entropy=entropy,
+            most=math.log(64),
+            scaled_entropy=scaled.entropy[-1].mean(),
         ),
     )
 

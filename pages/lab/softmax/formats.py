@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import Inputs
 from viz_core.boards import Colour, Curves, Line, Matrix, Panel, Scrub
 from viz_core.labels import short
@@ -138,7 +138,7 @@ def _notices(
     return notices
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     half, brain = FORMATS["float16"], FORMATS["bfloat16"]
     limit = overflow_at(half)
     at = {int(height): frame for frame, height in enumerate(HEIGHTS.tolist())}
@@ -148,28 +148,13 @@ def questions() -> tuple[Question, ...]:
     }
     low = compute(x, half, subtract_max=False)
     return (
-        Question(
-            "What is the first whole number whose exp is infinite in float16?",
-            ("12", "89", "65,504"),
-            [12, 89, 65_504].index(int(limit) + 1),
-            f"The largest number of float16 is 65,504, and its logarithm is {limit:.2f}. For bfloat16 and "
-            f"float32 it is {overflow_at(brain):.2f}.",
-        ),
-        Question(
-            "All logits are near −20. What does softmax as written give in float16?",
-            ("The right weights: small numbers do no harm", "Zeros", "NaN"),
+        Answer.of([12, 89, 65_504].index(int(limit) + 1), limit=limit, others=overflow_at(brain)),
+        Answer.of(
             2 if low.weights[at[-20]].isnan().all() else 0,
-            f"exp(−20) is less than half of float16's smallest number: every exp is rounded to "
-            f"{low.exps[at[-20], 0]:.0f}, so is the sum, and 0/0 is {short(low.weights[at[-20], 0].item())}.",
+            exp=low.exps[at[-20], 0],
+            weight=low.weights[at[-20], 0].item(),
         ),
-        Question(
-            "bfloat16 reaches as far as float32 in half the bits. What does it give up?",
-            ("Negative numbers", "Digits", "Nothing"),
-            1 if error["bfloat16"] > 1_000 * error["float32"] else 2,
-            f"For logits near 80 its weights are off by up to {short(error['bfloat16'])}, float32's by "
-            f"{short(error['float32'])}: there bfloat16 knows only halves, and no trick brings back what "
-            "rounding took from the logits.",
-        ),
+        Answer.of(1 if error["bfloat16"] > 1_000 * error["float32"] else 2, error=error),
     )
 
 

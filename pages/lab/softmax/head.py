@@ -17,7 +17,7 @@ from models.engine.transformer import Transformer
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, Read, Translator
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from pages.lab.softmax.inputs import (
     HEAD_CONTROLS,
     PRONOUN,
@@ -404,7 +404,7 @@ def _see_translator(inputs: Inputs, place: Place) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     lm, trace = cache.translator(), trace_of(TEXT)
     step = pronoun(trace.tokens["decoder"]) - 1
     it = pronoun(trace.tokens["encoder"])
@@ -418,26 +418,17 @@ def questions() -> tuple[Question, ...]:
     coldest = trace.tokens["encoder"][int(row.weights[0].argmax())]
     p_one, p_layer = (made.probabilities[-1, made.words.index("elle")].item() for made in (one, layer))
     return (
-        Question(
-            "Head 3 of layer 1 is heated to T = 50: from “it”, it looks at all words alike. What is written?",
-            ("Still “elle”", "Now “il”", "No pronoun"),
-            0 if p_one > 0.5 else 1,
-            f"P(elle) is {p_one:.3f}: the other three heads still look at the street. All four heated, it is "
-            f"{p_layer:.2f}, and the translator writes “{layer.translations[-1]}”.",
-        ),
-        Question(
-            "T goes towards 0. Where does the weight go?",
-            ("To all keys alike", "To the key with the largest score", "To the first key"),
+        Answer.of(0 if p_one > 0.5 else 1, p_one=p_one, p_layer=p_layer, sentence=layer.translations[-1]),
+        Answer.of(
             1 if row.largest[0] > 0.99 else 0,
-            f"At T = 1/50 “{coldest}” has {row.largest[0]:.3f}: dividing by a small T pulls scores apart. At "
-            f"T = 50 the largest of {len(row.weights[0])} weights is {row.largest[-1]:.2f}.",
+            coldest=coldest,
+            row=row,
+            n_keys=len(row.weights[0]),
+            hottest=row.largest[-1],
         ),
-        Question(
-            "The decoder's cross-attention (layer 1) is heated to 50. What happens?",
-            ("It writes the same sentence", "It writes another French sentence", "It writes nothing"),
+        Answer.of(
             1 if cross.translations[-1] != cross.translations[len(cross.translations) // 2] else 0,
-            f"It writes “{cross.translations[-1]}”: it has learned French, but cannot see where it is in the "
-            "English sentence.",
+            sentence=cross.translations[-1],
         ),
     )
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import (
     AS_IT_IS,
     SCALED,
@@ -158,7 +158,7 @@ def _notice(result: Spread, at: int) -> str:
     )
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     result = spread(16, seed=0)
     small, one, ten, hundred = (int((DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
     largest, gradient = result.original.largest, result.original.gradient
@@ -166,27 +166,9 @@ def questions() -> tuple[Question, ...]:
     shifted = change_by_shift(result.logits, 5)
     places = [gradient[small].item(), gradient[best].item(), gradient[hundred].item()]
     return (
-        Question(
-            "All 16 logits are multiplied by 10. What happens to the largest weight?",
-            ("Nothing: softmax divides by the sum", "It grows towards 1", "It falls towards 1/16"),
-            1 if largest[ten] > largest[one] else 2,
-            f"It goes from {largest[one]:.2f} to {largest[ten]:.2f}: softmax looks at the differences of the "
-            "logits, and they are ten times as large.",
-        ),
-        Question(
-            "5 is added to every logit. What happens to the weights?",
-            ("All of them grow", "The largest grows", "Nothing"),
-            2 if shifted < 1e-12 else 1,
-            f"No weight changes by more than {short(shifted)}, the rounding "
-            "of 64-bit numbers: above and below the line, a factor of e⁵ cancels.",
-        ),
-        Question(
-            "At which spread does the most gradient get through?",
-            ("The smallest: all weights alike", "One in between", "The largest: one weight near 1"),
-            int(np.argmax(places)),
-            f"At 0.01 it is {short(places[0])}, at {result.deviations[best]:.1f} it is {short(places[1])}, "
-            f"and at 100 only {short(places[2])}: a weight of 1 has nowhere to go.",
-        ),
+        Answer.of(1 if largest[ten] > largest[one] else 2, at_one=largest[one], at_ten=largest[ten]),
+        Answer.of(2 if shifted < 1e-12 else 1, shifted=shifted),
+        Answer.of(int(np.argmax(places)), places=places, deviation=result.deviations[best]),
     )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search, length_divisor
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MOST_STEPS,
@@ -248,38 +248,24 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     return f"The beam ends with the greedy sentence, log p = **{decimal(greedy)}**: it found none better."
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
     two = search(read.model, read.source_ids, 2, 0.0, MOST_STEPS)
     eight = _width(read, 8)
     gained = eight.best.score - two.best.score
     same = exp(_greedy_score(whole))
     runs = [sum(step.runs for step in steps(tree)) for tree in (_width(read, 1), two)]
+    more, less = (decimal(tree.best.score) for tree in (eight, two))
+    story = f"log p = {more} against {less}."
+    if abs(gained) < 1e-4:
+        story = (
+            f"Both end with log p = {more}, greedy with {decimal(_greedy_score(read))}: more width is more "
+            "work, and often finds nothing more."
+        )
     return (
-        Question(
-            "“… voit toujours le petit la nuit”: does a beam of eight find a likelier sentence than one "
-            "of two?",
-            ("no, the same", "yes", "a less likely one"),
-            0 if abs(gained) < 1e-4 else 1 if gained > 0 else 2,
-            f"Both end with log p = {decimal(eight.best.score)}, greedy with {decimal(_greedy_score(read))}: "
-            "more width is more work, and often finds nothing more."
-            if abs(gained) < 1e-4
-            else f"log p = {decimal(eight.best.score)} against {decimal(two.best.score)}.",
-            told=False,
-        ),
-        Question(
-            f"Greedy's translation of “… it was too tired” has p = {same:.3f}. Can a beam of 8 beat it?",
-            ("no", "perhaps", "yes"),
-            0 if is_beyond_doubt(_greedy_score(whole)) else 1,
-            f"All other sentences together have 1 − {same:.3f} = {1 - same:.3f}.",
-            told=True,
-        ),
-        Question(
-            "How much does the decoder compute for a beam of two, compared with greedy?",
-            ("as much", "about twice as much", "four times as much"),
-            1 if 1.5 < runs[1] / runs[0] < 2.5 else 0,
-            f"{runs[1]} runs instead of {runs[0]}: two sentences are open at nearly every step.",
-        ),
+        Answer.of(0 if abs(gained) < 1e-4 else 1 if gained > 0 else 2, story=story),
+        Answer.of(0 if is_beyond_doubt(_greedy_score(whole)) else 1, same=same, rest=1 - same),
+        Answer.of(1 if 1.5 < runs[1] / runs[0] < 2.5 else 0, runs=runs),
     )
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.engine.trace import Trace
-from pages.lab.lesson import Lesson, Question, Shape, part
+from pages.lab.lesson import Answer, Lesson, Shape, part
 from pages.lab.translation.inputs import (
     SENTENCE,
     SENTENCE_CONTROLS,
@@ -327,7 +327,7 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
     return f"“**{word}**” is written, and is what the next step reads."
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read, wide = reading_of(SENTENCE, "en-fr"), reading_of(SENTENCE.replace("tired", "wide"), "en-fr")
     n_steps = len(read.written)
     runs = moments(read.model.config.n_layers, n_steps)
@@ -336,24 +336,19 @@ def questions() -> tuple[Question, ...]:
     counts = (f"1 and {n_steps}", f"{n_steps} and {n_steps}", "1 and 1")
     reads = ("nothing", "<bos> alone", "the whole source")
     return (
-        Question(
-            f"{n_steps - 1} words and <eos> are written. How often do the encoder and the decoder run?",
-            counts,
-            counts.index(f"{encoders} and {n_steps}"),
-            f"The memory does not change while {n_steps} words are written.",
+        Answer.of(
+            counts.index(f"{encoders} and {n_steps}"), options=counts, n_words=n_steps - 1, n_steps=n_steps
         ),
-        Question(
-            "What has the decoder itself read when it writes the first word?",
-            reads,
+        Answer.of(
             reads.index("<bos> alone") if read.read[0] == "<bos>" else 0,
-            f"The source comes in through cross-attention only: {len(read.source)} vectors of memory.",
+            options=reads,
+            n_source=len(read.source),
         ),
-        Question(
-            "“tired”, the source's last word, becomes “wide”. Which French word changes first?",
-            ("its last", "its first", f"“{read.written[changed]}”"),
+        Answer.of(
             2 if 0 < changed < n_steps - 2 else 0,
-            f"Word {changed + 1}, “{read.written[changed]}”, becomes “{wide.written[changed]}”: the encoder "
-            "has read the whole source before the first word is written.",
+            before=read.written[changed],
+            number=changed + 1,
+            after=wide.written[changed],
         ),
     )
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Lesson, Question, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.translation.inputs import (
     MOST_STEPS,
     SENTENCE,
@@ -238,7 +238,7 @@ def _notices(found: Compared, put: str) -> list[str]:
     return told
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read = reading_of(SENTENCE, "en-fr")
     elle, a = (_compared(read, word) for word in ("elle", "a"))
     changed = _changed(elle, 10)
@@ -246,26 +246,11 @@ def questions() -> tuple[Question, ...]:
     before = min(min(_changed(elle, edit), default=edit + 1) - edit for edit in range(len(elle.read)))
     has_not = "pas" in a.free[2]
     return (
-        Question(
-            "“elle” is fed in place of “il”. Which later predictions change under teacher forcing?",
-            ("“fatigué” alone", "all after it", "none"),
-            0 if words == ["fatiguée"] else 1,
-            f"{', '.join(words)}, at a loss of {float(elle.after.loss[10].max()):.1f} nats: the adjective "
-            "agrees with the subject that was fed; all else is fed as before.",
+        Answer.of(
+            0 if words == ["fatiguée"] else 1, words=", ".join(words), loss=float(elle.after.loss[10].max())
         ),
-        Question(
-            "The decoder reads “a” instead of “n'” after “l' animal” and goes on alone. What becomes of "
-            "“not”?",
-            ("it is written later", "it is written twice", "it is lost"),
-            0 if has_not else 2,
-            f"It writes “{' '.join(a.free[2][:-1])}”: after one wrong word it goes another way.",
-        ),
-        Question(
-            "Why do the predictions before the replaced word not change?",
-            ("they do, by rounding", "the mask hides what follows", "the encoder is done"),
-            1 if before > 0 else 0,
-            "With causal masking, position t reads the words up to t. So one pass trains all positions.",
-        ),
+        Answer.of(0 if has_not else 2, sentence=" ".join(a.free[2][:-1])),
+        Answer.of(1 if before > 0 else 0),
     )
 
 

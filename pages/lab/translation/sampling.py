@@ -11,7 +11,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken, distribution
 from models.engine.transformer import Transformer
-from pages.lab.lesson import Columns, Lesson, Own, Question, part
+from pages.lab.lesson import Answer, Columns, Lesson, Own, part
 from pages.lab.translation.inputs import (
     INCOMPLETE,
     MAX_STEPS,
@@ -237,7 +237,7 @@ def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
     return told
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read = reading_of(INCOMPLETE, "fr-en")
     step = Inputs().word - 1
     logits, temperatures = read.logits[step], [0.1, 1.0, 3.0]
@@ -247,27 +247,9 @@ def questions() -> tuple[Question, ...]:
     order = bool((logits.topk(5).indices == (logits / 3).topk(5).indices).all())
     counts = ("more", "fewer", "as many")
     return (
-        Question(
-            f"The likeliest word has {usual:.2f} at T = 1. What does heating to T = 3 do?",
-            ("another word becomes likeliest", "the order stays, its share falls", "its share grows"),
-            1 if order and hot < usual else 2,
-            f"{hot:.2f} at T = 3 and {cold:.2f} at T = 0.1: dividing all logits by the same T keeps their "
-            "order.",
-        ),
-        Question(
-            "Top-p is 0.75, and the temperature rises from 1 to 3. How many words are kept?",
-            counts,
-            0 if nucleus[1] > nucleus[0] else 2,
-            f"{nucleus[1]:,} instead of {nucleus[0]:,}: a flatter distribution takes more words to reach "
-            "0.75.",
-        ),
-        Question(
-            "Top-k is 3, and the temperature rises from 1 to 3. How many words are kept?",
-            counts,
-            2 if three.n_kept[0] == three.n_kept[1] else 0,
-            f"Always 3. They have {three.kept_mass[0]:.2f} of the probability at T = 1 and "
-            f"{three.kept_mass[1]:.2f} at T = 3.",
-        ),
+        Answer.of(1 if order and hot < usual else 2, usual=usual, hot=hot, cold=cold),
+        Answer.of(0 if nucleus[1] > nucleus[0] else 2, options=counts, nucleus=nucleus),
+        Answer.of(2 if three.n_kept[0] == three.n_kept[1] else 0, options=counts, three=three),
     )
 
 

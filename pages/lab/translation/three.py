@@ -14,7 +14,7 @@ from models.engine.trace import Trace
 from models.zoo.model import Attention, Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Lesson, Question, When, part
+from pages.lab.lesson import Answer, Lesson, When, part
 from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, SENTENCE_CONTROLS, Inputs, reading_of
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, plain
@@ -289,7 +289,7 @@ def _ahead(pattern: np.ndarray) -> float:
     return float(np.triu(pattern, 1).sum(axis=1).mean())
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[Answer, ...]:
     read = _of_the_translator(SENTENCE, "en-fr")
     patterns = [use.patterns.flatten(0, 1).numpy() for use in read.uses]
     n, t = len(read.source), len(read.target)
@@ -297,28 +297,9 @@ def questions() -> tuple[Question, ...]:
     rows, columns = patterns[2].shape[1:]
     first = patterns[1][:, 0, 0]
     return (
-        Question(
-            f"The source has {n} tokens, the decoder reads {t}. What is the shape of cross-attention's "
-            "pattern?",
-            shapes,
-            shapes.index(f"{rows} × {columns}"),
-            "Queries are rows, one for each token that the decoder reads; keys are columns, one for each "
-            "vector of the memory.",
-        ),
-        Question(
-            "In masked self-attention, how much weight does “<bos>” put on itself, in every head?",
-            (f"1/{t}", "1", "it depends on the head"),
-            1 if bool((first == 1).all()) else 2,
-            f"{first.min():.0f} in all {len(first)} heads: it may look at nothing else, and weights add up "
-            "to 1.",
-        ),
-        Question(
-            "Where do the values of cross-attention come from?",
-            ("the memory", "the decoder's own words", "the next word"),
-            0 if columns == n else 1,
-            f"Keys and values are made from the {n} vectors of the memory; only the queries are the "
-            "decoder's.",
-        ),
+        Answer.of(shapes.index(f"{rows} × {columns}"), options=shapes, n=n, t=t),
+        Answer.of(1 if bool((first == 1).all()) else 2, t=t, weight=first.min(), n_heads=len(first)),
+        Answer.of(0 if columns == n else 1, n=n),
     )
 
 

@@ -111,7 +111,7 @@ def test_cross_attention_without_w_q_is_not_the_papers():
 def test_the_scale_is_said_to_be_about_channels_and_not_about_norms():
     assert "the more channels they add up" in lesson("v2").see
     assert not any("long" in each.label for each in steps.PART.tries)
-    question = steps.questions()[2]
+    question = steps.PART.questions()[2]
     assert "all numbers of “animal” double" in question.ask
     assert "√d_k would not correct that" in question.because
 
@@ -158,7 +158,7 @@ def test_equal_films_are_all_recommended():
     ],
 )
 def test_the_right_answers(part, answers):
-    assert [question.options[question.right] for question in part.questions()] == answers
+    assert [question.options[question.right] for question in part.PART.questions()] == answers
 
 
 def test_names_stand_once_in_a_row_of_panels_that_share_them():

@@ -193,4 +193,4 @@ def test_the_matrix_is_named_for_what_it_is():
 
 
 def test_questions():
-    assert right(depth.questions()) == ["less than a billionth", "post-norm", "pre-norm"]
+    assert right(depth.PART.questions()) == ["less than a billionth", "post-norm", "pre-norm"]

@@ -165,4 +165,4 @@ def test_impossible_texts(fields, problem: str):
 
 
 def test_questions():
-    assert right(lens.questions()) == ["the letter that is read", "layer 2", "road"]
+    assert right(lens.PART.questions()) == ["the letter that is read", "layer 2", "road"]

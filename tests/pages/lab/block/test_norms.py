@@ -130,4 +130,4 @@ def test_notices_are_changes_of_sentence_1():
 
 
 def test_questions():
-    assert right(norms.questions()) == ["512", "batch norm's", "0 in every channel"]
+    assert right(norms.PART.questions()) == ["512", "batch norm's", "0 in every channel"]

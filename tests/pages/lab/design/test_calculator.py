@@ -171,7 +171,7 @@ def test_what_makes_no_model_is_refused_with_a_remedy(change: dict, sentence: st
 
 
 def test_questions():
-    deeper, wider, pairs = calculator.questions()
+    deeper, wider, pairs = calculator.PART.questions()
     assert deeper.options[deeper.right] == "about 1.7 times"
     assert deeper.because.startswith("1.68 times: 209 million instead of 124.") and "31%" in deeper.because
     assert wider.options[wider.right] == "four times as many" and "parameters 3.4 times" in wider.because

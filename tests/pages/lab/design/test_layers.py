@@ -123,7 +123,7 @@ def test_the_operations_that_are_timed():
 def test_the_share_of_the_weights_is_what_the_last_question_asks():
     share = facts(layers.lesson(Inputs(d_layer=256)).board)["of self-attention's, for W_Q, W_K, W_V, W_O"]
     np.testing.assert_allclose(share, 100 * 2 * 256 / (N + 2 * 256))
-    assert f"{share[LENGTHS.index(32)]:.0f}% of" in layers.questions()[2].because
+    assert f"{share[LENGTHS.index(32)]:.0f}% of" in layers.PART.questions()[2].because
 
 
 def test_the_upright_stands_where_n_is_d_and_every_curve_keeps_its_points():
@@ -165,5 +165,5 @@ def _counted(d: int):
 
 
 def test_questions():
-    answers = [question.options[question.right] for question in layers.questions()]
+    answers = [question.options[question.right] for question in layers.PART.questions()]
     assert answers == ["× 4 and × 2", "256", "nearly all"]

@@ -202,7 +202,7 @@ def test_pieces_that_are_not_equal_are_refused():
 
 
 def test_questions():
-    grown, kept, saves = memory.questions()
+    grown, kept, saves = memory.PART.questions()
     assert grown.options[grown.right] == "× 4" and "64 MB and then 256 MB" in grown.because
     assert kept.options[kept.right] == "one"
     long = lesson.Setting(16, 4_000, 8, 6)

@@ -136,7 +136,7 @@ def test_every_choice_makes_a_lesson(words: int):
 
 
 def test_questions():
-    kernels, layers, arrows = paths.questions()
+    kernels, layers, arrows = paths.PART.questions()
     assert kernels.options[kernels.right] == "the plain convolution's"
     assert "goes from 500 to 250" in kernels.because and "goes from 7 to 5" in kernels.because
     assert layers.options[layers.right] == "13" and 3**12 < 1_000_000 <= 3**13

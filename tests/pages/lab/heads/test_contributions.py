@@ -136,7 +136,7 @@ def test_questions(translated):
     it = translated.tokens["encoder"].index("it")
     c = written(layer, translated["encoder.1.self.z"])[:, it]
     total = c.sum(0)
-    most, order, length = contributions.questions()
+    most, order, length = contributions.PART.questions()
     assert most.right == int((c @ total).argmax())
     assert order.options[order.right] == "not at all"
     assert length.options[length.right] == "shorter"

@@ -61,5 +61,5 @@ def test_every_offered_count_of_heads_divides_every_width(width: int):
 
 
 def test_questions():
-    answers = [question.options[question.right] for question in cost.questions()]
+    answers = [question.options[question.right] for question in cost.PART.questions()]
     assert answers == ["as many", "eight times as many", "eight times as many"]

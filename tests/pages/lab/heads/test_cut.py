@@ -151,7 +151,7 @@ def test_the_translator_reads_words_that_it_knows():
 
 
 def test_questions():
-    blocks, eight, wide = cut.questions()
+    blocks, eight, wide = cut.PART.questions()
     assert blocks.options[blocks.right] == "16 to 23"
     assert eight.options[eight.right] == "as many"
     assert wide.options[wide.right] == "about four times as many"

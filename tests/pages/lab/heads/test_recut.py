@@ -152,5 +152,5 @@ def test_the_sizes_of_the_first_part_do_not_matter_here():
 
 
 def test_questions():
-    answers = [question.options[question.right] for question in recut.questions()]
+    answers = [question.options[question.right] for question in recut.PART.questions()]
     assert answers == ["as large", "yes, a lot", "not at all"]

@@ -63,7 +63,7 @@ def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
     ],
 )  # fmt: skip
 def test_the_answers_are(name: str, answers: list[str]) -> None:
-    questions = PARTS[name].questions()
+    questions = PARTS[name].PART.questions()
     assert [question.options[question.right] for question in questions] == answers
 
 
@@ -133,7 +133,7 @@ def test_headline_and_question_name_the_same_best_stride() -> None:
     assert (best, counted[best], counted[7]) == (5, 451, 469)
     notices = [notice(made(cost), stride) for stride in counted]
     assert [stride for stride, said in zip(counted, notices, strict=True) if "No other stride" in said] == [5]
-    question = cost.questions()[0]
+    question = cost.PART.questions()[0]
     assert question.options[question.right] == "5"
     assert "stride 5 keeps 451; stride 7 keeps 469" in question.because
 

@@ -62,7 +62,7 @@ def test_the_words_are_the_lessons():
 
 
 def test_the_right_answers():
-    right = [question.options[question.right] for part in PARTS for question in part.questions()]
+    right = [question.options[question.right] for part in PARTS for question in part.PART.questions()]
     assert right == [
         "more",
         "0.92",

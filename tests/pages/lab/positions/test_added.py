@@ -93,7 +93,7 @@ def test_learned_vectors_look_at_the_same_board_as_waves():
 
 def test_no_wave_is_said_to_tell_all_places_apart():
     """That the slowest wave is longer than a text does not make all places of a text look different."""
-    fastest, *_ = waves.questions()
+    fastest, *_ = waves.PART.questions()
     assert "2π = 6.28 positions with any base" in fastest.because
     assert f"from {2 * math.pi * 10_000 ** (30 / 32):,.0f} to" in fastest.because
     assert "alike" not in fastest.because
@@ -103,7 +103,7 @@ def test_the_longest_learned_vectors_are_measured():
     lengths = np.linalg.norm(
         panel(learned.lesson(Inputs()).board, "what is added to the words").values, axis=1
     )
-    said = learned.questions()[0].because
+    said = learned.PART.questions()[0].because
     assert f"Position 0 has length {lengths[0]:.1f}, position 31 {lengths[31]:.1f}" in said
     assert f"the middle {lengths[15:17].mean():.1f}; every wave vector {math.sqrt(24):.1f}" in said
 
@@ -113,22 +113,22 @@ def test_words_and_positions_are_measured_before_they_are_added():
     words = trace["decoder.embed"]
     places = trace["decoder.0.resid_pre"] - words
     word, place = (each.norm(dim=-1).mean().item() for each in (words, places))
-    said = learned.questions()[1].because
+    said = learned.PART.questions()[1].because
     assert f"has length {word:.1f} on average, its position's {place:.1f}" in said
 
 
 def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in waves.questions()] == [
+    assert [q.options[q.right] for q in waves.PART.questions()] == [
         "it stays as it is",
         "neither",
         "base 1,000,000",
     ]
-    assert [q.options[q.right] for q in shift.questions()] == [
+    assert [q.options[q.right] for q in shift.PART.questions()] == [
         "one for every shift",
         "shifted by 7",
         "it stays",
     ]
-    assert [q.options[q.right] for q in learned.questions()] == [
+    assert [q.options[q.right] for q in learned.PART.questions()] == [
         "the first and the last",
         "the word's",
         "there is none",

@@ -100,12 +100,12 @@ def test_the_notice_names_best_and_worst_of_the_last_words(times):
 
 
 def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in schemes.questions()] == [
+    assert [q.options[q.right] for q in schemes.PART.questions()] == [
         "no positions",
         "only that without positions",
     ]
-    assert [q.options[q.right] for q in order.questions()] == [
+    assert [q.options[q.right] for q in order.PART.questions()] == [
         "that one and ALiBi",
         "yes: the mask tells it",
     ]
-    assert [q.options[q.right] for q in length.questions()] == ["ALiBi", "learned", "no"]
+    assert [q.options[q.right] for q in length.PART.questions()] == ["ALiBi", "learned", "no"]

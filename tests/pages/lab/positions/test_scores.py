@@ -91,5 +91,5 @@ def test_the_four_terms_sum_to_the_scores_of_the_trace(layer):
 
 
 def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in rotary.questions()] == ["it stays", "pair 0", "no"]
-    assert [q.options[q.right] for q in biases.questions()] == ["the last", "60 and 61", "no"]
+    assert [q.options[q.right] for q in rotary.PART.questions()] == ["it stays", "pair 0", "no"]
+    assert [q.options[q.right] for q in biases.PART.questions()] == ["the last", "60 and 61", "no"]

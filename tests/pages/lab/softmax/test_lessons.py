@@ -47,7 +47,7 @@ def test_every_frame_has_its_sentence_and_the_board_is_light(part, lessons):
 
 def test_the_right_answers():
     right = {
-        question.ask: question.options[question.right] for part in PARTS for question in part.questions()
+        question.ask: question.options[question.right] for part in PARTS for question in part.PART.questions()
     }
     assert list(right.values()) == [
         "It grows towards 1",

@@ -193,7 +193,7 @@ def test_the_papers_penalty_is_the_first():
 
 
 def test_questions():
-    wider, doubt, rows = beam.questions()
+    wider, doubt, rows = beam.PART.questions()
     assert wider.options[wider.right] == "no, the same"
     assert doubt.options[doubt.right] == "no"
     assert rows.options[rows.right] == "about twice as much"

@@ -176,7 +176,7 @@ def test_what_it_does_not_know_is_refused():
 
 
 def test_questions():
-    runs, first, changed = flow.questions()
+    runs, first, changed = flow.PART.questions()
     assert runs.options[runs.right] == f"1 and {N_STEPS}"
     assert first.options[first.right] == "<bos> alone"
     assert changed.options[changed.right] == "“il”" and "becomes “elle”" in changed.because

@@ -164,7 +164,7 @@ def test_what_cannot_be_put_is_explained(fields: dict, sentence: str):
 
 
 def test_questions():
-    later, lost, why = forcing.questions()
+    later, lost, why = forcing.PART.questions()
     assert later.options[later.right] == "“fatigué” alone"
     assert lost.options[lost.right] == "it is lost"
     assert why.options[why.right] == "the mask hides what follows"

@@ -138,7 +138,7 @@ def test_a_word_after_the_end_shows_the_last():
 
 
 def test_questions():
-    heat, nucleus, three = sampling.questions()
+    heat, nucleus, three = sampling.PART.questions()
     assert heat.options[heat.right] == "the order stays, its share falls"
     assert nucleus.options[nucleus.right] == "more"
     assert three.options[three.right] == "as many"

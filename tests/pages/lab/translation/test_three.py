@@ -89,7 +89,7 @@ def test_notices_say_how_much_looks_ahead(traced):
 
 
 def test_questions():
-    shape, first, values = three.questions()
+    shape, first, values = three.PART.questions()
     assert shape.options[shape.right] == "15 × 14"
     assert first.options[first.right] == "1"
     assert values.options[values.right] == "the memory"
