@@ -187,9 +187,10 @@ class Lesson:
     """One part of a page for its present inputs.
 
     rows, notice, scrub: of its board. sizes: the present sizes, in LaTeX. code: the functions that computed
-    the numbers; their source is shown. axes: the size of each axis of its tensors. see: what is shown, in
-    Markdown. formula: LaTeX. These and the tensors' shapes are those of the page's texts.toml where nothing
-    else is said here.
+    the numbers; their source is shown. axes: the size of each axis of its tensors; one that is not there has
+    none of the tensors with that axis. see: what is shown, in Markdown. formula: LaTeX. These and the
+    tensors' shapes are those of the page's texts.toml where nothing else is said here: those of the variant,
+    if there are some, with the numbers that `see` names.
     """
 
     rows: Sequence[Sequence[Panel]]
@@ -201,6 +202,8 @@ class Lesson:
     scrub: Scrub | None = None
     see: str = ""
     formula: str = ""
+    variant: str = ""
+    numbers: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @cached_property
     def board(self) -> Board:
@@ -251,11 +254,13 @@ def part(
 
     def with_texts(inputs: Any) -> Lesson:
         own = lesson(inputs)
+        variant = text.variants.get(own.variant, text)
+        see = variant.see or text.see
         return replace(
             own,
-            see=own.see or text.see,
-            formula=own.formula or text.formula,
-            shapes=own.shapes or [_shape(name, axes, own.axes) for name, axes in text.shapes.items()],
+            see=own.see or (_WRITER.vformat(see, (), own.numbers) if own.numbers else see),
+            formula=own.formula or variant.formula or text.formula,
+            shapes=own.shapes or list(_shapes(variant.shapes or text.shapes, own.axes)),
         )
 
     def with_answers() -> list[Question]:
@@ -265,9 +270,12 @@ def part(
     return Part(name, text.label, controls, with_texts, tries, with_answers, scrub, also)
 
 
-def _shape(name: str, axes: str, sizes: Mapping[str, int]) -> Shape:
-    """A tensor of the axes "head, query", each of which has its size in a lesson."""
-    return Shape(name, axes, tuple(sizes[axis] for axis in re.split(r", (?![^(]*\))", axes)))
+def _shapes(tensors: Mapping[str, str], sizes: Mapping[str, int]) -> Iterator[Shape]:
+    """The tensors of axes such as "head, query", each of which has its size in a lesson."""
+    for name, text in tensors.items():
+        axes = re.split(r", (?![^(]*\))", text)
+        if sizes.keys() >= set(axes):
+            yield Shape(name, text, tuple(sizes[axis] for axis in axes))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 They are read without the pages themselves, so that no page has to be loaded to name its parts.
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,15 +38,17 @@ class PartTexts:
     """What is said of a part whatever its inputs are.
 
     see: what is shown, in Markdown. formula: LaTeX. shapes: the axes of each tensor in it. tries:
-    experiments, each the inputs that it sets. questions: those to predict an answer to.
+    experiments, each the inputs that it sets. questions: those to predict an answer to. variants: see,
+    formula and shapes where these depend on an input.
     """
 
-    label: str
-    tries: dict[str, dict[str, Any]]
+    label: str = ""
+    tries: dict[str, dict[str, Any]] = field(default_factory=dict)
     see: str = ""
     formula: str = ""
     shapes: dict[str, str] = field(default_factory=dict)
     questions: tuple[QuestionTexts, ...] = ()
+    variants: dict[str, PartTexts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,15 @@ def stop(name: str) -> Stop:
     return Stop(name, **texts | {"parts": parts})
 
 
-def _part(*, tries: Any, see: str = "", questions: Sequence[Any] = (), **rest: Any) -> PartTexts:
-    values = {label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in tries.items()}
+def _part(
+    *, see: str = "", tries: Any = (), questions: Sequence[Any] = (), variants: Any = (), **rest: Any
+) -> PartTexts:
+    values = {
+        label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in dict(tries).items()
+    }
     texts = tuple(_question(**question) for question in questions)
-    return PartTexts(tries=values, see=" ".join(see.split()), questions=texts, **rest)
+    others = {name: _part(**given) for name, given in dict(variants).items()}
+    return PartTexts(see=" ".join(see.split()), tries=values, questions=texts, variants=others, **rest)
 
 
 def _question(*, ask: str, because: str, options: Sequence[str] = (), **rest: Any) -> QuestionTexts:

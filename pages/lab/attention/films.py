@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
-from pages.lab.lesson import Answer, Lesson, Note, Shape, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from viz_core.boards import Matrix, Panel
 from viz_core.labels import short
 
@@ -39,7 +39,6 @@ def lesson(inputs: Inputs) -> Lesson:
     titles = names(inputs.films, "films", separator=",")
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
     result = recommend(tastes, features)
-    shape = (len(viewers), len(titles))
     chosen = best(result["dots"])
     n_features = len(FEATURES)
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
@@ -70,13 +69,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[given, computed],
         notice=notice,
         sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
-        shapes=[
-            Shape(r"\q{Q}", "viewer feature", (len(viewers), n_features)),
-            Shape(r"\k{K}", "film feature", (len(titles), n_features)),
-            Shape(r"\text{dots}", "viewer film", shape),
-            Shape(r"\text{pattern}", "viewer film", shape),
-            Shape("Z", "viewer feature", (len(viewers), n_features)),
-        ],
+        axes={"viewer": len(viewers), "film": len(titles), "feature": n_features},
         code=[recommend, best],
     )
 

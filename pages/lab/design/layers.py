@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pages.lab import attention_cost
 from pages.lab.design.inputs import LENGTHS, Inputs
-from pages.lab.lesson import Answer, Lesson, Note, Shape, part
+from pages.lab.lesson import Answer, Lesson, Note, part
 from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 MOST_MS = 8.0  # a length that would take longer is not measured
@@ -223,13 +223,7 @@ def lesson(inputs: Inputs) -> Lesson:
             field="length", label="tokens n", values=np.array(LENGTHS), words=[f"{n:,}" for n in LENGTHS]
         ),
         sizes=rf"d={d},\; k={k},\; r={r}",
-        shapes=(
-            Shape(rf"x\;(n={inputs.length})", "text, n, d", (1, inputs.length, d)),
-            Shape(r"W_Q, W_K, W_V, W_O", "d, d", (d, d)),
-            Shape(r"\mathrm{pattern}", "text, head, query, key", (1, 1, inputs.length, inputs.length)),
-            Shape(r"\text{recurrent: } W_x, W_h", "d, d", (d, d)),
-            Shape(r"\text{kernel}", "d, d, k", (d, d, k)),
-        ),
+        axes={"text": 1, "head": 1, "d": d, "k": k} | dict.fromkeys(("n", "query", "key"), inputs.length),
         code=(
             self_attention, recurrent, convolution, restricted,
             attention_flops, layer, measure, milliseconds,

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import random_layer
 from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.lesson import Answer, Columns, Lesson, Note, Shape, part
+from pages.lab.lesson import Answer, Columns, Lesson, Note, part
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Scrub, Table
 
 LOGSUMEXP_BYTES = 4  # float32 whatever the rest is
@@ -401,12 +401,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rf"b={b},\; h={h},\; d={d}.\;\text{{ With }} t={t}:\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
             rf"{matrix_bytes(b, t) / 1e6:g}\,\mathrm{{MB}}"
         ),
-        shapes=(
-            Shape(rf"x\;(t={t})", "sequence, position, d", (b, t, d)),
-            Shape(r"\q{q},\;\k{k},\;\v{v},\;z", "sequence, head, position, d_head", (b, h, t, d // h)),
-            Shape(r"\mathrm{scores},\;\mathrm{pattern}", "sequence, head, query, key", (b, h, t, t)),
-            Shape(r"\text{fused: log of the softmax's sum}", "sequence, head, query", (b, h, t)),
-        ),
+        axes={"sequence": b, "head": h, "position": t, "query": t, "key": t, "d": d, "d_head": d // h},
         code=(
             matrix_bytes, four_copies, layer_bytes, kept_bytes, peak_bytes,
             attend, Recomputed, loss, measure,

@@ -17,7 +17,7 @@ from pages.lab.attention_cost import count
 from pages.lab.heads import contributions
 from pages.lab.heads.cut import concatenate
 from pages.lab.heads.inputs import Inputs, Reading, reading_of
-from pages.lab.lesson import Answer, Lesson, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, When, part
 from pages.shared.wording import distinct
 from viz_core.boards import Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
@@ -90,10 +90,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice=_notices(read, cuts),
         scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         sizes=rf"n={n},\; d_{{model}}={d_model},\; h\cdot d_{{head}}={cuts[0].d_head}",
-        shapes=tuple(
-            Shape(rf"\mathrm{{pattern}},\;h={cut.n_heads}", "head, query, key", (cut.n_heads, n, n))
-            for cut in cuts
-        ),
+        axes={"query": n, "key": n} | {f"{h} head{'s' * (h > 1)}": h for h in (cut.n_heads for cut in cuts)},
         code=(recut, summed_dot_products, with_one_pattern, difference),
     )
 

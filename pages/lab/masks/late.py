@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Shape, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.masks import mask
 from pages.lab.masks.inputs import WORDS, Inputs, allowed_of, names, of_mask
 from pages.lab.masks.mask import masked_softmax
@@ -92,14 +92,7 @@ def lesson(inputs: Inputs) -> Lesson:
             words=[f"{value:.1f}" for value in HIDDEN],
         ),
         sizes=rf"n = {n}; {len(HIDDEN)} \text{{ hidden scores, in float32}}",
-        shapes=[
-            *(
-                Shape(rf"\text{{{name}}}", "frame query key", tuple(late.cut.shape))
-                for name in ("softmax of all", LATE, FIRST)
-            ),
-            Shape(r"\text{cut} \div \text{row sum}", "frame query key", tuple(late.cut.shape)),
-            Shape(r"\text{row sum}", "frame query", tuple(late.sums.shape)),
-        ],
+        axes=dict(zip(("frame", "query", "key"), late.cut.shape, strict=True)),
         code=[change_hidden, mask_after, mask.masked_softmax],
     )
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Shape, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.masks import cost
 from pages.lab.masks.inputs import (
     PAINT,
@@ -95,9 +95,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=_rows(scores.numpy(), allowed.numpy(), masked),
         notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
         sizes=rf"n = {n},\; {cost.kept(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
-        shapes=[
-            Shape(name, "query key", (n, n)) for name in (r"\text{scores}", "M", r"\text{masked scores}", "A")
-        ],
+        axes={"query": n, "key": n},
         code=[masked_softmax, *_sources(inputs.mask)],
     )
 

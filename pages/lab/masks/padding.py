@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Own, Set, Shape, part
+from pages.lab.lesson import Answer, Lesson, Own, Set, part
 from pages.lab.masks import mask
 from pages.lab.masks.inputs import AXES, Inputs, mask_matrix
 from pages.lab.masks.mask import Masked, masked_softmax
@@ -73,11 +73,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=_rows(padded),
         notice=_notice(inputs.padding, padded),
         sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {D_K}",
-        shapes=[
-            Shape(r"\q{Q}", "query channel", (n_query, D_K)),
-            Shape(r"\k{K}", "key channel", (n_key, D_K)),
-            *(Shape(name, "query key", (n_query, n_key)) for name in (r"\text{scores}", "M", "A")),
-        ],
+        axes={"query": n_query, "key": n_key, "channel": D_K},
         code=[cross_attention, masks.padding, mask.masked_softmax],
     )
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.engine.trace import Trace
-from pages.lab.lesson import Answer, Lesson, Shape, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.translation.inputs import (
     SENTENCE,
     SENTENCE_CONTROLS,
@@ -234,7 +234,6 @@ def lesson(inputs: Inputs) -> Lesson:
     n_steps, n_source, d_model = len(read.written), len(read.source), config.d_model
     timeline = moments(config.n_layers, n_steps)
     logits, bars = words(read, timeline)
-    heads = (config.n_heads, n_source, config.head_size)
     return Lesson(
         rows=[
             [sentences(read, timeline)],
@@ -248,13 +247,10 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{len(read.vocabulary):,}"
         rf"\times{d_model}",
-        shapes=(
-            Shape("M", "source, d_model", (n_source, d_model)),
-            Shape(r"\k{k},\;\v{v}\ \text{of cross-attention}", "head, source, d_head", heads),
-            Shape(r"\q{q}\ \text{at one step}", "head, query, d_head", (config.n_heads, 1, config.head_size)),
-            Shape(r"\mathrm{pattern}\ \text{at one step}", "head, query, key", (config.n_heads, 1, n_source)),
-            Shape("W h_t", "vocab", (len(read.vocabulary),)),
-        ),
+        axes={
+            "source": n_source, "key": n_source, "query": 1, "head": config.n_heads,
+            "d_head": config.head_size, "d_model": d_model, "vocab": len(read.vocabulary),
+        },
         code=(translate, moments, looks, likeliest),
     )  # fmt: skip
 
