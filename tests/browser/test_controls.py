@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explore_page import ExplorePage, untrained
@@ -31,51 +30,45 @@ def assert_shows(explore: ExplorePage, **config: Any) -> None:
         explore.assert_reads(trace, ADDRESS, 1, query, key)
 
 
-@pytest.mark.parametrize(
-    ("name", "keys", "config"),
-    [
-        ("Layers", ["ArrowRight"], {"n_layers": 3}),
-        ("Heads", ["ArrowLeft", "ArrowLeft"], {"n_heads": 2}),
-        ("d_model", ["ArrowRight"], {"d_model": 96}),
-        ("d_head", ["ArrowRight", "ArrowRight"], {"d_head": 8}),
-        ("Seed", ["ArrowRight"], {"seed": 1}),
-    ],
-)
-def test_a_slider_changes_the_model_that_is_shown(
-    explore: ExplorePage, name: str, keys: list[str], config: dict[str, Any]
-) -> None:
+def test_sliders_change_the_model_that_is_shown(explore: ExplorePage) -> None:
+    """One after another: each change is added to those before."""
     explore.untrained(**OPEN)
-    slide(explore, name, *keys)
-    ((field, value),) = config.items()
-    expect(explore.page).to_have_url(re.compile(rf"[?&]{field}={value}\b"))
-    for group, field in (("layer", "n_layers"), ("head", "n_heads")):
-        count = config.get(field, {"n_layers": 2, "n_heads": 4}[field])
-        expect(explore.choice(group).locator("button")).to_have_count(count)
-    assert_shows(explore, **config)
+    config: dict[str, Any] = {"n_layers": 2, "n_heads": 4}
+    for name, keys, field, value in [
+        ("Layers", ["ArrowRight"], "n_layers", 3),
+        ("Heads", ["ArrowLeft", "ArrowLeft"], "n_heads", 2),
+        ("d_model", ["ArrowRight"], "d_model", 96),
+        ("d_head", ["ArrowRight", "ArrowRight"], "d_head", 8),
+        ("Seed", ["ArrowRight"], "seed", 1),
+    ]:
+        slide(explore, name, *keys)
+        config[field] = value
+        expect(explore.page).to_have_url(re.compile(rf"[?&]{field}={value}\b"))
+        for group, count in (("layer", "n_layers"), ("head", "n_heads")):
+            expect(explore.choice(group).locator("button")).to_have_count(config[count])
+        assert_shows(explore, **config)
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "config"),
-    [
+def test_choices_change_the_model_that_is_shown(explore: ExplorePage) -> None:
+    """One after another: each change is added to those before."""
+    explore.untrained(**OPEN)
+    config: dict[str, Any] = {}
+    for name, option, change in [
         ("Positions", "none", {"positions": "none"}),
+        ("Mask", "causal", {"mask": "causal"}),
         ("Positions", "learned", {"positions": "learned"}),
         ("Scale", "off", {"attention_scale": False}),
+        ("Mask", "causal + padding", {"mask": "causal+padding"}),
         ("Scale", "0.1", {"attention_scale": 0.1}),
         ("Norm", "post-norm", {"norm": "post"}),
-        ("Mask", "causal", {"mask": "causal"}),
-        ("Mask", "causal + padding", {"mask": "causal+padding"}),
         ("Mask", "window", {"mask": "window"}),
         ("Mask", "fixed", {"mask": "fixed"}),
         ("Mask", "graph edges", {"mask": "edges"}),
-    ],
-)
-def test_a_choice_changes_the_model_that_is_shown(
-    explore: ExplorePage, name: str, option: str, config: dict[str, Any]
-) -> None:
-    explore.untrained(**OPEN)
-    with explore.redrawn():
-        select(explore, name, option)
-    assert_shows(explore, **config)
+    ]:
+        with explore.redrawn():
+            select(explore, name, option)
+        config |= change
+        assert_shows(explore, **config)
 
 
 def test_padding_adds_tokens_that_nobody_looks_at(explore: ExplorePage) -> None:
