@@ -3,8 +3,9 @@ from dataclasses import fields
 import pytest
 
 from models.fields import read_link
+from models.interventions.head_sweep import CHANGES
 from models.zoo.offers import SCALES, offers
-from pages.explore.state import SHOWCASE, Inputs, View, declared, write_link
+from pages.explore.state import FURTHER, OFFERED, SHOWCASE, Inputs, View, declared, write_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
@@ -87,6 +88,12 @@ def test_every_default_is_one_that_a_link_could_hold() -> None:
         for setting in offer.settings:
             assert setting.rule.read(str(setting.default)) == setting.default
             assert setting.rule.fits(setting.default)
+
+
+def test_what_the_view_offers_is_what_python_knows() -> None:
+    assert tuple(OFFERED["put"]["options"]) == CHANGES
+    assert {"pattern", "scores", "dots", *FURTHER} == set(OFFERED["show"]["options"])
+    assert all(1 <= len(words) <= 2 for each in OFFERED.values() for words in each["options"].values())
 
 
 def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:
