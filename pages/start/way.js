@@ -45,11 +45,11 @@ class Way {
     const right = predicted.filter(Boolean).length;
     const next = parts.find((place) => !known[place]);
     this.list.replaceChildren(...this.stops.map((stop) => this.stop(stop, known, next)));
-    const told = "This browser alone remembers";
+    const memory = "This browser alone remembers";
     const opens = `${opened.length} of ${parts.length} parts opened`;
     this.done.textContent = opened.length
-      ? `${opens}, ${right} of ${predicted.length} predictions right. ${told} it.`
-      : `None of ${parts.length} parts is opened yet. ${told} what you open and predict.`;
+      ? `${opens}, ${right} of ${predicted.length} predictions right. ${memory} it.`
+      : `None of ${parts.length} parts is opened yet. ${memory} what you open and predict.`;
     this.forget.classList.toggle("absent", !opened.length);
   }
 

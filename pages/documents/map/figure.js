@@ -68,8 +68,8 @@ export function layoutOf({ theme, tokens, area: { rows, keys }, looked, width, h
   /** @type {(title: string, color: string, ticks: ReturnType<typeof ticksOf>) => object} */
   const axis = (title, color, { tickvals, ticktext }) => {
     const frame = { showgrid: false, zeroline: false, showline: true, mirror: true, linecolor: theme.grid };
-    const named = { title: { text: title, font: { color } }, tickfont: { color }, tickvals, ticktext };
-    return { ...named, ...frame, automargin: false };
+    const words = { title: { text: title, font: { color } }, tickfont: { color }, tickvals, ticktext };
+    return { ...words, ...frame, automargin: false };
   };
   return {
     template: theme.template,

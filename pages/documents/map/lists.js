@@ -53,18 +53,18 @@ export class Lists {
 
   /** @param {Looked} looked @param {Tokens} tokens */
   looked({ query, key, row, column }, { queries, keys }) {
-    const named = (/** @type {string[]} */ tokens) => (/** @type {number} */ at) =>
+    const labelOf = (/** @type {string[]} */ tokens) => (/** @type {number} */ at) =>
       `${at.toLocaleString("en")} “${tokens[at]}”`;
-    const [asker, asked] = [named(queries), named(keys)];
+    const [queryLabel, keyLabel] = [labelOf(queries), labelOf(keys)];
     const list = (
-      /** @type {[number, number][]} */ found,
+      /** @type {[number, number][]} */ weights,
       /** @type {(at: number) => string} */ name,
       /** @type {(at: number) => void} */ open,
     ) =>
       el(
         "ol",
         {},
-        found.map(([at, weight]) =>
+        weights.map(([at, weight]) =>
           el("li", {}, [
             el("button", { type: "button", class: "pair", onclick: () => open(at) }, [
               el("span", { class: "weight", text: anyNumber(weight) }),
@@ -74,12 +74,15 @@ export class Lists {
         ),
       );
     return [
-      el("h2", {}, [document.createTextNode("Query "), el("strong", { class: "query", text: asker(query) })]),
+      el("h2", {}, [
+        document.createTextNode("Query "),
+        el("strong", { class: "query", text: queryLabel(query) }),
+      ]),
       el("p", { class: "muted", text: "looks most at" }),
-      list(row, asked, (at) => this.visit(query, at)),
-      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: asked(key) })]),
+      list(row, keyLabel, (at) => this.visit(query, at)),
+      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: keyLabel(key) })]),
       el("p", { class: "muted", text: "is looked at most by" }),
-      list(column, asker, (at) => this.visit(at, key)),
+      list(column, queryLabel, (at) => this.visit(at, key)),
     ];
   }
 }

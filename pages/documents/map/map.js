@@ -180,9 +180,9 @@ export class PatternMap {
     const largest = largestOf(this.whole.cells.values);
     const area = /** @type {Area} */ (this.shown);
     const size = { width: plot.clientWidth, height: plot.clientHeight };
-    const given = { largest, log: range === "log", theme, tokens, area, looked, ...size };
-    const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, given));
-    this.layout = layoutOf(given);
+    const content = { largest, log: range === "log", theme, tokens, area, looked, ...size };
+    const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, content));
+    this.layout = layoutOf(content);
     this.ranges = { x: this.layout.xaxis.range, y: this.layout.yaxis.range };
     registerFor(Plotly, traces);
     styled(this.root.getRootNode());
@@ -254,16 +254,16 @@ export class PatternMap {
   /** @param {NonNullable<ReturnType<PatternMap["find"]>>} cell */
   words({ sent, row, column, weight }) {
     const { tall, wide, q0, k0 } = sent;
-    const named = (/** @type {number} */ at, /** @type {number} */ size, /** @type {string[]} */ tokens) => {
+    const spanOf = (/** @type {number} */ at, /** @type {number} */ size, /** @type {string[]} */ tokens) => {
       const last = Math.min(at + size, tokens.length) - 1;
       const words = tokens.slice(at, Math.min(last + 1, at + MOST_WORDS)).join(" ");
       const span = last > at ? `–${last.toLocaleString("en")}` : "";
       return `${at.toLocaleString("en")}${span} “${words}${last - at >= MOST_WORDS ? " …" : ""}”`;
     };
     const what = tall * wide > 1 ? `${this.header.measure} of ${tall} × ${wide} pairs` : "weight";
-    const asks = named(q0 + row * tall, tall, this.queries);
-    const asked = named(k0 + column * wide, wide, this.keys);
-    return `query ${asks} → key ${asked}: ${anyNumber(weight)} (${what})`;
+    const queries = spanOf(q0 + row * tall, tall, this.queries);
+    const keys = spanOf(k0 + column * wide, wide, this.keys);
+    return `query ${queries} → key ${keys}: ${anyNumber(weight)} (${what})`;
   }
 
   /** @param {number} x @param {number} y */
@@ -279,10 +279,10 @@ export class PatternMap {
     const { rows, keys } = this.sizes();
     const [best] = this.pairs;
     const top = best && `brightest: “${this.queries[best.query]}” → “${this.keys[best.key]}”`;
-    const named = (/** @type {number} */ count) => count.toLocaleString("en");
+    const counted = (/** @type {number} */ count) => count.toLocaleString("en");
     const alike = this.queries === this.keys;
-    const read = alike ? `${named(keys)} tokens` : `${named(rows)} queries, ${named(keys)} keys`;
-    const all = `${read}, ${named(rows * keys)} pairs`;
+    const read = alike ? `${counted(keys)} tokens` : `${counted(rows)} queries, ${counted(keys)} keys`;
+    const all = `${read}, ${counted(rows * keys)} pairs`;
     this.story.notice.textContent = `${about}: ${all}${top ? `; ${top}` : ""}.`;
     this.tell();
   }

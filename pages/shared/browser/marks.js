@@ -8,8 +8,8 @@ const KEPT = "attention-lab.marks";
 /** A browser may refuse to keep anything: then nothing is remembered. @returns {Marks} */
 export function marks() {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
-    return kept && typeof kept === "object" ? kept : {};
+    const entries = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    return entries && typeof entries === "object" ? entries : {};
   } catch {
     return {};
   }
@@ -17,12 +17,12 @@ export function marks() {
 
 /** @param {string} place "page/part" @param {Predicted} predicted the first predictions stay */
 function note(place, predicted) {
-  const kept = marks();
-  const known = kept[place] && Object.keys(predicted).every((question) => question in kept[place]);
+  const entries = marks();
+  const known = entries[place] && Object.keys(predicted).every((question) => question in entries[place]);
   if (known) return;
-  kept[place] = { ...predicted, ...kept[place] };
+  entries[place] = { ...predicted, ...entries[place] };
   try {
-    localStorage.setItem(KEPT, JSON.stringify(kept));
+    localStorage.setItem(KEPT, JSON.stringify(entries));
   } catch {}
 }
 
@@ -36,7 +36,7 @@ export function noteOpened(page, part) {
  * @param {() => void} then what else is done whenever the page has changed
  */
 export function notePredictions(then) {
-  const look = () => {
+  const noteAll = () => {
     for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
       document.querySelectorAll("[data-predicted]")
     )) {
@@ -45,7 +45,7 @@ export function notePredictions(then) {
     }
     then();
   };
-  const watcher = new MutationObserver(look);
+  const watcher = new MutationObserver(noteAll);
   watcher.observe(document.body, { childList: true, subtree: true });
   return () => watcher.disconnect();
 }

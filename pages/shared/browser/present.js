@@ -24,14 +24,14 @@ const PLAYING = [
   ["a", "uncover the headline"],
 ];
 
-/** The keys that what is shown has, and what they do. @param {Presentable} shown */
-const helpOf = (shown) => [
-  ["→  Page Down", shown.toggle ? "next step, then next part, then next page" : "next head, or next step"],
+/** The keys that what is shown has, and what they do. @param {Presentable} view */
+const helpOf = (view) => [
+  ["→  Page Down", view.toggle ? "next step, then next part, then next page" : "next head, or next step"],
   ["←  Page Up", "back"],
-  ...(shown.toggle ? PLAYING : []),
+  ...(view.toggle ? PLAYING : []),
   [
-    shown.drawers.names.map((name) => DRAWERS[name].key).join("  "),
-    shown.drawers.names.map((name) => DRAWERS[name].label).join(", "),
+    view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
+    view.drawers.names.map((name) => DRAWERS[name].label).join(", "),
   ],
   ["b  .", "blank the screen"],
   ["l", "spotlight"],
@@ -45,9 +45,9 @@ export class Present {
   covered = false; // whether the headline is
   projector = true; // whether the colours are those for a projector
 
-  /** @param {Presentable} shown */
-  constructor(shown) {
-    this.shown = shown;
+  /** @param {Presentable} view */
+  constructor(view) {
+    this.view = view;
     this.button = el("button", {
       type: "button",
       text: "present",
@@ -60,7 +60,7 @@ export class Present {
       text: "What do you expect? Press here, or a, for the answer.",
       onclick: () => this.uncover(),
     });
-    const help = helpOf(shown).map(([keys, does]) =>
+    const help = helpOf(view).map(([keys, does]) =>
       el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
     );
     this.veil = el("div", { class: "veil absent" });
@@ -77,8 +77,8 @@ export class Present {
 
   /* A link may ask for it, and the page before this one: its board is gone, the screen is still filled. */
   begin() {
-    const asked = new URLSearchParams(window.location.search).get("present") === "1";
-    if (!this.on && (asked || "present" in document.documentElement.dataset)) this.toggle();
+    const isWanted = new URLSearchParams(window.location.search).get("present") === "1";
+    if (!this.on && (isWanted || "present" in document.documentElement.dataset)) this.toggle();
   }
 
   /* Whether the colours are those for a projector now. */
@@ -88,7 +88,7 @@ export class Present {
 
   /* Gives what is shown the whole window, or its place on the page back. */
   takeRoom() {
-    const { outer, root } = this.shown;
+    const { outer, root } = this.view;
     outer.classList.toggle("presented", this.on);
     outer.classList.toggle("projected", this.projected);
     const { innerWidth, innerHeight } = window;
@@ -105,8 +105,8 @@ export class Present {
     else this.start();
     for (const layer of this.layers) layer.classList.add("absent");
     this.coverHeadline();
-    this.shown.closeDrawer?.();
-    this.shown.redraw();
+    this.view.closeDrawer?.();
+    this.view.redraw();
   }
 
   start() {
@@ -130,7 +130,7 @@ export class Present {
 
   /* The headline of a part that gives a question's answer away waits until it is asked for. */
   coverHeadline() {
-    this.covered = this.on && this.shown.spoils;
+    this.covered = this.on && this.view.spoils;
     this.showCover();
   }
 
@@ -141,22 +141,22 @@ export class Present {
 
   showCover() {
     this.cover.classList.toggle("absent", !this.covered);
-    this.shown.story.notice.classList.toggle("absent", this.covered);
+    this.view.story.notice.classList.toggle("absent", this.covered);
   }
 
   /** Whether the key did something. @param {KeyboardEvent} event */
   key(event) {
-    const { shown } = this;
+    const { view } = this;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!this.on && name !== "p") return false;
     /** @type {Record<string, () => void>} */
     const does = {
       p: () => this.toggle(),
-      ...Object.fromEntries(NEXT.map((key) => [key, () => shown.advance(1)])),
-      ...Object.fromEntries(BACK.map((key) => [key, () => shown.advance(-1)])),
-      " ": () => shown.toggle?.(),
-      "+": () => shown.faster?.(1.5),
-      "-": () => shown.faster?.(1 / 1.5),
+      ...Object.fromEntries(NEXT.map((key) => [key, () => view.advance(1)])),
+      ...Object.fromEntries(BACK.map((key) => [key, () => view.advance(-1)])),
+      " ": () => view.toggle?.(),
+      "+": () => view.faster?.(1.5),
+      "-": () => view.faster?.(1 / 1.5),
       a: () => this.uncover(),
       b: () => this.veil.classList.toggle("absent"),
       ".": () => this.veil.classList.toggle("absent"),
@@ -171,7 +171,7 @@ export class Present {
 
   swapColours() {
     this.projector = !this.projector;
-    this.shown.redraw();
+    this.view.redraw();
   }
 
   stopListening() {

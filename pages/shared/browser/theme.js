@@ -6,10 +6,10 @@ import { lookupTable } from "./images.js";
 /** @import { Table } from "./images.js" */
 /** @typedef {Colours & {sequential: Table, diverging: Table, font: string}} Theme */
 
-/** @param {GivenColours} given @returns {Theme} */
-function themeFrom(given) {
-  const tables = { sequential: lookupTable(given.sequential), diverging: lookupTable(given.diverging) };
-  return { ...given, ...tables, font: "" };
+/** @param {GivenColours} colours @returns {Theme} */
+function themeFrom(colours) {
+  const tables = { sequential: lookupTable(colours.sequential), diverging: lookupTable(colours.diverging) };
+  return { ...colours, ...tables, font: "" };
 }
 
 const LIGHT = themeFrom(THEME.light);

@@ -3,6 +3,7 @@
 
 import { el } from "../browser/dom.js";
 import { mounting, putUp } from "../browser/shell.js";
+import { rowOf } from "../browser/tables.js";
 import { themeOf } from "../browser/theme.js";
 
 /** @typedef {{name: string, numeric: boolean}} Column */
@@ -165,7 +166,7 @@ class Table {
         "aria-label": `Show the runs of ${cells[0]}`,
         onclick: () => this.turn(id),
       });
-      const named =
+      const nameNode =
         opened === undefined
           ? document.createTextNode(cells[0])
           : el("button", {
@@ -174,17 +175,13 @@ class Table {
               text: cells[0],
               onclick: () => this.send({ type: "open", id }),
             });
-      const rest = cells.slice(1).map((text, at) =>
-        el("td", {
-          text,
-          class: `${columns[at + 1].numeric ? "numeric" : ""} ${marks?.includes(at + 1) ? "marked" : ""}`,
-        }),
-      );
-      row.replaceChildren(
-        ...(choose ? [el("td", {}, [box])] : []),
-        el("th", { scope: "row" }, members ? [fold, named] : [named]),
-        ...rest,
-      );
+      const classOf = (/** @type {number} */ at) =>
+        `${columns[at].numeric ? "numeric" : ""} ${marks?.includes(at) ? "marked" : ""}`;
+      const content = rowOf({
+        name: { children: members ? [fold, nameNode] : [nameNode] },
+        cells: cells.slice(1).map((text, at) => ({ text, class: classOf(at + 1) })),
+      });
+      row.replaceChildren(...(choose ? [el("td", {}, [box])] : []), ...content.children);
     }
     const box = row.querySelector("input");
     if (box) box.checked = Boolean(chosen);
