@@ -10,8 +10,8 @@ from models.contrast import knobs
 from models.zoo.offers import offer_of
 from pages.beside import state
 from pages.beside.board import PLACE, board_of, on_one_grid, token_words
-from pages.beside.code import code_of
 from pages.beside.comparison import Comparison, Frame, queue, steps_of
+from pages.beside.takeaway import code_of
 from pages.shared import model_field, on_offer
 from pages.shared.board import on_page
 from pages.shared.board.component import board

@@ -1,4 +1,6 @@
-"""A run as one file to keep: weights and card, metrics as a table, its config."""
+"""What can be done with one run: its export, its tags and notes, its name, its sharing, its deletion, and the
+pages that it leads to.
+"""
 
 import io
 import subprocess

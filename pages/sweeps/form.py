@@ -1,4 +1,6 @@
-"""What a sweep would be and cost, worked out on a thread of its own: it makes the task and measures a run."""
+"""The form of a new sweep, and what it would cost, worked out on a thread of its own, which makes the
+task and measures a run.
+"""
 
 from __future__ import annotations
 

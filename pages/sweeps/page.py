@@ -1,4 +1,4 @@
-"""The list of all sweeps, kept up to date while one of them works."""
+"""Sweeps: many runs that differ in chosen settings, listed, started, watched and compared as one."""
 
 from __future__ import annotations
 
@@ -65,9 +65,6 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         sweep.created[:16].replace("T", " "),
     ]
     return Row(sweep.name, cells, opened=sweep.name == opened)
-
-
-# Sweeps: many runs that differ in chosen settings, started, watched and compared as one.
 
 
 def page() -> None:

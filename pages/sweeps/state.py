@@ -1,4 +1,4 @@
-"""The sweeps that a visitor may see."""
+"""The state of Sweeps: those that a visitor may see, which one is open, and what stands in the form."""
 
 from __future__ import annotations
 

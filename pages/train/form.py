@@ -1,4 +1,4 @@
-"""Settings that a lecture needs at once; what they take on this machine stands below them."""
+"""The settings of a run that has not started, and presets of those that a lecture needs at once."""
 
 from collections.abc import Callable
 from typing import Any

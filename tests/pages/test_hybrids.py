@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from models import load_model
 from pages.beside import comparison, state
-from pages.beside.code import code_of
+from pages.beside.takeaway import code_of
 from pages.documents import reading
 from pages.documents.reading import DocumentRequest, Place
 from pages.explore import effect, head_measures, quantities, sums, sweep

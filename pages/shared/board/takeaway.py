@@ -1,5 +1,5 @@
-"""What a visitor takes away from a lab page: the board as a figure, its numbers (one frame as a table, all
-frames as arrays), and the code that made them.
+"""What a visitor takes away from a board: a figure, its numbers (one frame as a table, all frames as
+arrays), and the code that made them.
 """
 
 import csv

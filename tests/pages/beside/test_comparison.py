@@ -8,8 +8,8 @@ from models import load_model
 from models.contrast.matching import Head, Match, Matching
 from pages.beside import comparison
 from pages.beside.board import Selection
-from pages.beside.code import code_of
 from pages.beside.comparison import Comparison, ComparisonRequest
+from pages.beside.takeaway import code_of
 from pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired"

@@ -1,4 +1,4 @@
-"""The lines of Python that give the same comparison in a notebook."""
+"""The take-away of two sides: the lines of Python that give the same comparison in a notebook."""
 
 from __future__ import annotations
 
