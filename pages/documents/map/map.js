@@ -183,7 +183,7 @@ export class PatternMap {
     const content = { largest, log: range === "log", theme, tokens, area, looked, ...size };
     const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, content));
     this.layout = layoutOf(content);
-    this.ranges = { x: this.layout.xaxis.range, y: this.layout.yaxis.range };
+    this.ranges = rangesOf({}, { x: this.layout.xaxis.range, y: this.layout.yaxis.range });
     registerFor(Plotly, traces);
     styled(this.root.getRootNode());
     const config = { ...configOf("pattern"), scrollZoom: true, doubleClick: false, responsive: false };
@@ -204,6 +204,8 @@ export class PatternMap {
     const plot = /** @type {any} */ (this.plot);
     plot.on("plotly_relayout", (/** @type {any} */ change) => this.relaid(change));
     plot.on("plotly_relayouting", (/** @type {any} */ change) => {
+      // A key that was pressed since goes before; a box is only where the map is going to be.
+      if (!this.byHand || this.layout.dragmode === "zoom") return;
       this.ranges = rangesOf(change, this.ranges);
       this.tell();
     });
