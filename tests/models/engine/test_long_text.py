@@ -62,7 +62,7 @@ def test_the_picture_of_the_whole_has_the_cells_of_the_whole_pattern(
     causal: bool, size: int, measure: long_text.Measure
 ) -> None:
     of = heads(N, N, causal=causal)
-    for head in range(4):
+    for head in (0, 3):
         found = of.whole(head, size=size, measure=measure)
         expected = pooled(pattern_of(of, head), found.tall, found.wide, measure)
         assert max(expected.shape) <= size

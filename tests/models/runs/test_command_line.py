@@ -226,15 +226,15 @@ def test_a_table_has_a_column_for_everything():
 
 
 def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "_SENTENCES", 20)
+    monkeypatch.setattr(export, "_SENTENCES", 6)
     call("run", "--task", "translation", "--out", tmp_path / "run", settings=[*SMALL, "steps=2"])
     call("export", tmp_path / "run", "--out", tmp_path / "kept", "--name", "translator")
     loaded = load_model(tmp_path / "kept")
     assert loaded.config.d_model == 16
-    assert loaded.card["metrics"]["sentences"] == 20
+    assert loaded.card["metrics"]["sentences"] == 6
     assert loaded.task.translate(loaded.model, "i am a student").text is not None
     assert "--set steps=2" in loaded.card["training"]["command"]
-    assert call("evaluate", tmp_path / "kept", "--sentences", "20").startswith("20 held-out sentences")
+    assert call("evaluate", tmp_path / "kept", "--sentences", "6").startswith("6 held-out sentences")
 
 
 OLD = [
