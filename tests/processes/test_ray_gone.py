@@ -126,12 +126,10 @@ def test_an_address_that_is_not_rays_is_said_before_the_run_counts_as_lost(
     )
 
 
-def test_a_cluster_by_another_name_is_refused_with_what_ray_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_by_another_name_is_refused_with_what_ray_says(tmp_path: Path) -> None:
     with ray_cluster(tmp_path / "runs", node_ip_address="127.0.0.2") as cluster:
         address = cluster.address.replace("127.0.0.2", "127.0.0.1")
-        monkeypatch.setenv(known.VARIABLE, address)
+        cluster.environment.setenv(known.VARIABLE, address)
         begun = time.monotonic()
         run_id = jobs.submit(make(), by=MACHINE)
         until(in_state(run_id, "failed"), START_SECONDS)
