@@ -20,7 +20,7 @@ from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, Translator, check_known, check_length
 from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
-from pages.lab.lesson import Answer, Lesson, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, When, part
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, numbered, plain
 from viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
@@ -294,11 +294,6 @@ def statistics(tokens: list[str], walked: Walk) -> Matrix:
 MOST_TOKENS = 24
 MOST_READ = 128
 """With what the other side of an encoder-decoder reads, which is not drawn."""
-SEE_ANOTHER = (
-    "A text's vectors go through layer {layer} of **{title}**'s {side}. **Press a box, or drag the slider.** "
-    "Below is the tensor at that point, one row for each token. **Its norms{sums} are not drawn**: a trace "
-    "of this model does not hold them{hidden}."
-)
 
 
 def lesson_of_another(inputs: Inputs) -> Lesson:
@@ -314,7 +309,14 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     rows = [BRANCH if point.kind in WRITES else STREAM for point in walked.points]
     gap = (summed(walked) - walked.points[-1].x).abs().max().item()
     return Lesson(
-        see=_see(inputs, read.side, walked),
+        variant="another",
+        numbers={
+            "layer": inputs.other_layer,
+            "title": plain(on_offer.title(inputs.other)),
+            "side": read.side,
+            "sums": "" if any(point.kind == "add" for point in walked.points) else " and the sums between",
+            "hidden": "" if walked.hidden is not None else ", nor its feed-forward's hidden layer",
+        },
         rows=[
             [diagram(walked, rows)],
             [
@@ -328,29 +330,11 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
             field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
             words=names(walked),
         ),
-        formula=r"x_{\text{leaves}}\stackrel{?}{=}x_{\text{enters}}+\sum(\text{all that the layer writes})",
         sizes=rf"n={n},\; d_{{model}}={d_model}",
-        shapes=(
-            Shape("x", "token, d_model (at every point)", (n, d_model)),
-            *(
-                (Shape("h", "token, d_ff", tuple(walked.hidden.shape)),)
-                if walked.hidden is not None
-                else ()
-            ),
-        ),
+        axes={"token": n, "d_model": d_model}
+        | ({} if walked.hidden is None else {"d_ff": walked.hidden.shape[1]}),
         code=(of_model, summed, is_sum),
     )  # fmt: skip
-
-
-def _see(inputs: Inputs, side: str, walked: Walk) -> str:
-    kinds = [point.kind for point in walked.points]
-    return SEE_ANOTHER.format(
-        layer=inputs.other_layer,
-        title=plain(on_offer.title(inputs.other)),
-        side=side,
-        sums="" if "add" in kinds else " and the sums between",
-        hidden="" if walked.hidden is not None else ", nor its feed-forward's hidden layer",
-    )
 
 
 def _facts(walked: Walk, gap: float | None = None) -> Facts:
@@ -425,20 +409,8 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=_formula(config),
         sizes=rf"n={n},\; d_{{model}}={d_model}"
         + (rf",\; d_{{ff}}={config.ff_size}" if config.feed_forward else ""),
-        shapes=(
-            Shape("x", "token, d_model (at every point of the stream)", (n, d_model)),
-            Shape(r"\mathrm{attention}(x)", "token, d_model", (n, d_model)),
-            Shape(r"\mu,\;\sigma", "token", (n,)),
-            *(
-                (
-                    Shape("W_1", "d_model, d_ff", (d_model, config.ff_size)),
-                    Shape("h", "token, d_ff", (n, config.ff_size)),
-                    Shape("W_2", "d_ff, d_model", (config.ff_size, d_model)),
-                )
-                if config.feed_forward
-                else ()
-            ),
-        ),
+        variant="own",
+        axes={"token": n, "d_model": d_model} | ({"d_ff": config.ff_size} if config.feed_forward else {}),
         code=(walk, sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
     )  # fmt: skip
 

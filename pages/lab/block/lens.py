@@ -108,11 +108,6 @@ def settled(logits: Logits) -> Int[Tensor, "position"]:
     return len(logits) - agreeing
 
 
-SEE = (
-    "A trained model reads a text. After **every** layer, the residual stream is handed to the last norm "
-    "and the output layer, as if the stack ended there: each cell shows the likeliest {answer}, coloured by "
-    "its probability. **Drag the slider to a position** for the numbers below."
-)
 ANSWERS = {"shakespeare": "next letter", "masked": "word"}
 TEXTS = (
     When("reader", "shakespeare", ("prompt",)), When("reader", "masked", ("hidden",)),
@@ -128,7 +123,7 @@ def lesson(inputs: Inputs) -> Lesson:
     levels, n, n_words = read.logits.shape
     d_model = read.d_model
     return Lesson(
-        see=SEE.format(answer=ANSWERS.get(inputs.reader, "word")),
+        numbers={"answer": ANSWERS.get(inputs.reader, "word")},
         rows=[[_answers(read)], *_bars(read)],
         notice=_notices(read, tied),
         scrub=Scrub(

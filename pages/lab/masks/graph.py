@@ -78,9 +78,7 @@ def lesson(inputs: Inputs) -> Lesson:
     moved = answers(features, allowed, inputs.changed, seed=inputs.seed)
     told = reach.spread(allowed, inputs.changed, _LAYERS)
     return Lesson(
-        see="A node looks at itself and its neighbours: the edges are the mask, and a step of attention is a "
-        f"round of messages. **{NODES[inputs.changed].capitalize()}** changes: see whose output moves. "
-        "Paint edges into the mask.",
+        numbers={"node": NODES[inputs.changed].capitalize()},
         rows=_rows(allowed, computed, moved, told),
         notice=_notice(inputs.changed, moved, told),
         sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",

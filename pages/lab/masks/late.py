@@ -81,8 +81,7 @@ def lesson(inputs: Inputs) -> Lesson:
     late = change_hidden(scores, allowed, query, key, torch.from_numpy(HIDDEN))
     pair = f"“{WORDS[query]}” → “{WORDS[key]}”"
     return Lesson(
-        see="This is the wrong order: softmax over **all** scores, then weight 0 for what is hidden. Drag a "
-        f"score that the mask hides, {pair}: nothing should change, but the weights do.",
+        numbers={"pair": pair},
         rows=_rows(n, query, late),
         notice=_notices(query, late),
         scrub=Scrub(

@@ -80,9 +80,7 @@ def lesson(inputs: Inputs) -> Lesson:
     through = through_layers(allowed, MOST_LAYERS)
     lit = cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
-        see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
-        "the lit dots are all that its vector can depend on. In the table of layers needed, each row "
-        "outlines what its word has heard of by then. Drag the number of **layers**; paint the mask.",
+        numbers={"word": WORDS[n - 1]},
         rows=_rows(allowed.numpy(), through, lit.numpy()),
         notice=_notices(n, through),
         scrub=Scrub(field="layers", label="layers", values=LAYERS),

@@ -35,10 +35,7 @@ def lesson(inputs: Inputs) -> Lesson:
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     return Lesson(
-        see="A tiny model translates *je suis étudiant* and *merci*: at seven positions it chooses among "
-        "**six words**. On the left are the targets, in the middle what the model said before training, on "
-        "the right what it says now. It was trained on this server when first asked for, in "
-        f"**{1_000 * run.seconds:.0f} ms**. **Press play.**",
+        numbers={"milliseconds": 1_000 * run.seconds},
         rows=[
             _matrices(run, wanted),
             [_loss(run, floor), _right(run)],

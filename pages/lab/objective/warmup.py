@@ -128,10 +128,7 @@ def lesson(inputs: Inputs) -> Lesson:
     peaks = peak(inputs.d_model, warmups)
     runs = tried(inputs.norm, inputs.seed)
     return Lesson(
-        see="Above is the paper's learning rate: it rises in a straight line, then falls as one over the "
-        "root of the step; **drag the slider**. Below is why it begins small: what Adam does at first, "
-        f"and the toy of the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained "
-        f"here without a warm-up and with one of {WARMUP} steps.",
+        numbers={"norm": NORMS[inputs.norm].lower(), "warmup": WARMUP},
         rows=[
             _schedules(1_000 * rates, 1_000 * cosines, steps),
             [_facts(inputs, 1_000 * peaks, 1_000 * rates)],

@@ -15,7 +15,7 @@ from models.engine.positions import TransformerXL, alibi_bias, alibi_slopes, rel
 from models.engine.positions.t5 import RelativeBias
 from models.engine.trace import Trace
 from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Answer, Lesson, Note, Shape, When, part
+from pages.lab.lesson import Answer, Lesson, Note, When, part
 from pages.lab.positions.inputs import Inputs, read, trained
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
 from viz_core.labels import decimal
@@ -119,11 +119,6 @@ def per_head(
 
 
 N_WORDS = 10
-ALIBI = (
-    "The simplest way to tell near words from far ones is to subtract something from the score for every "
-    "word of **distance**. Each head has its own slope, so some heads see only near words and others nearly "
-    "all of them. Nothing is trained, and texts may be of any length. **Drag the head.**"
-)
 
 
 def alibi_lesson(inputs: Inputs) -> Lesson:
@@ -131,7 +126,7 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
     slopes = positions.alibi_slopes(h)
     halves = half_distance(h)
     return Lesson(
-        see=ALIBI,
+        variant="alibi",
         rows=[
             _alibi_matrices(h),
             [
@@ -155,11 +150,7 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
             r"-m_h\,\lvert i-j\rvert\\" + _slopes_formula(h) + r"\end{gathered}"
         ),
         sizes=rf"n={h}\ \text{{heads}},\; {N_WORDS}\ \text{{words}}",
-        shapes=(
-            Shape("m", "head", (h,)),
-            Shape(r"-m_h\,\lvert i-j\rvert", "head, query, key", (h, N_WORDS, N_WORDS)),
-            Shape(r"\mathrm{pattern}", "head, query, key", (h, N_WORDS, N_WORDS)),
-        ),
+        axes={"head": h, "query": N_WORDS, "key": N_WORDS},
         code=(
             positions.alibi_slopes,
             positions.alibi_bias,
@@ -200,11 +191,6 @@ def _alibi_curves(n_heads: int) -> Curves:
 
 
 N_BUCKETED = 48
-T5 = (
-    "Training finds what each distance is worth: one number for each head and **bucket** of distances. Near "
-    "distances have a bucket of their own; far ones share one. These are the numbers of a trained model that "
-    "never saw more than 32 words. **Drag the head.**"
-)
 
 
 def t5_lesson(_: Inputs) -> Lesson:
@@ -214,7 +200,7 @@ def t5_lesson(_: Inputs) -> Lesson:
     first = int(unseen.int().argmax())
     h = len(bias)
     return Lesson(
-        see=T5,
+        variant="t5",
         rows=[
             [_buckets(), _bucket_of_distance()],
             [
@@ -233,15 +219,8 @@ def t5_lesson(_: Inputs) -> Lesson:
         ],
         notice=_notices(bias, first),
         scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        formula=(
-            r"\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+b_{h,\,\mathrm{bucket}(i-j)},\qquad "
-            r"b\ \text{trained}"
-        ),
         sizes=rf"n={h}\ \text{{heads}},\; 32\ \text{{buckets}}",
-        shapes=(
-            Shape("b", "bucket, head", (32, h)),
-            Shape(r"\mathrm{bucket}(i-j)", "query, key", (N_BUCKETED, N_BUCKETED)),
-        ),
+        axes={"bucket": 32, "head": h, "query": N_BUCKETED, "key": N_BUCKETED},
         code=(relative_buckets, bucket_matrix, trained_bias, never_trained),
     )
 
@@ -283,11 +262,6 @@ def _notices(bias: Tensor, first: int) -> list[str]:
 
 
 NAMES = ("q · k", "q · W r", "u · k", "v · W r")
-FOUR_TERMS = (
-    "Transformer-XL scores every pair of words by four terms and adds them up: how well the key's "
-    "**content** fits the query, how well its **distance** does, and how much that content and that distance "
-    "count for every query. **Drag the head.**"
-)
 
 
 def four_terms_lesson(inputs: Inputs) -> Lesson:
@@ -297,21 +271,20 @@ def four_terms_lesson(inputs: Inputs) -> Lesson:
     spreads = spread(terms)  # [term, head]
     n_terms, h, n, _ = terms.shape
     return Lesson(
-        see=FOUR_TERMS,
+        variant="transformer-xl",
         rows=_equation(terms, names),
         notice=_term_notices(spreads),
         scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        formula=(
-            r"\mathrm{scores}_{ij}=\frac{\q{q_i}\cdot\k{k_j}+\q{q_i}\cdot W_R r_{i-j}+u\cdot\k{k_j}"
-            r"+v\cdot W_R r_{i-j}}{\sqrt{d_{head}}}"
-        ),
         sizes=rf"n={n},\; h={h},\; d_{{head}}={lm.model.config.head_size}",
-        shapes=(
-            Shape(r"\q{q},\;\k{k}", "head, position, d_head", (h, n, lm.model.config.head_size)),
-            Shape("r", "query, key, channel", (n, n, lm.model.config.d_model)),
-            Shape(r"u,\;v", "head, d_head", (h, lm.model.config.head_size)),
-            Shape(r"\text{terms}", "term, head, query, key", (n_terms, h, n, n)),
-        ),
+        axes={
+            "term": n_terms,
+            "head": h,
+            "position": n,
+            "query": n,
+            "key": n,
+            "d_head": lm.model.config.head_size,
+            "channel": lm.model.config.d_model,
+        },
         code=(four_terms, spread),
     )
 

@@ -1,6 +1,5 @@
 """A trained head, colder and hotter: its scores divided by T, and what the translator then writes."""
 
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,7 @@ from models.engine.transformer import Transformer
 from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER, Read, Translator
-from pages.lab.lesson import Answer, Lesson, Shape, part
+from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import (
     HEAD_CONTROLS,
     PRONOUN,
@@ -273,17 +272,19 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     n_outputs = len(read.model.names(read.reading))
     word = visible(read.queries[query])
     return Lesson(
-        see=_see(inputs, read, heads),
+        variant="another",
+        numbers={
+            "heads": f"head {inputs.other_head}" if len(heads) == 1 else "all heads",
+            "layer": inputs.other_layer,
+            "title": plain(on_offer.title(inputs.other)),
+            "head": inputs.other_head,
+            "where": "" if read.model.pooled else " there, or at the last token that it writes",
+        },
         rows=_rows(row, keys, word, inputs.other_head, shown, "what the model answers"),
         notice=[_notice(row, answered, keys, at, "answer") for at in range(len(TEMPERATURES))],
         scrub=_scrub(),
-        formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\mathrm{scores} \cdot \new{\frac{1}{T}}\right)",
         sizes=rf"d_k = {read.attention.d_head}",
-        shapes=(
-            Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"P(\text{answer})", "temperature, output", (len(TEMPERATURES), n_outputs)),
-        ),
+        axes={"temperature": len(TEMPERATURES), "key": len(keys), "output": n_outputs},
         code=(row_of_another, softmax, answers),
     )  # fmt: skip
 
@@ -300,17 +301,6 @@ def _asked(read: Read, query: int) -> int:
     """The row of the logits that is watched: the query's own, or the last where these are other tokens'."""
     last = list(read.reading.tokens)[-1]
     return query if read.side == last else len(read.reading.tokens[last]) - 1
-
-
-def _see(inputs: Inputs, read: Read, heads: Sequence[int]) -> str:
-    which = f"head {inputs.other_head}" if len(heads) == 1 else "all heads"
-    title = plain(on_offer.title(inputs.other))
-    where = "" if read.model.pooled else " there, or at the last token that it writes"
-    return (
-        f"The scores of {which} of layer {inputs.other_layer} of **{title}** are divided by a temperature "
-        f"$T$. The bars are what head {inputs.other_head} then looks at from one token, and what the model "
-        f"then answers{where}."
-    )
 
 
 def _rows(
@@ -368,7 +358,13 @@ def lesson(inputs: Inputs) -> Lesson:
     title = f"next word after “… {' '.join(written.before[-3:]) or '<bos>'}”"
     notices = [_notice(row, written, keys, at, "next word") for at in range(len(TEMPERATURES))]
     return Lesson(
-        see=_see_translator(inputs, place),
+        variant="translator",
+        numbers={
+            "heads": f"head {inputs.head}" if len(heads) == 1 else "all heads",
+            "stack": STACKS[inputs.stack].lower(),
+            "layer": inputs.layer,
+            "head": inputs.head,
+        },
         rows=_rows(row, keys, word, inputs.head, written, title),
         notice=[
             f"{notice} The translator writes: **{text}**"
@@ -376,11 +372,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         scrub=_scrub(lm.config.head_size),
         sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
-        shapes=(
-            Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(TEMPERATURES), len(lm.task.words))),
-        ),
+        axes={"temperature": len(TEMPERATURES), "key": len(keys), "vocabulary": len(lm.task.words)},
         code=(row_of, softmax, heated, output),
     )  # fmt: skip
 
@@ -393,15 +385,6 @@ def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
     step = pronoun(trace.tokens["decoder"]) - 1 if inputs.step == PRONOUN else inputs.step
     query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
     return (query if inputs.stack == "encoder.self" else step), step
-
-
-def _see_translator(inputs: Inputs, place: Place) -> str:
-    heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
-    return (
-        f"The scores of {heads} of the trained translator's {STACKS[inputs.stack].lower()}, layer "
-        f"{inputs.layer}, are divided by a temperature $T$. The bars are what head {inputs.head} then looks "
-        "at, and how probable that makes the next word."
-    )
 
 
 def questions() -> tuple[Answer, ...]:

@@ -273,8 +273,8 @@ def test_points_are_what_the_modules_return(saved: Path, family: str) -> None:
 
 def test_what_a_trace_does_not_hold_is_said(saved: Path) -> None:
     hub, own = (
-        flow.lesson(asked(saved / "llama")),
-        flow.lesson(Inputs(subject="other", other_text=TEXTAnyFlow)),
+        flow.PART.lesson(asked(saved / "llama")),
+        flow.PART.lesson(Inputs(subject="other", other_text=TEXTAnyFlow)),
     )
     assert "Its norms and the sums between are not drawn" in hub.see
     assert "Its norms are not drawn" in own.see
