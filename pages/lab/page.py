@@ -48,21 +48,21 @@ def _is_in(headline: str, question: Question) -> bool:
 def questions_of(page: LabPage, part: Part) -> Sequence[Question]:
     """The part's questions, with their answers."""
     key = ("questions", page.name, part.name)
-    made = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
-    return cast(Sequence[Question], made)
+    questions = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
+    return cast(Sequence[Question], questions)
 
 
 @st.fragment
 def _ask_one(place: str, question: Question) -> None:
-    said = st.radio(question.ask, question.options, index=None, key=place)
+    choice = st.radio(question.ask, question.options, index=None, key=place)
     guard_choice(place, "Answer", question.options)
     show_problems(problems())
-    if said is None:
+    if choice is None:
         return
     answer = question.options[question.right]
     # Read in the browser, which remembers it (pages/shared/browser/marks.js).
-    st.html(f'<i data-predicted="{place}" data-right="{int(said == answer)}"></i>')
-    verdict = ":green[**Right.**]" if said == answer else f":orange[**No: {answer}.**]"
+    st.html(f'<i data-predicted="{place}" data-right="{int(choice == answer)}"></i>')
+    verdict = ":green[**Right.**]" if choice == answer else f":orange[**No: {answer}.**]"
     st.markdown(f"{verdict} {question.because}")
 
 
@@ -117,7 +117,7 @@ def _with_macros(formula: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PartView:
     """A lesson with its board packed and the terms that stand there, the inputs it was made from, and a
     sentence if others were asked.
     """
@@ -146,7 +146,7 @@ def _lab(page: LabPage) -> None:
     if st.session_state.get("drawn_part") != (page.name, part.name):
         state.write_again()
     try:
-        shown = _shown(page, part, now)
+        view = _view_of(page, part, now)
     except ValueError as error:  # not even the usual lesson: the server holds too much memory
         show_problems([str(error)])
         return
@@ -156,25 +156,25 @@ def _lab(page: LabPage) -> None:
     page_parts.draw_parts(
         [
             (above, lambda: _heading(page)),
-            (side, lambda: _side(page, part, shown)),
+            (side, lambda: _side(page, part, view)),
             (tries, lambda: _tries(page, part)),
-            (figure, lambda: _board(page, part, shown, now)),
+            (figure, lambda: _board(page, part, view, now)),
         ],
         again=st.session_state.get("drawn_part") == (page.name, part.name),
     )
     st.session_state.drawn_part = (page.name, part.name)
-    draw_drawers(page, part, shown.lesson, shown.terms)
+    draw_drawers(page, part, view.lesson, view.terms)
     title, name = f"{page.title}: {part.label}", f"{page.name}-{part.name}"
-    on_page.take_away(title, name, shown.lesson.board, lambda frame: source(shown.lesson))
+    on_page.take_away(title, name, view.lesson.board, lambda frame: source(view.lesson))
 
 
-def _shown(page: LabPage, part: Part, now: Any) -> Shown:
+def _view_of(page: LabPage, part: Part, now: Any) -> PartView:
     """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
     present, usual = page.computed_from(part, now), (page.inputs(),)
     latest = computed_or_last(
         f"{page.name}.{part.name}", present, usual, lambda inputs: _computed(page, part, inputs)
     )
-    return Shown(*latest.value, latest.inputs, latest.problem)
+    return PartView(*latest.value, latest.inputs, latest.problem)
 
 
 def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, dict[str, str]]:
@@ -201,16 +201,16 @@ def _tries(page: LabPage, part: Part) -> None:
             st.button(experiment.label, on_click=page.state.put, args=(experiment.set,))
 
 
-def _side(page: LabPage, part: Part, shown: Shown) -> None:
+def _side(page: LabPage, part: Part, view: PartView) -> None:
     with st.container(key="lab_side"):
-        st.markdown(shown.lesson.see)
+        st.markdown(view.lesson.see)
         draw_controls(page.state, part.controls)
         key = f"{page.name}.reset"
         st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
 
 
-def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
-    show_problems([shown.problem, *problems()])
+def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
+    show_problems([view.problem, *problems()])
     key = f"{page.name}.board"
 
     def on_act(act: Act) -> None:
@@ -224,7 +224,7 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
             case _:
                 st.session_state[on_page.TAKE_AWAY] = act
 
-    board.show(shown.packed.message(**_header(page, part, shown, now)), key=key, on_act=on_act)
+    board.show(view.packed.message(**_header(page, part, view, now)), key=key, on_act=on_act)
 
 
 def _go(page: LabPage, part: Part, by: int) -> None:
@@ -250,7 +250,7 @@ def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
         refuse(f"{field[:SHOWN]!r} is no input of this part; reload the page.")
 
 
-def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]:
+def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, Any]:
     usual = page.inputs()
     moves = st.session_state.get("moves", 0)
     scrub = {"at": getattr(now, part.scrub), "usual": getattr(usual, part.scrub)} if part.scrub else None
@@ -259,10 +259,10 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
         "part": part.name,
         "scrub": scrub,
         "moves": moves,
-        "generation": generation((page.name, part.name, shown.inputs, shown.problem, now, moves)),
+        "generation": generation((page.name, part.name, view.inputs, view.problem, now, moves)),
         "link": page.link(part),
         "fits": True,
-        "spoils": spoiled_by(page, part, shown.lesson.board.notice),
+        "spoils": spoiled_by(page, part, view.lesson.board.notice),
         "parts": [each.name for each in page.parts],
-        "terms": glossary.sentences(shown.terms),
+        "terms": glossary.sentences(view.terms),
     }

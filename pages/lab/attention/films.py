@@ -42,20 +42,20 @@ def lesson(inputs: Inputs) -> Lesson:
     chosen = best(result["dots"])
     n_features = len(FEATURES)
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
-    asked: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
-    found: dict[str, Any] = {"columns": titles, "column_axis": "key"}
+    viewer: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
+    film: dict[str, Any] = {"columns": titles, "column_axis": "key"}
     described: dict[str, Any] = {"columns": FEATURES, "column_axis": "feature"}
     given: list[Panel] = [
-        Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **asked, **described),
+        Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **viewer, **described),
         Matrix(
             title="films: K", values=features.numpy(), role="key", edit="features",
             rows=titles, row_axis="key", **described,
         ),
     ]  # fmt: skip
     computed: list[Panel] = [
-        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **asked, **found),
-        Matrix(title="pattern: softmax", values=pattern, scale="weights", **asked, **found),
-        Matrix(title="Z: pattern K", values=z, **asked, **described),
+        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **viewer, **film),
+        Matrix(title="pattern: softmax", values=pattern, scale="weights", **viewer, **film),
+        Matrix(title="Z: pattern K", values=z, **viewer, **described),
     ]
     first = [titles[at] for at in chosen[0].nonzero()[:, 0].tolist()]
     terms = " + ".join(

@@ -41,13 +41,13 @@ def order_of(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
     left = list(enumerate(words))
     order = []
     for word in wanted:
-        found = next((entry for entry in left if entry[1] == word), None)
-        if found is None:
+        place = next((entry for entry in left if entry[1] == word), None)
+        if place is None:
             raise ValueError(
                 f"the new order has one {word!r} too many; use each word as often as the sentence does"
             )
-        left.remove(found)
-        order.append(found[0])
+        left.remove(place)
+        order.append(place[0])
     if left:
         raise ValueError(f"the new order leaves out {left[0][1]!r}; use every word of the sentence")
     return order
@@ -98,17 +98,17 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _row(label: str, words: Sequence[str], new: Sequence[int], found: Comparison) -> list[Panel]:
+def _row(label: str, words: Sequence[str], new: Sequence[int], comparison: Comparison) -> list[Panel]:
     """Outputs in both orders, and how far each word's output moved."""
-    reach = float(found.original.abs().max())
-    moved = found.difference.amax(dim=1, keepdim=True)
+    reach = float(comparison.original.abs().max())
+    moved = comparison.difference.amax(dim=1, keepdim=True)
     return [
         Matrix(
-            title=f"outputs, {label}", values=found.original.numpy(), reach=reach,
+            title=f"outputs, {label}", values=comparison.original.numpy(), reach=reach,
             rows=distinct(words), row_axis="token", column_axis="channel",
         ),
         Matrix(
-            title=f"reordered, {label}", values=found.reordered.numpy(), reach=reach,
+            title=f"reordered, {label}", values=comparison.reordered.numpy(), reach=reach,
             rows=[distinct(words)[at] for at in new], row_axis="place", column_axis="channel",
         ),
         Matrix(
@@ -137,7 +137,7 @@ def questions() -> tuple[Answer, ...]:
     swapped = order_of(words, REORDERED.split())
     plain, placed = (compare(words, swapped, positions=positions) for positions in ("none", "sinusoidal"))
     bites = words.index("bites")
-    still = [bool(found.difference[bites].max() < 1e-5) for found in (plain, placed)]
+    still = [bool(comparison.difference[bites].max() < 1e-5) for comparison in (plain, placed)]
     twins = float((plain.original[0] - plain.original[3]).abs().max())
     return (
         Answer.of(int(still[0]), without=plain.difference[bites].max()),

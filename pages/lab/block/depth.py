@@ -237,8 +237,8 @@ def _curves(title: str, x_label: str, x: np.ndarray, lines: list[tuple[str, np.n
 
 def _decades(values: np.ndarray) -> tuple[float, float]:
     """Whole powers of ten around all numbers, at least two."""
-    found = values[np.isfinite(values) & (values > SMALLEST)]
-    low, high = np.floor(np.log10(found.min())), np.ceil(np.log10(found.max()))
+    drawable = values[np.isfinite(values) & (values > SMALLEST)]
+    low, high = np.floor(np.log10(drawable.min())), np.ceil(np.log10(drawable.max()))
     return float(10 ** min(low, high - 2)), float(10**high)
 
 

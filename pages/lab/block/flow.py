@@ -449,7 +449,7 @@ def _formula(config: ModelConfig) -> str:
 
 def questions() -> tuple[Answer, ...]:
     pre, post, bare = (
-        walk((made := _block(Inputs(**fields))[0]).layer, made.x)
+        walk((block := _block(Inputs(**fields))[0]).layer, block.x)
         for fields in ({}, {"norm": "post"}, {"norm": "post", "residual": False})
     )
     zeros = share_of_zeros(cast(Any, pre.hidden))

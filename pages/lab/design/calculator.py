@@ -105,12 +105,12 @@ def lengths_to(max_len: int) -> list[int]:
     return [*powers[-FRAMES:], max_len]
 
 
-def _extras(found: Asked) -> dict[str, int]:
-    return found.published.extras if found.published else {}
+def _extras(model: Asked) -> dict[str, int]:
+    return model.published.extras if model.published else {}
 
 
-def _total(found: Asked, counted: Parameters) -> int:
-    return counted.total + sum(_extras(found).values())
+def _total(model: Asked, counted: Parameters) -> int:
+    return counted.total + sum(_extras(model).values())
 
 
 def parameters(counted: Parameters) -> Bars:
@@ -127,29 +127,29 @@ def _percent(share: float) -> str:
     return f"{share:.1%}".replace("-", "−")
 
 
-def table(found: Asked, counted: Parameters) -> Table:
-    total = _total(found, counted)
-    parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | _extras(found)
+def table(model: Asked, counted: Parameters) -> Table:
+    total = _total(model, counted)
+    parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | _extras(model)
     rows = [(name, f"{count:,}".replace("-", "−"), _percent(count / total)) for name, count in parts.items()]
     rows.append(("total", f"{total:,}", ""))
-    if found.published:
-        published = found.published.published
-        rows.append((f"published: {found.published.source}", f"{published:,}", ""))
+    if model.published:
+        published = model.published.published
+        rows.append((f"published: {model.published.source}", f"{published:,}", ""))
     marked = np.array([name == "total" for name, *_ in rows])
-    return Table(title=found.name, columns=("part", "parameters", "share"), rows=rows, marked=marked)
+    return Table(title=model.name, columns=("part", "parameters", "share"), rows=rows, marked=marked)
 
 
-def _per_token(found: Asked, lengths: list[int], operations: list[int]) -> np.ndarray:
+def _per_token(model: Asked, lengths: list[int], operations: list[int]) -> np.ndarray:
     """Operations for one position of all stacks, from those for whole sequences."""
-    return np.array(operations, float) / np.array(lengths) / len(found.config.stacks)
+    return np.array(operations, float) / np.array(lengths) / len(model.config.stacks)
 
 
-def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
-    counted = _per_token(found, lengths, [each.total for each in passes]) / 1e9
+def operations(model: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
+    counted = _per_token(model, lengths, [each.total for each in passes]) / 1e9
     lines = [Line(y=counted, name="counted")]
-    if len(found.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
-        two_n = np.full(len(lengths), 2 * kaplan_parameters(found.config) / 1e9)
-        longer = np.array([kaplan_forward(found.config, t) / 1e9 for t in lengths])
+    if len(model.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
+        two_n = np.full(len(lengths), 2 * kaplan_parameters(model.config) / 1e9)
+        longer = np.array([kaplan_forward(model.config, t) / 1e9 for t in lengths])
         lines += [
             Line(y=longer, name="2 N + 2 n_layers t d", colour=1, dashed=True),
             Line(y=two_n, name="2 N", colour="muted", dashed=True),
@@ -161,8 +161,8 @@ def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
     )  # fmt: skip
 
 
-def training_bars(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
-    held = [training_memory(found.config, inputs.batch, t) for t in lengths]
+def training_bars(inputs: Inputs, model: Asked, lengths: list[int]) -> Bars:
+    held = [training_memory(model.config, inputs.batch, t) for t in lengths]
     return Bars(
         title=f"training, {_sequences(inputs.batch)}, GB",
         values=np.array(held, float) / 1e9,
@@ -171,9 +171,9 @@ def training_bars(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
     )
 
 
-def inference(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
-    weights = FLOAT_BYTES * count_parameters(found.config).total
-    held = np.array([(weights, cache_bytes(found.config, inputs.batch, t)) for t in lengths], float)
+def inference(inputs: Inputs, model: Asked, lengths: list[int]) -> Bars:
+    weights = FLOAT_BYTES * count_parameters(model.config).total
+    held = np.array([(weights, cache_bytes(model.config, inputs.batch, t)) for t in lengths], float)
     return Bars(
         title=f"inference, {_sequences(inputs.batch)}, GB",
         values=held / 1e9,
@@ -191,23 +191,23 @@ def _sequences(batch: int) -> str:
     return "1 sequence" if batch == 1 else f"{batch:,} sequences"
 
 
-def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
+def facts(model: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
     totals = [each.total for each in passes]
     pairs = np.array([each.pairs / each.total for each in passes])
     outputs = np.array([each.output / each.total for each in passes])
     facts = [
-        Fact(label="forward, per token", values=_per_token(found, lengths, totals) / 1e9, unit="billion"),
+        Fact(label="forward, per token", values=_per_token(model, lengths, totals) / 1e9, unit="billion"),
         Fact(label="forward, per sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
         Fact(label=PAIRS, values=100 * pairs, digits=1, unit="%"),
         Fact(label="of it, the output", values=100 * outputs, digits=1, unit="%"),
         Fact(
             label="training, per token",
-            values=_per_token(found, lengths, [training(found.config, t) for t in lengths]) / 1e9,
+            values=_per_token(model, lengths, [training(model.config, t) for t in lengths]) / 1e9,
             unit="billion",
         ),
     ]
-    if len(found.config.stacks) == 1:
-        n = kaplan_parameters(found.config)
+    if len(model.config.stacks) == 1:
+        n = kaplan_parameters(model.config)
         facts += [
             Fact(label="N, without embeddings", values=f"{n / 1e6:,.1f}", unit="million"),
             Fact(label="6 N (Kaplan et al.)", values=f"{6 * n / 1e9:,.2f}", unit="billion"),
@@ -215,39 +215,39 @@ def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
     return Facts(facts=facts)
 
 
-def notices(found: Asked, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
-    total = _total(found, counted)
-    said = f"{found.name}: **{total:,}** parameters"
-    if found.published:
-        apart = f"{total / found.published.published - 1:+.1%}".replace("-", "−")
-        said += f", **{apart}** from the published {found.published.published / 1e6:,.0f} million. "
-        said += found.published.note
+def notices(model: Asked, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
+    total = _total(model, counted)
+    sentence = f"{model.name}: **{total:,}** parameters"
+    if model.published:
+        apart = f"{total / model.published.published - 1:+.1%}".replace("-", "−")
+        sentence += f", **{apart}** from the published {model.published.published / 1e6:,.0f} million. "
+        sentence += model.published.note
     else:
-        said += "."
+        sentence += "."
     return [
-        f"{said.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is q · k "
-        "and weights · v, counted for all pairs, masked or not."
+        f"{sentence.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is "
+        "q · k and weights · v, counted for all pairs, masked or not."
         for t, each in zip(lengths, passes, strict=True)
     ]
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    found = asked(inputs)
-    config, counted = found.config, size.count_parameters(found.config)
+    model = asked(inputs)
+    config, counted = model.config, size.count_parameters(model.config)
     lengths = lengths_to(config.max_len)
     passes = [forward(config, t) for t in lengths]
     h, d_head, d, t = config.n_heads, config.head_size, config.d_model, config.max_len
     return Lesson(
         rows=[
-            [parameters(counted), table(found, counted)],
+            [parameters(counted), table(model, counted)],
             [
-                operations(found, lengths, passes),
-                training_bars(inputs, found, lengths),
-                inference(inputs, found, lengths),
+                operations(model, lengths, passes),
+                training_bars(inputs, model, lengths),
+                inference(inputs, model, lengths),
             ],
-            [facts(found, lengths, passes)],
+            [facts(model, lengths, passes)],
         ],
-        notice=notices(found, counted, lengths, passes),
+        notice=notices(model, counted, lengths, passes),
         scrub=Scrub(
             field="tokens", label="tokens t", values=np.array(lengths), speed=2,
             words=[f"{t:,}" for t in lengths],

@@ -68,16 +68,16 @@ def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
         return lambda x: attention(x, x)
     generator = torch.Generator().manual_seed(0)
     with torch.device("meta"):  # draws nothing, and leaves global randomness alone
-        made = (
+        module = (
             nn.RNN(d, d, bias=False, batch_first=True)
             if name == "recurrent"
             else nn.Sequential(nn.ConstantPad1d((k - 1, 0), 0.0), nn.Conv1d(d, d, k, bias=False))
         )
-    made.to_empty(device="cpu")
+    module.to_empty(device="cpu")
     with torch.no_grad():
-        for weight in made.parameters():
+        for weight in module.parameters():
             weight.normal_(0, d**-0.5, generator=generator)
-    return made
+    return module
 
 
 def texts(name: str, n: int, d: int) -> Tensor:
@@ -188,7 +188,7 @@ def real_facts(d: int, k: int) -> Facts:
 
 
 def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: int) -> list[str]:
-    said = []
+    sentences = []
     for at, n in enumerate(LENGTHS):
         ratio = table["self-attention"][at] / table["recurrent"][at]
         attention, recurrent = measured["self-attention"][at], measured["recurrent"][at]
@@ -198,11 +198,11 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
             if np.isfinite(attention + recurrent)
             else f"A text so long is not measured here: one of the layers would take over {MOST_MS:g} ms."
         )
-        said.append(
+        sentences.append(
             f"With n = {n:,} and d = {d}, table 1 gives self-attention n / d = **{ratio:.3g} ×** the "
             f"operations of recurrence. {clock}"
         )
-    return said
+    return sentences
 
 
 MEASURED = ("self-attention", "recurrent", "convolution")

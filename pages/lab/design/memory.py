@@ -158,14 +158,14 @@ class Meter(TorchDispatchMode):
     def __torch_dispatch__(
         self, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        made = operation(*args, **(kwargs or {}))
-        new = [tensor for tensor in tensors(made) if id_of(tensor) not in self._known]
+        results = operation(*args, **(kwargs or {}))
+        new = [tensor for tensor in tensors(results) if id_of(tensor) not in self._known]
         if new:
             given = {id_of(tensor) for tensor in tensors((*args, *(kwargs or {}).values()))}
             for tensor in new:
                 if id_of(tensor) not in given | self._known:  # two results may share a storage
                     self._count(tensor)
-        return made
+        return results
 
     def _count(self, tensor: Tensor) -> None:
         storage, key = tensor.untyped_storage(), id_of(tensor)
@@ -368,17 +368,17 @@ def _compared(counted: int, measured: int) -> tuple[str, str, str]:
 
 
 def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
-    said = []
+    sentences = []
     for one, switched in zip(plain, mine, strict=True):
         matrix, four = matrix_bytes(one.n_sequences, one.t), four_copies(one)
         before, after = peak_bytes(one), peak_bytes(switched)
-        said.append(
+        sentences.append(
             f"t = {one.t:,}: the attention matrices of one head, one for each of {one.n_sequences} "
             f"sequences, take **{_short(matrix / 1e6)} MB**; scores, pattern and both their gradients in "
             f"all heads and layers **{_short(four / 1e9)} GB**. PyTorch keeps only the patterns and peaks "
             f"at {_short(before / 1e9)} GB; with your switches **{_short(after / 1e9)} GB**."
         )
-    return said
+    return sentences
 
 
 def _short(size: float) -> str:

@@ -145,12 +145,12 @@ def lesson(inputs: Inputs) -> Lesson:
         f"dilated convolution, kernel {k}": dilated(n, k),
         f"self-attention to the last {r}": restricted(n, r),
     }
-    found = {name: longest_path(network) for name, network in networks.items()}
-    steps = np.arange(max(found.values()) + 1)
+    longest = {name: longest_path(network) for name, network in networks.items()}
+    steps = np.arange(max(longest.values()) + 1)
     diagrams = [_diagram(name, network, steps) for name, network in networks.items()]
     return Lesson(
-        rows=[diagrams[:2], diagrams[2:], [_table(inputs, networks, found, steps)]],
-        notice=_notices(found, steps),
+        rows=[diagrams[:2], diagrams[2:], [_table(inputs, networks, longest, steps)]],
+        notice=_notices(longest, steps),
         scrub=Scrub(field="step", label="steps", values=steps, speed=1.2, plays=True),
         sizes=rf"n={n},\; k={k},\; r={r}",
         shapes=(
@@ -174,7 +174,7 @@ def _size(network: Network) -> tuple[int, int, int]:
 def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
     nodes = [(layer, at) for layer in range(network.n_layers + 1) for at in range(network.n)]
     after = steps_from(network, (0, 0))
-    heard = np.array([after.get(node, len(steps)) for node in nodes])
+    distances = np.array([after.get(node, len(steps)) for node in nodes])
     return Diagram(
         title=name,
         nodes=[
@@ -182,12 +182,12 @@ def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
             for layer, at in nodes
         ],
         edges=[(f"{a}.{b}", f"{c}.{d}") for (a, b), (c, d) in network.edges],
-        levels=np.where(heard <= steps[:, None], 3, 1),
+        levels=np.where(distances <= steps[:, None], 3, 1),
         row_height=70 if network.n_layers == 1 else 42 if network.n_layers < 7 else 34,
     )
 
 
-def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], steps: np.ndarray) -> Table:
+def _table(inputs: Inputs, networks: dict[str, Network], longest: dict[str, int], steps: np.ndarray) -> Table:
     k, r = inputs.kernel, inputs.window
     far = (
         path_of_recurrent(FAR), path_of_self_attention(FAR), path_of_window(FAR, k),
@@ -202,7 +202,7 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
             name,
             f"{sequential_steps(network)}",
             one_layer,
-            f"{found[name]}",
+            f"{longest[name]}",
             path,
             f"{at:,}",
         )
@@ -214,19 +214,21 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
             f"longest path, n = {inputs.words}", "in the paper", f"longest path, n = {FAR:,}",
         ),
         rows=rows,
-        marked=np.array(list(found.values())) <= steps[:, None],
+        marked=np.array(list(longest.values())) <= steps[:, None],
     )  # fmt: skip
 
 
-def _notices(found: dict[str, int], steps: np.ndarray) -> list[str]:
+def _notices(longest: dict[str, int], steps: np.ndarray) -> list[str]:
     notices = []
     for step in steps.tolist():
-        there = [name.split(",")[0] for name, path in found.items() if path <= step]
-        said = f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
+        there = [name.split(",")[0] for name, path in longest.items() if path <= step]
+        sentence = (
+            f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
+        )
         notices.append(
-            f"{said}**{len(there)}** of {len(found)}"
+            f"{sentence}**{len(there)}** of {len(longest)}"
             + (f": {', '.join(there)}." if there else ".")
-            + f" Recurrence needs {found['recurrent']}, self-attention {found['self-attention']}."
+            + f" Recurrence needs {longest['recurrent']}, self-attention {longest['self-attention']}."
         )
     return notices
 

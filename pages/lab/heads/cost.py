@@ -95,19 +95,19 @@ def questions() -> tuple[Answer, ...]:
     k, n = 64, 64
     one, eight, wides = narrow(1, k, n), narrow(8, k, n), wide(8, k, n)
     times = {1: "as many", 4: "four times as many", 8: "eight times as many", 64: "64 times as many"}
-    asked = list(times)
+    factors = list(times)
     return (
         Answer.of(
-            asked.index(eight.parameters // one.parameters),
+            factors.index(eight.parameters // one.parameters),
             options=tuple(times.values()),
             one=one,
             eight=eight,
         ),
         Answer.of(
-            asked.index(wides.flops // eight.flops), options=tuple(times.values()), wides=wides, eight=eight
+            factors.index(wides.flops // eight.flops), options=tuple(times.values()), wides=wides, eight=eight
         ),
         Answer.of(
-            asked.index(eight.pattern_entries // one.pattern_entries),
+            factors.index(eight.pattern_entries // one.pattern_entries),
             options=tuple(times.values()),
             eight=eight,
             one=one,

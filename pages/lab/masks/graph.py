@@ -76,11 +76,11 @@ def lesson(inputs: Inputs) -> Lesson:
     features = features_of(N_NODES, inputs.seed)
     computed = step(features, allowed, seed=inputs.seed)
     moved = answers(features, allowed, inputs.changed, seed=inputs.seed)
-    told = reach.spread(allowed, inputs.changed, _LAYERS)
+    news = reach.spread(allowed, inputs.changed, _LAYERS)
     return Lesson(
         numbers={"node": NODES[inputs.changed].capitalize()},
-        rows=_rows(allowed, computed, moved, told),
-        notice=_notice(inputs.changed, moved, told),
+        rows=_rows(allowed, computed, moved, news),
+        notice=_notice(inputs.changed, moved, news),
         sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
         axes={
             "node": features.shape[0],
@@ -92,10 +92,10 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _rows(allowed: Tensor, computed: Step, moved: Tensor, told: Tensor) -> list[list[Any]]:
+def _rows(allowed: Tensor, computed: Step, moved: Tensor, news: Tensor) -> list[list[Any]]:
     nodes: dict[str, Any] = {"rows": NODES, "columns": NODES, **AXES}
     drawn = [
-        Node(id=name, label=name, column=column, row=row, changed=bool(told[0, at]))
+        Node(id=name, label=name, column=column, row=row, changed=bool(news[0, at]))
         for at, (name, (column, row)) in enumerate(zip(NODES, _RING, strict=True))
     ]
     links = [(NODES[key], NODES[query]) for query, key in allowed.nonzero().tolist() if query != key]
@@ -112,19 +112,19 @@ def _rows(allowed: Tensor, computed: Step, moved: Tensor, told: Tensor) -> list[
             Layers(
                 tokens=[str(at) for at in range(N_NODES)],
                 links=allowed.numpy(),
-                lit=told.numpy(),
+                lit=news.numpy(),
                 title="which nodes the news reaches",
             ),
         ],
     ]
 
 
-def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
+def _notice(changed: int, moved: Tensor, news: Tensor) -> str:
     answered = int((moved > 0).sum())
     return (
         f"{NODES[changed].capitalize()} changes, and after one step **{answered} of {N_NODES}** outputs have "
         f"moved: those of the nodes that may look at it. {_LAYERS} layers carry the news to "
-        f"**{int(told[-1].sum())}** nodes."
+        f"**{int(news[-1].sum())}** nodes."
     )
 
 

@@ -122,10 +122,10 @@ def on_explore(field: str, argument: str, length: str) -> Own:
         mask, given, n = (state.kept[name] for name in (field, argument, length))
         if painted(mask):
             mask, given = "painted", mask
-        asked = {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": given}
+        parameters = {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": given}
         st.link_button(
             "This mask on Explore",
-            f"/?{urlencode(asked)}",
+            f"/?{urlencode(parameters)}",
             width="stretch",
             help="All heads of an untrained model that reads these words under this mask",
         )

@@ -90,10 +90,10 @@ def lesson(inputs: Inputs) -> Lesson:
     scores = scores_of(n, inputs.scores)
     allowed = allowed_of(inputs.mask, inputs.argument, n)
     masked = masked_softmax(scores, allowed)
-    told = telling(scores, allowed)
+    example = telling(scores, allowed)
     return Lesson(
         rows=_rows(scores.numpy(), allowed.numpy(), masked),
-        notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
+        notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), example),
         sizes=rf"n = {n},\; {cost.kept(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
         axes={"query": n, "key": n},
         code=[masked_softmax, *_sources(inputs.mask)],
@@ -117,25 +117,25 @@ def _rows(scores: np.ndarray, allowed: np.ndarray, masked: Masked) -> list[list[
     return [first, [Sign(text="softmax →"), weights, Sign(text="instead of"), formula]]
 
 
-def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
+def _notice(n: int, kept: int, sees: list[bool], example: Telling | None) -> str:
     if not all(sees):
         blind = WORDS[sees.index(False)]
         return (
             f"“{blind}” may look at nothing: every exponential is exp(−∞) = 0, and 0 / 0 is **NaN**. The "
             "engine gives such a row weights of **0** instead, so that the model goes on."
         )
-    if told is None:
+    if example is None:
         return f"All **{kept}** pairs are kept: every word looks at every word, and the mask adds nothing."
-    query, key = WORDS[told.query], WORDS[told.key]
+    query, key = WORDS[example.query], WORDS[example.key]
     left = f"**{kept} of {n * n}** pairs are left."
-    if told.visible == 1:
+    if example.visible == 1:
         return (
             f"{left} “{query}” may look at “{key}” alone and gives it all its weight, "
-            f"**{told.weight:.2f}**; without the mask {told.without:.2f}."
+            f"**{example.weight:.2f}**; without the mask {example.without:.2f}."
         )
     return (
-        f"{left} “{query}” shares its weight of 1 among {told.visible} words: “{key}” gets "
-        f"**{told.weight:.2f}**, without the mask {told.without:.2f}."
+        f"{left} “{query}” shares its weight of 1 among {example.visible} words: “{key}” gets "
+        f"**{example.weight:.2f}**, without the mask {example.without:.2f}."
     )
 
 

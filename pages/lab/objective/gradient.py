@@ -156,9 +156,9 @@ def _facts(cross: Walk, square: Walk) -> Panel:
 
 
 def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
-    said = f"**{WORDS[word]}**"
+    right_word = f"**{WORDS[word]}**"
     return [
-        f"p({said}) after {_steps(step)}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** by "
+        f"p({right_word}) after {_steps(step)}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** by "
         f"squared error; their gradients are **{decimal(x, 3)}** and **{decimal(y, 3)}** long."
         for step, (a, b, x, y) in enumerate(
             zip(

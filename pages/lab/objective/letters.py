@@ -254,14 +254,14 @@ def questions() -> tuple[Answer, ...]:
     random = surprise(lm, lm.read(RANDOM)).bits_per_token
     guess = math.log2(read.n_choices)
     words = read.bits_per_word  # the same text and surprise, told by letter and by word
-    told = (
+    pairs = (
         (read.perplexity, 2**words),
         (read.bits_per_token, words * read.n_words / len(read.tokens)),
         (read.nats.mean().item(), words * math.log(2)),
     )
     return (
         Answer.of(
-            int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in told])),
+            int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in pairs])),
             read=read,
             per_word=2**words,
         ),

@@ -108,15 +108,15 @@ def directions(seed: int) -> Panel:
     )  # fmt: skip
 
 
-def losses(made: Trial) -> Panel:
-    runs = (made.without, made.with_warmup)
+def losses(both: Trial) -> Panel:
+    runs = (both.without, both.with_warmup)
     top = max(run.loss.max().item() for run in runs)
     return Curves(
-        x=np.array(made.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
+        x=np.array(both.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
         y_label="nats", y_range=(0, 1.05 * top),
         lines=[
-            Line(y=made.without.loss.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=made.with_warmup.loss.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
+            Line(y=both.without.loss.numpy(), name="full rate at once", colour=OTHER),
+            Line(y=both.with_warmup.loss.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
         ],
     )  # fmt: skip
 

@@ -177,7 +177,7 @@ def _slopes_formula(n_heads: int) -> str:
 def _alibi_matrices(n_heads: int) -> list[Panel]:
     names = [str(word) for word in range(N_WORDS)]
     cells: Any = {"rows": names, "columns": names, "row_axis": "query", "column_axis": "key"}
-    bias, pattern = (made(n_heads, N_WORDS).numpy() for made in (alibi_scores, alibi_pattern))
+    bias, pattern = (rule(n_heads, N_WORDS).numpy() for rule in (alibi_scores, alibi_pattern))
     return [
         Matrix(title="bias (the mask hides later words)", values=bias, reach=float(N_WORDS - 1) / 2, **cells),
         Matrix(title="pattern, if all scores are equal", values=pattern, scale="weights", **cells),

@@ -73,12 +73,12 @@ def patterns_of(
     models: Mapping[str, Transformer], ids: Int[Tensor, " word"], layer: int
 ) -> Float[Tensor, "scheme head query key"]:
     """Where each decoder's heads of one layer look, in the order of `models`."""
-    found = []
+    patterns = []
     for model in models.values():
         trace = Trace(lambda address, tensor: tensor if address.endswith("self.pattern") else None)
         model(ids[None], trace=trace)
-        found.append(trace[f"decoder.{layer}.self.pattern"])
-    return torch.stack(found)
+        patterns.append(trace[f"decoder.{layer}.self.pattern"])
+    return torch.stack(patterns)
 
 
 def difference(patterns: Float[Tensor, "scheme head query key"]) -> Float[Tensor, "scheme head"]:
@@ -104,8 +104,8 @@ NAMES = {
 
 def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
-    found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
-    return cast("TrainedModel[NextWord]", found)
+    model = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
+    return cast("TrainedModel[NextWord]", model)
 
 
 def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:

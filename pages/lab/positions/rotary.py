@@ -168,7 +168,7 @@ def questions() -> tuple[Answer, ...]:
     scores = rotary_scores(q, k, 64, BASE)
     change = (scores[40, 37] - scores[3, 0]).abs().item()
     a_word = np.degrees(speeds(D_HEAD, BASE).numpy())
-    rotary, added = (by_distance(made(q, k, 64, BASE)).spread for made in (rotary_scores, added_scores))
+    rotary, added = (by_distance(rule(q, k, 64, BASE)).spread for rule in (rotary_scores, added_scores))
     return (
         Answer.of(2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1, change=change),
         Answer.of(0 if a_word[0] > a_word[3] else 1, a_word=a_word),

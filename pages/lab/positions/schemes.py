@@ -81,8 +81,8 @@ def _notices(patterns: Tensor) -> list[str]:
 def questions() -> tuple[Answer, ...]:
     models = all_untrained(0)
     ids, _ = read("it it it it it it")
-    found = patterns_of(models, ids, 0)  # [scheme, head, query, key]
-    same = found[:, :, -1, 1:]  # the last "it", over all the "it" before it and itself
+    patterns = patterns_of(models, ids, 0)  # [scheme, head, query, key]
+    same = patterns[:, :, -1, 1:]  # the last "it", over all the "it" before it and itself
     uneven = dict(zip(NAMES, (same.amax(dim=-1) - same.amin(dim=-1)).amax(dim=1).tolist(), strict=True))
     ids, names = read(SENTENCE)
     first, second = (names.index(the) for the in distinct(("the", "the")))

@@ -126,8 +126,8 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _weights(made: Softmax, name: str, colour: Colour) -> Panel:
-    shares = made.weights[:, 0].numpy()  # of the first query, [d_k, key]
+def _weights(result: Softmax, name: str, colour: Colour) -> Panel:
+    shares = result.weights[:, 0].numpy()  # of the first query, [d_k, key]
     return Bars(
         values=shares, labels=[str(at + 1) for at in range(shares.shape[-1])], title=f"one query, {name}",
         x_label="key", y_label="weight", colour=colour, reach=1, axis="key",

@@ -101,8 +101,8 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _weights(x: Tensor, as_written: dict[str, Computed], subtracted: dict[str, Computed]) -> Panel:
     rows = {"exact": x.softmax(dim=-1)}
-    rows |= {f"{name}, as written": made.weights for name, made in as_written.items()}
-    rows |= {f"{name}, minus max": made.weights for name, made in subtracted.items()}
+    rows |= {f"{name}, as written": result.weights for name, result in as_written.items()}
+    rows |= {f"{name}, minus max": result.weights for name, result in subtracted.items()}
     values = np.stack([weights.numpy() for weights in rows.values()], axis=1)  # [frame, way, weight]
     return Matrix(
         values=values, title="weights", rows=list(rows), column_axis="logit", scale="weights",
@@ -111,8 +111,10 @@ def _weights(x: Tensor, as_written: dict[str, Computed], subtracted: dict[str, C
     )  # fmt: skip
 
 
-def _errors(heights: np.ndarray, made: dict[str, Computed], title: str) -> Panel:
-    lines = [Line(y=made[name].error.numpy(), name=name, colour=colour) for name, colour in COLOURS.items()]
+def _errors(heights: np.ndarray, results: dict[str, Computed], title: str) -> Panel:
+    lines = [
+        Line(y=results[name].error.numpy(), name=name, colour=colour) for name, colour in COLOURS.items()
+    ]
     return Curves(
         x=heights, lines=lines, title=title, x_label="largest logit", y_label="largest error of a weight",
         log_y=True, y_range=(1e-9, 1), at=heights,
@@ -123,14 +125,14 @@ def _notices(
     as_written: dict[str, Computed], subtracted: dict[str, Computed], heights: np.ndarray
 ) -> list[str]:
     failing = {name: fails(as_written[name], subtracted[name]).tolist() for name in as_written}
-    sums = {name: made.total.tolist() for name, made in as_written.items()}
-    worst = np.max([made.error.numpy() for made in subtracted.values()], axis=0)
+    sums = {name: result.total.tolist() for name, result in as_written.items()}
+    worst = np.max([result.error.numpy() for result in subtracted.values()], axis=0)
     notices = []
     for at, height in enumerate(heights):
-        found = [f"**{short(sums[name][at])}** in {name}" for name in as_written if failing[name][at]]
+        failures = [f"**{short(sums[name][at])}** in {name}" for name in as_written if failing[name][at]]
         story = "softmax as written works in every format"
-        if found:
-            story = f"the exponentials sum to {' and '.join(found)}, so softmax as written fails"
+        if failures:
+            story = f"the exponentials sum to {' and '.join(failures)}, so softmax as written fails"
         notices.append(
             f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, no weight is "
             f"off by more than **{short(worst[at])}**.".replace("**-", "**−")

@@ -399,7 +399,7 @@ def questions() -> tuple[Answer, ...]:
     )  # fmt: skip
     row = row_of(trace, Place("encoder.self", 1, (3,)), head=3, query=it)
     coldest = trace.tokens["encoder"][int(row.weights[0].argmax())]
-    p_one, p_layer = (made.probabilities[-1, made.words.index("elle")].item() for made in (one, layer))
+    p_one, p_layer = (answer.probabilities[-1, answer.words.index("elle")].item() for answer in (one, layer))
     return (
         Answer.of(0 if p_one > 0.5 else 1, p_one=p_one, p_layer=p_layer, sentence=layer.translations[-1]),
         Answer.of(

@@ -96,10 +96,10 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _bars(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel]:
+def _bars(name: str, logits: Tensor, result: Softmax, colour: Colour) -> list[Panel]:
     shares = histogram(logits, torch.from_numpy(EDGES)).numpy()
     n_weights = logits.shape[-1]
-    largest_first = -np.sort(-made.weights.numpy(), axis=-1)
+    largest_first = -np.sort(-result.weights.numpy(), axis=-1)
     return [
         Bars(
             values=shares, labels=BINS, title=name, x_label="logit, rounded", y_label="share",
@@ -112,13 +112,13 @@ def _bars(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Pane
     ]  # fmt: skip
 
 
-def _facts(name: str, made: Softmax, colour: Colour) -> Panel:
+def _facts(name: str, result: Softmax, colour: Colour) -> Panel:
     return Facts(
         title=name,
         facts=[
-            Fact(label="largest weight", values=made.largest.numpy(), digits=3, colour=colour),
-            Fact(label="entropy", values=made.entropy.numpy(), digits=3, unit="nats", colour=colour),
-            Fact(label="gradient that gets through", values=made.gradient.numpy(), digits=3, colour=colour),
+            Fact(label="largest weight", values=result.largest.numpy(), digits=3, colour=colour),
+            Fact(label="entropy", values=result.entropy.numpy(), digits=3, unit="nats", colour=colour),
+            Fact(label="gradient that gets through", values=result.gradient.numpy(), digits=3, colour=colour),
         ],
     )
 

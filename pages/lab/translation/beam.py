@@ -60,22 +60,22 @@ def search(
 
 def steps(tree: BeamTree) -> list[Step]:
     """The tree cut into its steps."""
-    found = []
+    result = []
     for number in range(1, max(node.step for node in tree.nodes) + 1):
         nodes = sorted((node for node in tree.nodes if node.step == number), key=lambda node: -node.score)
         runs = len({node.parent for node in nodes})  # each open hypothesis is one row of the batch
         kept = [node for node in nodes if node.kept]
-        found.append(Step(runs, kept, [node for node in nodes if not node.kept]))
-    return found
+        result.append(Step(runs, kept, [node for node in nodes if not node.kept]))
+    return result
 
 
 def survivors(tree: BeamTree, step: int) -> set[int]:
     """Ids of the nodes on the way to a hypothesis that is open or finished after this step."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for node in tree.nodes:
         if node.kept and (node.step == step or (node.finished and node.step <= step)):
-            found |= {part.id for part in tree.path(node.id)}
-    return found
+            ids |= {part.id for part in tree.path(node.id)}
+    return ids
 
 
 def is_beyond_doubt(log_prob: float) -> bool:
@@ -180,10 +180,10 @@ def _facts(searched: list[Step]) -> Facts:
 def _hypotheses(read: Reading, tree: BeamTree, alpha: float, penalty: LengthPenalty) -> Table:
     """The finished sentences, best first, and the greedy one where the beam does not have it."""
     ends = tree.hypotheses()[:MOST_SENTENCES]
-    found = [(_sentence(read, tree.tokens(end.id)), end.score, end.step) for end in ends]
+    sentences = [(_sentence(read, tree.tokens(end.id)), end.score, end.step) for end in ends]
     greedy = (" ".join(read.written), _greedy_score(read), len(read.written))
-    if greedy[0] not in [sentence for sentence, *_ in found]:
-        found.append((f"greedy: {greedy[0]}", *greedy[1:]))
+    if greedy[0] not in [sentence for sentence, *_ in sentences]:
+        sentences.append((f"greedy: {greedy[0]}", *greedy[1:]))
     rows = [
         (
             sentence,
@@ -192,7 +192,7 @@ def _hypotheses(read: Reading, tree: BeamTree, alpha: float, penalty: LengthPena
             str(length),
             decimal(score / length_divisor(length, alpha, penalty)),
         )
-        for sentence, score, length in found
+        for sentence, score, length in sentences
     ]
     return Table(
         title="the best sentences that it ends with", rows=rows,
@@ -211,15 +211,17 @@ def _greedy_score(read: Reading) -> float:
 
 
 def _notices(read: Reading, tree: BeamTree, searched: list[Step], width: int) -> list[str]:
-    told = ["The only hypothesis is empty: the model runs **once** and proposes its likeliest first words."]
+    notices = [
+        "The only hypothesis is empty: the model runs **once** and proposes its likeliest first words."
+    ]
     for number, step in enumerate(searched[:-1], start=1):
         best = _sentence(read, tree.tokens(step.kept[0].id))
-        told.append(
+        notices.append(
             f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
             f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
             f"**{decimal(step.kept[0].score)}**."
         )
-    return [*told, _verdict(read, tree, width)]
+    return [*notices, _verdict(read, tree, width)]
 
 
 def _verdict(read: Reading, tree: BeamTree, width: int) -> str:

@@ -38,12 +38,12 @@ def moments(n_layers: int, n_steps: int) -> list[Moment]:
     """The encoder once, then the decoder once for every word (Vaswani et al. 2017, figure 1)."""
     layers = range(n_layers)
     encoder = [Moment(None, stage, layer) for layer in layers for stage in ("self", "ff")]
-    found = [Moment(None, "embed"), *encoder, Moment(None, "memory")]
+    timeline = [Moment(None, "embed"), *encoder, Moment(None, "memory")]
     for step in range(n_steps):
         decoder = [Moment(step, stage, layer) for layer in layers for stage in ("self", "cross", "ff")]
-        found += [Moment(step, "embed"), *decoder]
-        found += [Moment(step, "linear"), Moment(step, "softmax"), Moment(step, "word")]
-    return found
+        timeline += [Moment(step, "embed"), *decoder]
+        timeline += [Moment(step, "linear"), Moment(step, "softmax"), Moment(step, "word")]
+    return timeline
 
 
 def looks(trace: Trace, moment: Moment) -> Float[Tensor, "head key"]:
@@ -197,7 +197,7 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
 
     Neither shows anything of a step before it is computed: what comes is not given away.
     """
-    ids, chances = (found.numpy() for found in likeliest(read.logits, N_CANDIDATES))  # [step, rank]
+    ids, chances = (tensor.numpy() for tensor in likeliest(read.logits, N_CANDIDATES))  # [step, rank]
     shown = np.full((len(moments), N_CANDIDATES), np.nan, dtype=np.float32)
     levels = np.full((len(moments), len(read.written), N_CANDIDATES), HIDDEN)
     for at, moment in enumerate(moments):
@@ -283,15 +283,15 @@ def _decoding(read: Reading, moment: Moment, step: int) -> str:
     reads, config = read.read[step], read.model.config
     now = f"Step {step + 1}" if moment.layer is None else f"Step {step + 1}, layer {moment.layer}"
     if moment.stage == "embed":
-        told = f"The decoder reads one more word, “{reads}”, at position {step}."
+        sentence = f"The decoder reads one more word, “{reads}”, at position {step}."
     elif moment.stage in ("self", "cross"):
-        told = _looking(read, moment, reads)
+        sentence = _looking(read, moment, reads)
     elif moment.stage == "ff":
         sizes = f"{config.d_model} → {config.ff_size} → {config.d_model}"
-        told = f"Feed-forward, {sizes} numbers, at this position alone."
+        sentence = f"Feed-forward, {sizes} numbers, at this position alone."
     else:
-        told = _choosing(read, moment, step)
-    return f"**{now}.** {told}"
+        sentence = _choosing(read, moment, step)
+    return f"**{now}.** {sentence}"
 
 
 def _looking(read: Reading, moment: Moment, reads: str) -> str:

@@ -119,10 +119,10 @@ Sentences = Sequence[Sequence[str]]
 def forced(reference: Sequence[str], read: Sentences, predicted: Sentences) -> Diagram:
     """What is fed, and below each word what the decoder predicts there; both are [edit][position]."""
     words = Words(len(read))
-    for frame, (fed, told) in enumerate(zip(read, predicted, strict=True)):
+    for frame, (fed, predictions) in enumerate(zip(read, predicted, strict=True)):
         for at, word in enumerate(fed):
             words.show(frame, 0, at, word, LIT if at == frame + 1 else PLAIN)
-        for at, word in enumerate(told):
+        for at, word in enumerate(predictions):
             is_other, is_after = word != reference[at], at > frame
             words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT, "accent")
     return words.diagram("teacher forcing: what is fed, and below it the next word that is predicted")
@@ -153,17 +153,17 @@ class Compared(NamedTuple):
 
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.text, inputs.direction)
-    found = _compared(read, inputs.put)
-    n, n_edits = len(found.reference), len(found.read)
-    places = [f"{at + 1}: {word}" for at, word in enumerate(found.reference[:-1])]
+    compared = _compared(read, inputs.put)
+    n, n_edits = len(compared.reference), len(compared.read)
+    places = [f"{at + 1}: {word}" for at, word in enumerate(compared.reference[:-1])]
     return Lesson(
         rows=[
-            [forced(found.reference, found.read, found.predicted)],
-            [alone(found.reference, found.free)],
-            [_losses(found)],
-            [_facts(found)],
+            [forced(compared.reference, compared.read, compared.predicted)],
+            [alone(compared.reference, compared.free)],
+            [_losses(compared)],
+            [_facts(compared)],
         ],
-        notice=_notices(found, inputs.put),
+        notice=_notices(compared, inputs.put),
         scrub=Scrub(
             field="at", label="replaced word", values=np.arange(1, n_edits + 1), words=places, speed=1.2
         ),
@@ -186,30 +186,32 @@ def _compared(read: Reading, put: str) -> Compared:
     before = judged(read.logits[None], reference)
     free = free_running(read.model, read.source_ids, rows, MOST_STEPS)
 
-    def told(table: torch.Tensor) -> list[list[str]]:
+    def in_words(table: torch.Tensor) -> list[list[str]]:
         return [[read.vocabulary[id_] for id_ in row] for row in table.tolist()]
 
-    written = [row[: row.index("<eos>") + 1] if "<eos>" in row else row for row in told(free)]
-    return Compared(read.written, told(rows), told(after.predicted), written, before, after)
+    written = [row[: row.index("<eos>") + 1] if "<eos>" in row else row for row in in_words(free)]
+    return Compared(read.written, in_words(rows), in_words(after.predicted), written, before, after)
 
 
-def _losses(found: Compared) -> Bars:
+def _losses(compared: Compared) -> Bars:
     return Bars(
         title="teacher forcing: −ln p of the reference's word at each position, in nats",
-        values=found.after.loss.numpy(),
-        labels=distinct(found.reference),
+        values=compared.after.loss.numpy(),
+        labels=distinct(compared.reference),
         digits=1,
     )
 
 
-def _facts(found: Compared) -> Facts:
-    n_edits = len(found.read)
-    wrong = [len(_changed(found, edit)) for edit in range(n_edits)]
-    passes = [len(row) for row in found.free]
+def _facts(compared: Compared) -> Facts:
+    n_edits = len(compared.read)
+    wrong = [len(_changed(compared, edit)) for edit in range(n_edits)]
+    passes = [len(row) for row in compared.free]
     return Facts(
         facts=(
-            Fact(label="mean loss, nothing replaced", values=f"{found.before.loss.mean():.4f}", unit="nats"),
-            Fact(label="mean loss now", values=found.after.loss.mean(dim=1).numpy(), unit="nats"),
+            Fact(
+                label="mean loss, nothing replaced", values=f"{compared.before.loss.mean():.4f}", unit="nats"
+            ),
+            Fact(label="mean loss now", values=compared.after.loss.mean(dim=1).numpy(), unit="nats"),
             Fact(label="predictions changed", values=np.array(wrong, dtype=float), digits=0),
             Fact(label="passes, forced", values="1"),
             Fact(label="passes, alone", values=np.array(passes, dtype=float), digits=0),
@@ -217,25 +219,27 @@ def _facts(found: Compared) -> Facts:
     )
 
 
-def _changed(found: Compared, edit: int) -> list[int]:
+def _changed(compared: Compared, edit: int) -> list[int]:
     """Positions whose prediction under teacher forcing is another than before the edit."""
-    return (found.after.predicted[edit] != found.before.predicted[0]).nonzero().flatten().tolist()
+    return (compared.after.predicted[edit] != compared.before.predicted[0]).nonzero().flatten().tolist()
 
 
-def _notices(found: Compared, put: str) -> list[str]:
-    told = []
-    for edit, free in enumerate(found.free):
-        was, changed = found.reference[edit], _changed(found, edit)
-        words = ", ".join(f"“{found.reference[at]}” → “{found.predicted[edit][at]}”" for at in changed[:3])
+def _notices(compared: Compared, put: str) -> list[str]:
+    notices = []
+    for edit, free in enumerate(compared.free):
+        was, changed = compared.reference[edit], _changed(compared, edit)
+        words = ", ".join(
+            f"“{compared.reference[at]}” → “{compared.predicted[edit][at]}”" for at in changed[:3]
+        )
         effect = (
-            f"**{len(changed)}** of {len(found.reference)} predictions: {words}" if changed else "**none**"
+            f"**{len(changed)}** of {len(compared.reference)} predictions: {words}" if changed else "**none**"
         )
         sentence = " ".join(word for word in free if word != "<eos>")
-        told.append(
+        notices.append(
             f"“{put}” is read for “{was}”. With teacher forcing this changes {effect}; no word before it can "
             f"change. Alone, the decoder writes: “{sentence}”."
         )
-    return told
+    return notices
 
 
 def questions() -> tuple[Answer, ...]:

@@ -172,8 +172,8 @@ def reading_of(text: str, direction: str) -> Reading:
     """A sentence and its translation; ValueError with a sentence where there is none."""
 
     def make() -> tuple[Reading, int]:
-        made = translation_of(cache.translator(), text, direction, MAX_WORDS)
-        return made, 4_000 + sum(made.trace[address].nbytes for address in made.trace)
+        reading = translation_of(cache.translator(), text, direction, MAX_WORDS)
+        return reading, 4_000 + sum(reading.trace[address].nbytes for address in reading.trace)
 
-    found: Reading = cache.cached(cache.results, ("translation", text, direction), make)
-    return found
+    reading: Reading = cache.cached(cache.results, ("translation", text, direction), make)
+    return reading

@@ -82,10 +82,10 @@ def sentences(
     for _ in range(most):
         still = [at for at, words in enumerate(written) if words[-1] != EOS]
         logits = next_word(torch.tensor(begun))  # [beginning, vocab]
-        asked = [(begun.index(written[at]), temperatures[at]) for at in still]
-        once = sorted(set(asked))
+        requests = [(begun.index(written[at]), temperatures[at]) for at in still]
+        once = sorted(set(requests))
         heated = logits[[row for row, _ in once]] / torch.tensor([[t] for _, t in once])  # [asked, vocab]
-        p = distribution(heated, top_k=top_k, top_p=top_p)[[once.index(each) for each in asked]]
+        p = distribution(heated, top_k=top_k, top_p=top_p)[[once.index(each) for each in requests]]
         drawn = torch.multinomial(p, 1, generator=generator)[:, 0].tolist()
         for at, word in zip(still, drawn, strict=True):
             written[at] = (*written[at], word)
@@ -217,7 +217,7 @@ def _facts(spreads: Spread) -> Facts:
 def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
     word, before = read.written[step], " ".join(read.written[:step][-3:]) or "<bos>"
     id_ = read.vocabulary.index(word)
-    told = []
+    notices = []
     for t, whole, cut, n, mass in zip(
         TEMPERATURES,
         spreads.whole[:, id_],
@@ -231,10 +231,10 @@ def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
             f"The cut keeps {n:,} of {len(read.vocabulary):,} words with {mass:.3f} of the probability; "
             f"“{word}” then has **{cut:.2f}**."
         )  # fmt: skip
-        told.append(
+        notices.append(
             f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {kept}"
         )
-    return told
+    return notices
 
 
 def questions() -> tuple[Answer, ...]:

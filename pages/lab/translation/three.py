@@ -85,8 +85,8 @@ def stack_of(use: Use) -> str:
 
 def computed(trace: Trace, use: Use, attention: Attention) -> Looked:
     """Its patterns in every layer of a trace, from queries and keys alone."""
-    made = [pattern(vectors(trace, use, layer), use) for layer in attention.layers]
-    return Looked(attention, torch.stack([weights for weights, _ in made]), made[0][1])
+    results = [pattern(vectors(trace, use, layer), use) for layer in attention.layers]
+    return Looked(attention, torch.stack([weights for weights, _ in results]), results[0][1])
 
 
 def of_model(model: Model, reading: Reading) -> list[Looked]:
@@ -177,18 +177,18 @@ def _of_the_translator(text: str, direction: str) -> Read:
 def _of_another(inputs: Inputs) -> Read:
     """What another encoder-decoder reads and writes; ValueError, with a sentence, where none can be shown."""
     read = any_model.read(inputs, most=MOST_TOKENS)
-    found = Read(
+    sides = Read(
         read.reading.tokens.get("encoder", []), read.reading.tokens.get("decoder", []),
         of_model(read.model, read.reading),
     )  # fmt: skip
-    n, t, n_heads = len(found.source), len(found.target), len(found.heads)
+    n, t, n_heads = len(sides.source), len(sides.target), len(sides.heads)
     if n_heads > MOST_HEADS or n_heads * (n * n + t * t + t * n) > MOST_NUMBERS:
         raise ValueError(
             f"{n_heads:,} heads with {n} and {t} tokens have {n_heads * (n * n + t * t + t * n):,} weights; "
             f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text, or "
             "choose a smaller model."
         )
-    return found
+    return sides
 
 
 def _formula(read: Read) -> str:
@@ -267,9 +267,9 @@ def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> 
             f"the encoder has no such head; in the decoder **{ahead[1]:.0f}** of the weight goes to later "
             "words"
         )
-    said = f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder"
+    sentence = f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder"
     decoder_too = f"**{ahead[1]:.0f}** in the decoder" if ahead[1] is not None else "the decoder has none"
-    return f"{said}, {decoder_too}"
+    return f"{sentence}, {decoder_too}"
 
 
 def _cross_attention(read: Read, cross: Looked, layer: int, head: int) -> str:
