@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+DOCUMENTED = {"_python_dispatch"}  # by PyTorch's "Extending PyTorch", as the page says
 ROOT = Path(__file__).parents[1]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
@@ -22,7 +23,7 @@ PRIVATE = re.compile(
 
 def test_the_table_does_not_grow() -> None:
     """Before another part is added, one goes."""
-    assert len(ROWS) <= 9
+    assert len(ROWS) <= 8
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
@@ -34,7 +35,7 @@ def test_a_row_names_what_is_there(row: list[str]) -> None:
 
 
 def test_no_other_private_part_is_used() -> None:
-    listed = {name for row in ROWS for name in re.findall(r"`(\w+)`", row[0])}
+    listed = DOCUMENTED | {name for row in ROWS for name in re.findall(r"`(\w+)`", row[0])}
     for folder in FOLDERS:
         for file in (ROOT / folder).rglob("*.py"):
             for names in PRIVATE.findall(file.read_text()):

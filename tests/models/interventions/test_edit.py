@@ -192,7 +192,7 @@ def test_half_of_a_character_is_no_text() -> None:
 
 Make = Callable[..., Letters]
 TEXT = "abcabd"
-REFUSEDRefusals = {
+REFUSED_BY_MODEL = {
     "encoder.0.self heads 2: zero": "encoder.0.self heads 2: head 2 is not there; give 0 to 1",
     "encoder.2.self: zero": "encoder.2.self: the encoder of 'letters' has no layer 2; give 0 to 1",
     "encoder.0.cross: zero": (
@@ -240,7 +240,7 @@ REFUSEDRefusals = {
 }
 
 
-@pytest.mark.parametrize(("line", "sentence"), REFUSEDRefusals.items())
+@pytest.mark.parametrize(("line", "sentence"), REFUSED_BY_MODEL.items())
 def test_what_does_not_fit_the_model_or_the_text_is_refused(letters: Make, line: str, sentence: str) -> None:
     lm = letters("encoder-decoder")
     with pytest.raises(ValueError) as error:

@@ -279,7 +279,7 @@ def test_a_change_is_computed_for_the_named_heads_alone(
         torch.testing.assert_close(pattern[1, 4, others], kept, **EXACT)
 
 
-TEXTWritten = "the animal did not cross the street because it was too tired"
+SENTENCE = "the animal did not cross the street because it was too tired"
 LINE = "decoder.1.cross heads 0-3: scale -1"
 
 
@@ -289,18 +289,18 @@ def translator() -> Any:
 
 
 def test_without_edits_it_is_the_model_s_own_answer(translator: Any) -> None:
-    reading = translator.read(TEXTWritten)
+    reading = translator.read(SENTENCE)
     found = translator.answer(reading)
     assert found.answer == reading.answer and found.following == reading.following == "<eos>"
     assert found.tokens == reading.tokens and found.inputs[1].equal(reading.inputs[1])
-    padded = translator.read(TEXTWritten, padding=3, target="il dort")
+    padded = translator.read(SENTENCE, padding=3, target="il dort")
     assert translator.answer(padded).answer == reading.answer and not translator.answer(padded).forced
 
 
 @torch.no_grad()
 def test_a_translation_is_written_under_edits_of_encoder_and_decoder(translator: Any) -> None:
     net = translator.model
-    source = translator.read(TEXTWritten).inputs[0]
+    source = translator.read(SENTENCE).inputs[0]
     out = net.decoder.layers[1].cross_attention.out_proj
     first = net.encoder.layers[0].self_attention.out_proj
     written = [BOS]
@@ -309,16 +309,16 @@ def test_a_translation_is_written_under_edits_of_encoder_and_decoder(translator:
         while written[-1] != EOS and len(written) < 2 * source.shape[1] + 9:
             written.append(int(net(source, torch.tensor([written]))[0, -1].argmax()))
     lines = [LINE, "encoder.0.self heads 2: zero"]
-    found = translator.answer(TEXTWritten, edits=lines)
+    found = translator.answer(SENTENCE, edits=lines)
     kept = [at for at in written if at != EOS]
     assert found.inputs[1].tolist() == [kept]
-    assert found.answer == translator.task.written(kept[1:]) != translator.read(TEXTWritten).answer
+    assert found.answer == translator.task.written(kept[1:]) != translator.read(SENTENCE).answer
 
 
 def test_it_is_said_how_far_an_answer_is(translator: Any) -> None:
     shares: list[float] = []
-    other = TEXTWritten.replace("tired", "wide")
-    found = translator.answer(TEXTWritten, edits=[f'decoder.0.self: from "{other}"'], progress=shares.append)
+    other = SENTENCE.replace("tired", "wide")
+    found = translator.answer(SENTENCE, edits=[f'decoder.0.self: from "{other}"'], progress=shares.append)
     assert shares == sorted(shares) and shares[0] == 0 and len(shares) == found.inputs[1].shape[1]
 
 
@@ -332,20 +332,20 @@ def test_who_is_told_may_stop_it(translator: Any) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        translator.answer(TEXTWritten, progress=stop)
+        translator.answer(SENTENCE, progress=stop)
 
 
 def test_a_patch_from_the_text_itself_leaves_what_is_written(translator: Any) -> None:
-    own = translator.read(TEXTWritten).answer
-    edits = [f'decoder.1.{part}: from "{TEXTWritten}"' for part in ("self", "cross", "cross.k", "resid_post")]
-    assert translator.answer(TEXTWritten, edits=edits).answer == own
+    own = translator.read(SENTENCE).answer
+    edits = [f'decoder.1.{part}: from "{SENTENCE}"' for part in ("self", "cross", "cross.k", "resid_post")]
+    assert translator.answer(SENTENCE, edits=edits).answer == own
 
 
 def test_a_position_is_edited_as_soon_as_it_is_written(translator: Any) -> None:
     """The word after position 3 is written from an edited stream; those before are as they were."""
     own, found = (
-        translator.read(TEXTWritten),
-        translator.answer(TEXTWritten, edits=["decoder.1.resid_post at 3: scale -1"]),
+        translator.read(SENTENCE),
+        translator.answer(SENTENCE, edits=["decoder.1.resid_post at 3: scale -1"]),
     )
     before, after = own.inputs[1][0].tolist(), found.inputs[1][0].tolist()
     assert after[:4] == before[:4] and after[4] != before[4]
@@ -391,7 +391,7 @@ def test_what_writes_nothing_says_so(letters: Callable[..., Letters], kind: str,
 def test_an_edit_that_does_not_fit_is_refused_before_anything_is_written(translator: Any) -> None:
     with pytest.raises(ValueError, match="head 4 is not there; give 0 to 3"):
         translator.answer(
-            TEXTWritten, edits=["decoder.0.self heads 4: zero"], progress=lambda share: pytest.fail()
+            SENTENCE, edits=["decoder.0.self heads 4: zero"], progress=lambda share: pytest.fail()
         )
     full = load_model("induction")
     with pytest.raises(ValueError) as error:

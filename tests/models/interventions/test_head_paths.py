@@ -96,7 +96,7 @@ def test_what_is_no_sum_is_refused(letters: Make) -> None:
         parts_of_logits(lm, lm.read(TEXT), 6)
 
 
-TEXTPath, OTHER = "abcabd", "fbgabc"
+TEXT_OF_PATHS, OTHER = "abcabd", "fbgabc"
 
 
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only"])
@@ -108,7 +108,7 @@ def test_a_receiver_hears_of_a_sender_by_the_stream_alone(
     letters: Make, kind: str, norm: str, through: str, feed_forward: str
 ) -> None:
     lm = letters(kind, norm=norm, positions="none")
-    side, reading = lm.config.stacks[0], lm.read(TEXTPath)
+    side, reading = lm.config.stacks[0], lm.read(TEXT_OF_PATHS)
     plain, other = lm.trace(reading), lm.trace(OTHER)
     w_o = lm.projection(f"{side}.self", 0)[1]
     moved = (other[f"{side}.0.self.z"][1] - plain[f"{side}.0.self.z"][1]) @ w_o
@@ -140,7 +140,7 @@ def test_a_receiver_hears_of_a_sender_by_the_stream_alone(
 
 def test_a_path_leads_from_the_encoder_into_cross_attention(letters: Make) -> None:
     lm = letters("encoder-decoder")
-    reading = lm.read(TEXTPath)
+    reading = lm.read(TEXT_OF_PATHS)
     plain = lm.trace(reading)
     found = path(lm, reading, "encoder.0.self heads 1: zero", "decoder.1.cross heads 0")
     assert found["decoder.1.cross.k"][1].equal(plain["decoder.1.cross.k"][1])
@@ -168,7 +168,7 @@ REFUSED = {
 def test_ends_that_no_path_joins_are_refused(letters: Make, ends: tuple[str, str], sentence: str) -> None:
     lm = letters("encoder-only")
     with pytest.raises(ValueError) as error:
-        path(lm, lm.read(TEXTPath), *ends)
+        path(lm, lm.read(TEXT_OF_PATHS), *ends)
     assert str(error.value) == sentence
 
 
@@ -176,11 +176,11 @@ def test_other_inputs_and_streams_are_refused(letters: Make) -> None:
     ends = ("encoder.0.self heads 1: zero", "encoder.1.self heads 0")
     lm = letters("encoder-only")
     with pytest.raises(ValueError, match="is not of q, k and v; name at least one of them"):
-        path(lm, lm.read(TEXTPath), *ends, through=["z"])
+        path(lm, lm.read(TEXT_OF_PATHS), *ends, through=["z"])
     with pytest.raises(ValueError, match="feed_forward='off' is neither 'recomputed' nor 'frozen'; give one"):
-        path(lm, lm.read(TEXTPath), *ends, feed_forward="off")
+        path(lm, lm.read(TEXT_OF_PATHS), *ends, feed_forward="off")
     with pytest.raises(ValueError, match="is no plain sum of what its layers add"):
-        path(letters("encoder-only", norm="post"), lm.read(TEXTPath), *ends)
+        path(letters("encoder-only", norm="post"), lm.read(TEXT_OF_PATHS), *ends)
 
 
 @contextmanager

@@ -77,11 +77,11 @@ def test_what_never_ends_is_cut_where_it_can_be_read_again(lm: TrainedModel[Any]
 
 # The translator's batches hold the words and ask each pronoun for the right noun.
 
-WORDSTranslation = tuple(build_vocabulary(3_000).words)
-TOKENIZER = WordTokenizer(WORDSTranslation)
+VOCABULARY = tuple(build_vocabulary(3_000).words)
+TOKENIZER = WordTokenizer(VOCABULARY)
 DIGEST = "826dc6d7281c45826e54c9352aa93dca9d3986925dd7be01377e5e6d2082ff06"
 SMALL = ModelConfig(
-    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDSTranslation), max_len=64
+    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(VOCABULARY), max_len=64
 )
 
 
@@ -203,7 +203,7 @@ def test_the_stream_is_the_one_that_the_shipped_translator_had():
 def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
     card = json.loads((SHIPPED / "translator" / "card.json").read_text())
     assert kept_vocabulary()._asdict() == card["learnt"]["words"]
-    assert set(WORDSTranslation) <= set(kept_vocabulary().words)
+    assert set(VOCABULARY) <= set(kept_vocabulary().words)
 
 
 def test_a_text_is_read_in_its_language_and_answered():

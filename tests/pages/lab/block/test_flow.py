@@ -92,12 +92,12 @@ def close(actual: torch.Tensor, expected: torch.Tensor, atol: float = 1e-5) -> N
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=atol)
 
 
-TEXTFlow = Inputs().text
+USUAL_TEXT = Inputs().text
 
 
 def trace_of(**fields):
     sizes = {"n_layers": 1, "n_heads": 4, "d_model": 32, "vocab_size": 17, "max_len": 19}
-    return UntrainedModel(ModelConfig(kind="encoder-only", **sizes, **fields), seed=0).trace(TEXTFlow)
+    return UntrainedModel(ModelConfig(kind="encoder-only", **sizes, **fields), seed=0).trace(USUAL_TEXT)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def length(x: torch.Tensor) -> float:
     return x.double().square().sum(-1).sqrt().mean().item()
 
 
-TEXTAnyFlow = "the animal was tired"
+SHORT_TEXT = "the animal was tired"
 MODULES = {
     "llama": ("AutoModelForCausalLM", "model.layers.1", "self_attn.o_proj", "mlp.down_proj"),
     "gemma2": (
@@ -225,9 +225,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, **fields: Any) -> Inputs:
-    return Inputs(
-        subject="other", other=f"hf:{folder}", other_text=TEXTAnyFlow, **{"other_layer": 1} | fields
-    )
+    return Inputs(subject="other", other=f"hf:{folder}", other_text=SHORT_TEXT, **{"other_layer": 1} | fields)
 
 
 def heard(folder: Path, ids: torch.Tensor, kind: str, layer: str, *inside: str) -> list[torch.Tensor]:
@@ -252,7 +250,7 @@ def heard(folder: Path, ids: torch.Tensor, kind: str, layer: str, *inside: str) 
 @pytest.mark.parametrize("family", MODULES)
 def test_points_are_what_the_modules_return(saved: Path, family: str) -> None:
     board = flow.lesson(asked(saved / family)).board
-    (ids,) = load_model(f"hf:{saved / family}").read(TEXTAnyFlow).inputs
+    (ids,) = load_model(f"hf:{saved / family}").read(SHORT_TEXT).inputs
     points = heard(saved / family, ids, *MODULES[family])
     assert list(board.scrub.words) == ["x enters", "attention", "feed-forward", "x leaves"]
     np.testing.assert_allclose(panel(board, "the tensor").values, torch.stack(points), atol=1e-5)
@@ -274,7 +272,7 @@ def test_points_are_what_the_modules_return(saved: Path, family: str) -> None:
 def test_what_a_trace_does_not_hold_is_said(saved: Path) -> None:
     hub, own = (
         flow.PART.lesson(asked(saved / "llama")),
-        flow.PART.lesson(Inputs(subject="other", other_text=TEXTAnyFlow)),
+        flow.PART.lesson(Inputs(subject="other", other_text=SHORT_TEXT)),
     )
     assert "Its norms and the sums between are not drawn" in hub.see
     assert "Its norms are not drawn" in own.see
@@ -289,7 +287,7 @@ def test_a_decoder_with_an_encoder_looks_into_the_memory(
     board = flow.lesson(asked(saved / "bart", other_stack="decoder.self", other_layer=2)).board
     names = ["x enters", "attention", "cross-attention", "feed-forward", "x leaves"]
     assert list(board.scrub.words) == names
-    trace = load_model(f"hf:{saved / 'bart'}").trace(TEXTAnyFlow)
+    trace = load_model(f"hf:{saved / 'bart'}").trace(SHORT_TEXT)
     shown = panel(board, "the tensor").values[2]
     np.testing.assert_allclose(shown, trace["decoder.2.cross.out"], atol=1e-5)
     assert "looks into the encoder's memory" in board.notice[2]
@@ -299,7 +297,7 @@ def test_a_decoder_with_an_encoder_looks_into_the_memory(
 
 def test_what_a_decoder_writes_leaves_the_encoder_s_room_as_it_is(saved: Path) -> None:
     board = flow.lesson(asked(saved / "bart")).board
-    trace = load_model(f"hf:{saved / 'bart'}").trace(TEXTAnyFlow)
+    trace = load_model(f"hf:{saved / 'bart'}").trace(SHORT_TEXT)
     assert len(trace.tokens["decoder"]) > flow.MOST_TOKENS
     np.testing.assert_allclose(
         panel(board, "the tensor").values[-1], trace["encoder.1.resid_post"], atol=1e-5
@@ -332,7 +330,7 @@ def test_what_cannot_be_shown_is_one_sentence(saved: Path, fields: dict[str, Any
     with pytest.raises(ValueError, match=refusal):
         flow.lesson(
             Inputs(
-                **{"subject": "other", "other": f"hf:{saved / 'llama'}", "other_text": TEXTAnyFlow} | fields
+                **{"subject": "other", "other": f"hf:{saved / 'llama'}", "other_text": SHORT_TEXT} | fields
             )
         )
 

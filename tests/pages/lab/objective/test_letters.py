@@ -63,7 +63,7 @@ def test_texts_that_have_no_answer_are_refused(lm, text, told):
         surprise(lm, lm.read(text))
 
 
-TEXTLetters = "the animal did not cross the café"
+TEXT_WITH_ACCENT = "the animal did not cross the café"
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def asked(name: str, text: str = TEXTLetters) -> Inputs:
+def asked(name: str, text: str = TEXT_WITH_ACCENT) -> Inputs:
     return Inputs(reader="other", other=name, other_text=text)
 
 
@@ -83,12 +83,12 @@ def test_bits_of_another_model_are_transformers_loss(saved: Path, family: str):
     folder = saved / family
     lesson = letters.lesson(asked(f"hf:{folder}"))
     tokenizer = hf.AutoTokenizer.from_pretrained(folder)
-    ids = tokenizer(TEXTLetters, return_tensors="pt").input_ids
+    ids = tokenizer(TEXT_WITH_ACCENT, return_tensors="pt").input_ids
     net = hf.AutoModelForCausalLM.from_pretrained(folder)
     with torch.no_grad():
         nats = net(ids, labels=ids).loss.item()
     n, first = ids.shape[1] - 1, tokenizer.decode(ids[0, :1])
-    left = TEXTLetters.removeprefix(first)
+    left = TEXT_WITH_ACCENT.removeprefix(first)
     assert first == "the" and left.startswith(" animal")
     shown, total = facts(lesson), n * nats / math.log(2)
     assert shown["cross-entropy"] == pytest.approx(nats, rel=1e-4)
@@ -128,16 +128,16 @@ def test_what_is_chosen_first_can_be_read():
     [
         (
             "bert",
-            TEXTLetters,
+            TEXT_WITH_ACCENT,
             "does not say at each token which one follows, so a text has no bits there; choose a",
         ),
         (
             "bart",
-            TEXTLetters,
+            TEXT_WITH_ACCENT,
             "does not say at each token which one follows, so a text has no bits there; choose a",
         ),
         ("llama", "the", "the text has no letter after its first token; write a few words"),
-        ("llama", TEXTLetters, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
+        ("llama", TEXT_WITH_ACCENT, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
     ],
 )
 def test_what_has_no_bits_is_one_sentence(
