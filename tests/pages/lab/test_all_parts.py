@@ -12,6 +12,7 @@ from pages.lab.lesson import LabPage, Part
 from pages.lab.page import questions_of
 from pages.shared import glossary
 from pages.shared.board import takeaway
+from pages.shared.lab_stops import stop
 from tests.pages.lab.test_presets import PARTS
 from viz_core.boards import board_figure
 
@@ -52,6 +53,21 @@ def test_terms_of_questions_are_in_the_glossary(lab: LabPage, part: Part) -> Non
     asked = questions_of(lab, part)
     terms = glossary.found_in(part.lesson(lab.inputs()), part.label, part.tries, asked)
     assert set(glossary.found_in(asked)) <= set(terms)
+
+
+@every_part
+def test_every_tensor_of_its_texts_is_shown_with_its_shape(lab: LabPage, part: Part) -> None:
+    """For some inputs: tensors with an axis that a lesson does not have are left out."""
+    texts = stop(lab.name).parts[part.name]
+    tensors: dict[str, set[str]] = {}
+    for experiment in ({}, *(each.set for each in part.tries)):
+        try:
+            lesson = part.lesson(lab.computed_from(part, replace(lab.inputs(), **experiment)))
+        except ValueError:
+            continue  # an experiment may show what is not possible
+        tensors.setdefault(lesson.variant, set()).update(shape.name for shape in lesson.shapes)
+    for variant, names in tensors.items():
+        assert names >= set((texts.variants.get(variant) or texts).shapes), variant
 
 
 def test_questions_of_every_page_explain_a_term() -> None:
