@@ -40,7 +40,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     by: its owner. Raises ValueError for what the task cannot do or where a sweep has the name already,
     JobRefused for more than the limits allow, WriteError where the disk refuses.
     """
-    from models.sweeps import journal
+    from models.sweeps import optuna_study
     from models.sweeps.plan import plan
 
     whole = plan(spec, by=by)
@@ -66,7 +66,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
             raise
     try:
         owners.write_owned(path, Ownership(owner=by.id))
-        journal.begin(path, whole.spec, whole.points or [])
+        optuna_study.begin(path, whole.spec, whole.points or [])
         described = {
             "version": VERSION,
             "id": secrets.token_hex(6),

@@ -32,9 +32,9 @@ from models.runs.queue import SLOTS, Busy, JobRefused, NoRoom
 from models.runs.ray.cluster import UNREACHED, WENT_AWAY
 from models.runs.significance import summary
 from models.runs.worker import Watch, heeding_signals
-from models.sweeps import journal
+from models.sweeps import optuna_study
 from models.sweeps.control import check_startable, queued_status, usual_slots
-from models.sweeps.journal import JOURNAL
+from models.sweeps.optuna_study import JOURNAL
 from models.sweeps.plan import Configs, Settings, first_settings
 from models.sweeps.sweep import (
     RUNS,
@@ -72,7 +72,7 @@ class Ledger:
         self.spec = sweep.spec
         self._configs = configs
         self._folder = sweep.path
-        self._study = journal.open_study(sweep.path, self.spec, self._min_steps())
+        self._study = optuna_study.open_study(sweep.path, self.spec, self._min_steps())
         self.exhausted = ""
 
     def open_trials(self) -> list[OpenTrial]:
@@ -103,8 +103,8 @@ class Ledger:
                     f"the sampler drew {skipped} settings in a row that make no model or were tried already"
                 )
                 return None
-            self._study.sampler = journal.sampler(self.spec, len(self._all()))
-            trial = self._study.ask(journal.distributions(self.spec))
+            self._study.sampler = optuna_study.sampler(self.spec, len(self._all()))
+            trial = self._study.ask(optuna_study.distributions(self.spec))
             settings: Settings = dict(trial.params)
             if not self._skip_useless(trial, settings):
                 return OpenTrial(trial.number, settings, trial)
@@ -171,12 +171,12 @@ class Ledger:
     def _reopen(self, trial: FrozenTrial) -> OpenTrial:
         runs = {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
         values = {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
-        self._study.sampler = journal.sampler(self.spec, trial.number)
-        optuna_trial = journal.trial(self._folder, self._study, trial.number)
+        self._study.sampler = optuna_study.sampler(self.spec, trial.number)
+        optuna_trial = optuna_study.trial(self._folder, self._study, trial.number)
         # A kill in the middle of drawing leaves settings that are drawn now.
         settings: Settings = {name: trial.params.get(name) for name in self.spec.space}
         for name in self.spec.space.keys() - trial.params.keys():
-            settings[name] = journal.suggest(optuna_trial, name, self.spec.space[name])
+            settings[name] = optuna_study.suggest(optuna_trial, name, self.spec.space[name])
         return OpenTrial(trial.number, settings, optuna_trial, runs, values, trial.last_step or 0)
 
     def _min_steps(self) -> int:

@@ -154,7 +154,7 @@ class Sweep:
 
     def _journal(self) -> tuple[str, int, int]:
         """The folder and the journal's last change, by which what was read of it is known."""
-        from models.sweeps.journal import JOURNAL
+        from models.sweeps.optuna_study import JOURNAL
 
         try:
             facts = (self.path / JOURNAL).stat()
@@ -165,7 +165,7 @@ class Sweep:
 
 @lru_cache(16)
 def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
-    from models.sweeps.journal import read
+    from models.sweeps.optuna_study import read
 
     study = read(Path(folder))
     try:
@@ -181,7 +181,7 @@ def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
 def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
     from optuna.importance import get_param_importances
 
-    from models.sweeps.journal import read
+    from models.sweeps.optuna_study import read
 
     finished = [trial for trial in _trials(folder, changed, size) if trial.state == "finished"]
     study = read(Path(folder))

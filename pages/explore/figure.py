@@ -13,7 +13,7 @@ from models.data.tasks import Advice
 from models.fields import Rule, one_of, read_link, written
 from models.interventions.edit import named_numbers
 from models.zoo.offers import Offer
-from pages.explore import computing, controls, effect, head_measures, payload, quantities, state, sums, sweep
+from pages.explore import controls, effect, head_measures, payload, quantities, state, sums, sweep, waiting
 from pages.explore.edit_lines import heads_off
 from pages.explore.payload import SHOWN, Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
@@ -57,11 +57,11 @@ def quantity_from(act: dict[str, Any]) -> tuple[Any, ...]:
 class Request:
     """What the stage may ask to have computed beside the trace, and the entry of the header that answers.
 
-    arguments: of the maker, from the act. The rest is as `computing.answer_request` takes it.
+    arguments: of the maker, from the act. The rest is as `waiting.answer_request` takes it.
     """
 
     entry: str
-    maker: computing.Maker
+    maker: waiting.Maker
     arguments: Callable[[dict[str, Any]], tuple[Any, ...]]
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -99,16 +99,16 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
     known = cache.payloads.get(key)
     if known is not None:
         return cast(Body, known)
-    with computing.waiting_for(inputs, slot) as waiting:
+    with waiting.waiting_for(inputs, slot) as wait:
 
         def make() -> tuple[Body, int]:
             server_load.check_memory()
-            body = payload.body_of_inputs(inputs, opened, waiting.note_layers)
+            body = payload.body_of_inputs(inputs, opened, wait.note_layers)
             return body, body.packed.size
 
-        if not computing.is_dear(inputs):
-            return cast(Body, cache.cached(cache.payloads, key, make, waiting.check))
-        known = computing.runner(inputs, is_wanted=waiting.check)(payload.body_of_inputs, inputs, opened)
+        if not waiting.is_dear(inputs):
+            return cast(Body, cache.cached(cache.payloads, key, make, wait.check))
+        known = waiting.runner(inputs, is_wanted=wait.check)(payload.body_of_inputs, inputs, opened)
     cache.payloads.put(key, known, known.packed.size)
     return cast(Body, known)
 
@@ -133,7 +133,7 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
     slot: where it is said that a dear figure is computed.
     """
     inputs = controls.inputs_now()
-    computing.forget_stopped(inputs)
+    waiting.forget_stopped(inputs)
     usual = (Inputs(inputs.model, controls.offer(inputs.model).text), Inputs())
     try:
         latest = computed_or_last("explore", inputs, usual, partial(_computed, slot))
@@ -155,7 +155,7 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
 def _answers(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
     """What the stage asked for beside the trace."""
     return {
-        request.entry: computing.answer_request(kind, inputs, slot, request.maker, **request.more)
+        request.entry: waiting.answer_request(kind, inputs, slot, request.maker, **request.more)
         for kind, request in REQUESTS.items()
     }
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.explore import computing, controls
+from pages.explore import controls, waiting
 from pages.explore import figure as figure_module
 from pages.explore.edit_lines import after_press
 from pages.explore.figure import REQUESTS
@@ -39,7 +39,7 @@ def on_act(act: Act) -> None:
         case "open":
             st.session_state.opened = figure_module.opened_from(act)
         case kind if kind in REQUESTS:
-            computing.note_request(kind, *REQUESTS[kind].arguments(act))
+            waiting.note_request(kind, *REQUESTS[kind].arguments(act))
         case _:
             st.session_state.takeaway = act
 
@@ -53,7 +53,7 @@ def figure() -> None:
     current = figure_module.figure_of_widgets(st.empty())
     st.session_state.abilities = current.abilities
     show_problems([current.problem, *problems()])
-    computing.offer_again()
+    waiting.offer_again()
     controls.draw_advice(current.advice, current.unknown)
     if "fill" in current.abilities:
         controls.draw_masks()

@@ -18,7 +18,7 @@ import streamlit as st
 from models.byte_units import MB, readable
 from models.limits import in_force
 from models.zoo.model import call
-from pages.explore import computing, head_measures, quantities, sums
+from pages.explore import head_measures, quantities, sums, waiting
 from pages.explore.payload import HIDDEN, SHOWN, Hiding, hiding_code, hiding_of
 from pages.explore.state import FURTHER, Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
@@ -548,15 +548,15 @@ def dialog(act: dict[str, Any]) -> None:
 def show_all(act: dict[str, Any], *, dark: bool) -> None:
     """Draws the inside of the dialog."""
     inputs = last("explore", Inputs())
-    with computing.waiting_for(inputs, st.empty()):
+    with waiting.waiting_for(inputs, st.empty()):
         try:
-            away: TakeAway = computing.runner(inputs, is_wanted=computing.still_wanted)(
+            away: TakeAway = waiting.runner(inputs, is_wanted=waiting.still_wanted)(
                 take_away, inputs, act, dark
             )
         except ValueError as error:
             show_problems([str(error)])
             return
-    run = computing.runner(inputs)  # a file is made when its button is pressed, without a page
+    run = waiting.runner(inputs)  # a file is made when its button is pressed, without a page
     downloads, note = _downloads(away, lambda: run(table, inputs, act), lambda: run(archive, inputs, act))
     takeaway_dialog.show(
         away.figure, downloads, title=away.title, file_name=away.file_name, code=away.code, note=note

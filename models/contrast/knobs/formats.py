@@ -32,9 +32,9 @@ def _why_not(side: Side) -> str:
 
 def _turned(side: Side, value: str) -> Side:
     if not is_ours(side.model):
-        from models.zoo.hub.loading import check_room  # imports transformers
+        from models.zoo.hub.loading import check_memory_room  # imports transformers
 
-        check_room(f"a copy of {side.model.name!r} in {value}", _bytes(side.model, value))
+        check_memory_room(f"a copy of {side.model.name!r} in {value}", _bytes(side.model, value))
     return with_model(side, side.model.remade(_in_8_bits if value == INT8 else _cast(FORMATS[value])))
 
 

@@ -120,7 +120,7 @@ class _Meanings:
     times: dict[str, tuple[str, ...]]
 
 
-_MEANINGS = read_toml(Path(__file__).with_name("meanings.toml"), _Meanings)
+_MEANINGS = read_toml(Path(__file__).with_name("word_links.toml"), _Meanings)
 
 
 class Link(NamedTuple):

@@ -12,7 +12,7 @@ from models.config import ModelConfig
 from models.engine.size import FLOAT_BYTES
 from models.engine.transformer import Transformer
 from models.zoo.hub.from_engine import BERT_NAMES, GPT2_NAMES
-from models.zoo.hub.loading import check_room
+from models.zoo.hub.loading import check_memory_room
 
 ACTIVATIONS = {
     "relu": "relu",
@@ -44,7 +44,7 @@ def into_engine(net: PreTrainedModel) -> Transformer:
         raise ValueError(f"{name} has no counterpart in our engine; give one of {', '.join(_MADE)}")
     fields, weights = _MADE[name](net)
     config = ModelConfig(bias=True, positions="learned", pad_id=None, dropout=0.0, **fields)
-    check_room(f"{name} in our engine", FLOAT_BYTES * sum(each.numel() for each in weights.values()))
+    check_memory_room(f"{name} in our engine", FLOAT_BYTES * sum(each.numel() for each in weights.values()))
     with torch.device("meta"):  # no weights are drawn only to be replaced
         model = Transformer(config)
     owned = {

@@ -329,7 +329,7 @@ def _check_weights(kind: Any, folder: Folder) -> None:
             "files belong to another model: get them again"
         )
     bits = getattr(config.dtype, "itemsize", 0)
-    check_room(folder.title, round(WORKING * stored * bits))
+    check_memory_room(folder.title, round(WORKING * stored * bits))
 
 
 def _n_held(folder: Folder) -> int:
@@ -360,10 +360,10 @@ def _check_complete(folder: Folder, loading_info: dict[str, Any]) -> None:
 
 def check_memory(folder: Folder) -> None:
     """Raises NoRoomError for weights that take more than a model may take here."""
-    check_room(folder.title, round(WORKING * folder.n_bytes))
+    check_memory_room(folder.title, round(WORKING * folder.n_bytes))
 
 
-def check_room(title: str, needed: int) -> None:
+def check_memory_room(title: str, needed: int) -> None:
     """Raises NoRoomError where so many bytes are more than a model may take here."""
     most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
     if needed > most:

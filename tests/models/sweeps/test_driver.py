@@ -19,7 +19,7 @@ from models.runs.owners import MACHINE, Visitor
 from models.runs.queue import JobRefused, NoRoom
 from models.runs.ray.cluster import WENT_AWAY
 from models.runs.results import result_of
-from models.sweeps import Choices, Range, Spec, journal
+from models.sweeps import Choices, Range, Spec, optuna_study
 from models.sweeps.driver import Conductor, check_cluster, drive_here, main
 from models.zoo.folders import runs_root
 from tests.models.sweeps.trained import AtOnce
@@ -129,8 +129,8 @@ def test_tpe_looks_where_trials_did_well():
         spec = spec_of({"learning_rate": Range("log", 1e-6, 1.0)}, trials=20, sampler=kind)
         study, values = optuna.create_study(), []
         for number in range(20):
-            study.sampler = journal.sampler(spec, number)
-            trial = study.ask(journal.distributions(spec))
+            study.sampler = optuna_study.sampler(spec, number)
+            trial = study.ask(optuna_study.distributions(spec))
             values.append(abs(math.log10(trial.params["learning_rate"]) + 3))
             study.tell(trial, values[-1])
         late[kind] = statistics.mean(values[10:])

@@ -7,7 +7,7 @@ import pytest
 
 from models.data.grammar.pairs import kept_counts
 from models.zoo.model import Attention
-from pages.explore import computing, head_measures
+from pages.explore import head_measures, waiting
 from pages.explore.head_measures import Measured, declared, map_message, rows_of
 from pages.explore.payload import Opened, build
 from pages.explore.quantities import REPEAT_MEASURES
@@ -175,15 +175,15 @@ def test_so_many_heads_that_none_could_be_compared_are_refused() -> None:
 
 def test_the_map_is_there_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = Inputs(text="the cat sleeps")
-    monkeypatch.setattr(computing.st, "session_state", {"explore.last": inputs})
-    assert computing.answer_request("mapped", inputs, None, map_message) == {}
-    computing.note_request("mapped", "encoder.self")
+    monkeypatch.setattr(waiting.st, "session_state", {"explore.last": inputs})
+    assert waiting.answer_request("mapped", inputs, None, map_message) == {}
+    waiting.note_request("mapped", "encoder.self")
     expected = {"asked": ["encoder.self"], **map_message(inputs, "encoder.self")}
-    assert computing.answer_request("mapped", inputs, None, map_message) == expected
-    assert computing.answer_request("mapped", Inputs(text="the dog sleeps"), None, map_message) == {}
+    assert waiting.answer_request("mapped", inputs, None, map_message) == expected
+    assert waiting.answer_request("mapped", Inputs(text="the dog sleeps"), None, map_message) == {}
     monkeypatch.setattr(head_measures, "MOST_WORK", 10)
-    computing.note_request("mapped", "decoder.self")
-    problem = computing.answer_request("mapped", inputs, None, map_message)["problem"]
+    waiting.note_request("mapped", "decoder.self")
+    problem = waiting.answer_request("mapped", inputs, None, map_message)["problem"]
     assert problem.startswith("8 heads cannot be compared over ")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.explore import computing, quantities
+from pages.explore import quantities, waiting
 from pages.explore.figure import quantity_from
 from pages.explore.quantities import head_matrix, head_quantity
 from pages.explore.state import Inputs
@@ -84,17 +84,17 @@ def test_what_is_not_defined_is_said_with_what_to_do() -> None:
 
 def test_an_answer_holds_for_what_was_asked_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     session: dict[str, object] = {"explore.last": INPUTS}
-    monkeypatch.setattr(computing.st, "session_state", session)
+    monkeypatch.setattr(waiting.st, "session_state", session)
     act = {"show": "flow", "stack": "encoder.self", "layer": 1, "head": 0, "q0": 0, "k0": 0}
-    assert computing.answer_request("further", INPUTS, None, head_quantity) == {}
-    computing.note_request("further", *quantity_from(act))
-    found = computing.answer_request("further", INPUTS, None, head_quantity)
+    assert waiting.answer_request("further", INPUTS, None, head_quantity) == {}
+    waiting.note_request("further", *quantity_from(act))
+    found = waiting.answer_request("further", INPUTS, None, head_quantity)
     assert found == {"asked": list(act.values()), **head_quantity(INPUTS, **act)}
-    assert computing.answer_request("further", Inputs(), None, head_quantity) == {}
+    assert waiting.answer_request("further", Inputs(), None, head_quantity) == {}
     session["explore.last"] = Inputs()
-    computing.note_request("further", *quantity_from({**act, "show": "beauty", "stack": "decoder.cross"}))
-    computing.note_request("further", *quantity_from({**act, "show": "flow", "stack": "decoder.cross"}))
-    assert computing.answer_request("further", Inputs(), None, head_quantity)["problem"].startswith(
+    waiting.note_request("further", *quantity_from({**act, "show": "beauty", "stack": "decoder.cross"}))
+    waiting.note_request("further", *quantity_from({**act, "show": "flow", "stack": "decoder.cross"}))
+    assert waiting.answer_request("further", Inputs(), None, head_quantity)["problem"].startswith(
         "Attention flow follows"
     )
 

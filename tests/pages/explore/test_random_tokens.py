@@ -10,7 +10,7 @@ import pytest
 
 from models import load_model
 from models.zoo.engine_model import EngineModel
-from pages.explore import computing, quantities
+from pages.explore import quantities, waiting
 from pages.explore.figure import REQUESTS
 from pages.explore.quantities import (
     N_TEXTS,
@@ -31,14 +31,14 @@ class Session(dict[str, Any]):
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     made = Session()
-    monkeypatch.setattr(computing.st, "session_state", made)
+    monkeypatch.setattr(waiting.st, "session_state", made)
     return made
 
 
 def answer(inputs: Inputs, slot: None) -> dict[str, Any]:
     """What the stage gets without what it asked."""
     request = REQUESTS["repeated"]
-    found = computing.answer_request("repeated", inputs, slot, request.maker, **request.more)
+    found = waiting.answer_request("repeated", inputs, slot, request.maker, **request.more)
     assert found.pop("asked", []) == []
     return found
 
@@ -102,7 +102,7 @@ def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
     monkeypatch.setattr(EngineModel, "trace", lambda *a, **k: runs.append(1) or trace(*a, **k))
     assert answer(inputs, None) == {} and not runs
     session["explore.last"] = inputs
-    computing.note_request("repeated")
+    waiting.note_request("repeated")
     found = answer(inputs, None)
     assert found == random_token_measures(inputs) and len(runs) == 2 * N_TEXTS
     assert answer(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal"), None) == found
@@ -112,7 +112,7 @@ def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
 
 def test_who_cannot_read_tokens_says_so(session: Session) -> None:
     session["explore.last"] = Inputs("digits-classifier", "3")
-    computing.note_request("repeated")
+    waiting.note_request("repeated")
     assert answer(Inputs("digits-classifier", "4"), None) == {
         "problem": "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model "
         "that does."
@@ -141,6 +141,6 @@ def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     cache.results.drop()
     session["explore.last"] = inputs
-    computing.note_request("repeated")
+    waiting.note_request("repeated")
     assert answer(inputs, None) == answer(inputs, None) == {"said": "from the process", "stats": {}}
     assert asked == [random_token_measures]

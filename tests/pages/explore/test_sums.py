@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.fields import read_link
-from pages.explore import computing, state, sums, takeaway
+from pages.explore import state, sums, takeaway, waiting
 from pages.explore.state import Inputs, View
 from pages.explore.subject import subject_of
 from pages.explore.takeaway import StageView
@@ -72,13 +72,13 @@ def test_positions_are_written_as_ranges_and_odd_ones_are_refused() -> None:
 
 
 def test_an_answer_holds_for_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(computing.st, "session_state", {"explore.last": Inputs()})
-    computing.note_request("sums", "encoder.self", "1", "0-2")
-    found = computing.answer_request("sums", Inputs(), None, sums.sums_message)
+    monkeypatch.setattr(waiting.st, "session_state", {"explore.last": Inputs()})
+    waiting.note_request("sums", "encoder.self", "1", "0-2")
+    found = waiting.answer_request("sums", Inputs(), None, sums.sums_message)
     assert found["asked"] == ["encoder.self", "1", "0-2"]
     assert found["values"] == sums.sums_message(Inputs(), "encoder.self", "1", "0-2")["values"]
-    computing.note_request("sums", "encoder.self", "1", "77")
-    assert computing.answer_request("sums", Inputs(), None, sums.sums_message)["problem"].startswith(
+    waiting.note_request("sums", "encoder.self", "1", "77")
+    assert waiting.answer_request("sums", Inputs(), None, sums.sums_message)["problem"].startswith(
         "No key of this text"
     )
 

@@ -8,7 +8,7 @@ import optuna
 import pytest
 
 from models.runs.owners import PERSON
-from models.sweeps import Spec, Sweep, create, journal, parse
+from models.sweeps import Spec, Sweep, create, optuna_study, parse
 
 MakeSweep = Callable[..., Sweep]
 
@@ -37,10 +37,10 @@ def make_sweep(root: Path) -> MakeSweep:
         spec = Spec(**{"task": "copy", "fixed": fixed, "space": space, "name": name, "seeds": 2, **given})
         sweep = create(spec, by=PERSON)
         spec = sweep.spec
-        study = journal.open_study(sweep.path, spec, 10)
+        study = optuna_study.open_study(sweep.path, spec, 10)
         for number in range(spec.trials - waiting):
-            study.sampler = journal.sampler(spec, number)
-            trial = study.ask(journal.distributions(spec))
+            study.sampler = optuna_study.sampler(spec, number)
+            trial = study.ask(optuna_study.distributions(spec))
             if fails and number % fails == fails - 1:
                 trial.set_user_attr(
                     "sentence", "<b>the loss is not a number</b>; take a smaller learning_rate"

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.zoo.engine_model import EngineModel
-from pages.explore import computing, effect, takeaway
+from pages.explore import effect, takeaway, waiting
 from pages.explore.state import Inputs
 from pages.explore.subject import operations_of
 from pages.explore.takeaway import StageView, TakeAway, csv_of
@@ -89,10 +89,10 @@ def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process.works = True
-    found: TakeAway = computing.runner(CHEAP)(takeaway.take_away, CHEAP, ACT, False)
+    found: TakeAway = waiting.runner(CHEAP)(takeaway.take_away, CHEAP, ACT, False)
     assert found.file_name == "encoder-1-self-head-2" and found.archive_bytes == 2 * 4 * 2 * 16 * 9
     monkeypatch.setattr(visitors, "is_class", lambda: False)
-    assert computing.runner(DEAR)(takeaway.table, DEAR, ACT).startswith("query_position,query,key_position")
+    assert waiting.runner(DEAR)(takeaway.table, DEAR, ACT).startswith("query_position,query,key_position")
     assert process.did == []
 
 
@@ -128,7 +128,7 @@ class Slot:
 
 def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Process) -> None:
     slot: Any = Slot()
-    with pytest.raises(ValueError), computing.waiting_for(DEAR, slot):
+    with pytest.raises(ValueError), waiting.waiting_for(DEAR, slot):
         said = "".join(slot.shows)
         raise ValueError
     assert said == (
@@ -136,7 +136,7 @@ def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Proce
         "its own computes it, in at most 20 seconds, after what others asked for.</div>"
     )
     assert slot.shows == [said, ""]
-    with computing.waiting_for(CHEAP, slot):
+    with waiting.waiting_for(CHEAP, slot):
         assert len(slot.shows) == 2
 
 
@@ -153,37 +153,37 @@ def said(text: str) -> str:
 
 def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     slot, clock = Slot(), Clock()
-    monkeypatch.setattr(computing, "time", clock)
-    monkeypatch.setattr(computing, "last", lambda page, otherwise: DEAR)
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(waiting, "last", lambda page, otherwise: DEAR)
     given: Any = slot
-    with computing.waiting_for(CHEAP, given) as waiting:
-        waiting.check()
+    with waiting.waiting_for(CHEAP, given) as wait:
+        wait.check()
         assert slot.shows == []  # a quick figure shows nothing
         clock.now += 0.3
-        waiting.check()
-        waiting.check()
+        wait.check()
+        wait.check()
         first = said("Computing the figure: its model is opened and its text read first.")
         assert slot.shows == [first] and slot.buttons == []
-        waiting.note_layers(1, 2)
+        wait.note_layers(1, 2)
         clock.now += 2
-        waiting.check()
-        waiting.check()
+        wait.check()
+        wait.check()
         assert slot.shows == [first, said("Computing the figure: 1 of 2 layers are done.")]
         assert slot.buttons == ["Stop"]
-        waiting.note_share(0.25)  # of a search, a sweep, or an answer
-        waiting.check()
+        wait.note_share(0.25)  # of a search, a sweep, or an answer
+        wait.check()
         assert slot.shows[-1] == said("Computing: 25% of the most that it takes is done.")
     assert slot.shows[-1] == ""
-    with pytest.raises(computing.StoppedError):  # whoever computes on hears that nobody waits
-        waiting.note_layers(2, 2)
-    with pytest.raises(computing.StoppedError):
-        waiting.note_share(0.5)
+    with pytest.raises(waiting.StoppedError):  # whoever computes on hears that nobody waits
+        wait.note_layers(2, 2)
+    with pytest.raises(waiting.StoppedError):
+        wait.note_share(0.5)
 
 
 def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A refused text is waited for, then what is shown instead; Streamlit refuses a key that comes twice."""
-    monkeypatch.setattr(computing, "SOON", -1)
-    monkeypatch.setattr(computing, "LONG", -1)
+    monkeypatch.setattr(waiting, "SOON", -1)
+    monkeypatch.setattr(waiting, "LONG", -1)
     page = AppTest.from_function(_waits_twice).run()
     assert not page.exception
     assert [each.key for each in page.button] == ["computing.stop-1"]  # in the place of the first
@@ -192,23 +192,23 @@ def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> No
 def _waits_twice() -> None:
     import streamlit as st
 
-    from pages.explore import computing
+    from pages.explore import waiting
     from pages.explore.state import Inputs
 
     slot = st.empty()
     for text in ("one", "two"):
-        waiting = computing.Waiting(Inputs(text=text), slot)
-        waiting.check()
+        wait = waiting.Waiting(Inputs(text=text), slot)
+        wait.check()
 
 
 def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     slot, clock = Slot(), Clock()
-    monkeypatch.setattr(computing, "time", clock)
-    monkeypatch.setattr(computing, "last", lambda page, otherwise: CHEAP)
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(waiting, "last", lambda page, otherwise: CHEAP)
     given: Any = slot
-    with computing.waiting_for(CHEAP, given) as waiting:
+    with waiting.waiting_for(CHEAP, given) as wait:
         clock.now += 5
-        waiting.check()
+        wait.check()
         assert len(slot.shows) == 1 and slot.buttons == []
 
 
@@ -219,12 +219,12 @@ def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def rerun() -> None:
         raise Rerun
 
-    monkeypatch.setattr(computing, "is_pressed", lambda key: key == "computing.stop")
-    monkeypatch.setattr(computing.st, "rerun", rerun)
-    with pytest.raises(Rerun), computing.waiting_for(CHEAP, None) as waiting:
-        waiting.check()
-    with pytest.raises(computing.StoppedError):
-        waiting.note_layers(0, 2)
+    monkeypatch.setattr(waiting, "is_pressed", lambda key: key == "computing.stop")
+    monkeypatch.setattr(waiting.st, "rerun", rerun)
+    with pytest.raises(Rerun), waiting.waiting_for(CHEAP, None) as wait:
+        wait.check()
+    with pytest.raises(waiting.StoppedError):
+        wait.note_layers(0, 2)
 
 
 def test_a_search_for_heads_is_dear_where_its_trace_is_not(
@@ -232,19 +232,19 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
 ) -> None:
     inputs = Inputs(text="it", edits="encoder.1.self heads 3: zero")
     session: dict[str, object] = {"explore.last": inputs}
-    monkeypatch.setattr(computing.st, "session_state", session)
+    monkeypatch.setattr(waiting.st, "session_state", session)
     monkeypatch.setattr(effect, "MOST", 20)
     process.works = True  # what is asked of here is where it is computed, not whether
-    computing.note_request("smallest", "encoder.self")
-    computing.note_request("written")
+    waiting.note_request("smallest", "encoder.self")
+    waiting.note_request("written")
     for name, maker, price in (
         ("written", effect.write_both, effect.price_written),
         ("smallest", effect.smallest, effect.price_smallest),
     ):
-        found = computing.answer_request(name, inputs, None, maker, price, tells=True)
+        found = waiting.answer_request(name, inputs, None, maker, price, tells=True)
         assert "problem" not in found, found
     assert process.did == ["smallest"]
-    assert not computing.is_dear(inputs)
+    assert not waiting.is_dear(inputs)
     each = operations_of(inputs.unedited)
     assert effect.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
     assert effect.price_smallest(inputs, "encoder.self") == 20 * each * 18
@@ -255,8 +255,8 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
 
 def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = Inputs(edits="encoder.1.self heads 3: zero")
-    monkeypatch.setattr(computing.st, "session_state", {"explore.last": inputs})
-    computing.note_request("smallest", "encoder.self")
+    monkeypatch.setattr(waiting.st, "session_state", {"explore.last": inputs})
+    waiting.note_request("smallest", "encoder.self")
 
     def ended(inputs: Inputs, stack: str, told: Any) -> dict[str, Any]:
         told(0.1)
@@ -264,10 +264,10 @@ def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Non
         told(0.2)
         raise AssertionError("it went on")
 
-    waits: list[computing.Waiting] = []
-    init = computing.Waiting.__init__
+    waits: list[waiting.Waiting] = []
+    init = waiting.Waiting.__init__
     monkeypatch.setattr(
-        computing.Waiting, "__init__", lambda self, *given: (waits.append(self), init(self, *given))[1]
+        waiting.Waiting, "__init__", lambda self, *given: (waits.append(self), init(self, *given))[1]
     )
-    with pytest.raises(computing.StoppedError):
-        computing.answer_request("smallest", inputs, None, ended, tells=True)
+    with pytest.raises(waiting.StoppedError):
+        waiting.answer_request("smallest", inputs, None, ended, tells=True)
