@@ -74,14 +74,14 @@ class Other:
     other_at: int = setting(-1, whole(-1, MOST), "Token", "Its number; -1: the last, or [MASK]")
 
     @property
-    def said(self) -> str:
+    def reading_text(self) -> str:
         """What the model reads: its own first text where none was typed."""
         offer = offer_of(self.other)
         return self.other_text or (offer.text if offer else "")
 
 
 @dataclass(frozen=True)
-class Read:
+class ModelReading:
     """A model that has read a text, and the family of attentions that is looked into."""
 
     model: Model
@@ -112,7 +112,7 @@ def text(inputs: Other, *, most: int, passes: int = 1) -> tuple[Model, Reading]:
     `most` tokens or costs too much.
     """
     model = cache.model(inputs.other)
-    reading = model.read(inputs.said)
+    reading = model.read(inputs.reading_text)
     longest = max(map(len, reading.tokens.values()))
     if longest > most:
         raise ValueError(
@@ -123,7 +123,7 @@ def text(inputs: Other, *, most: int, passes: int = 1) -> tuple[Model, Reading]:
     return model, reading
 
 
-def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
+def read(inputs: Other, *, most: int, passes: int = 1) -> ModelReading:
     """An attention of what the inputs name. Raises ValueError as `text` does, for a layer that is not there,
     and where nothing but patterns is known.
     """
@@ -138,7 +138,7 @@ def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
         raise ValueError(f"{_note(model, title)} This part looks into these: choose another model.")
     _check_number("layer", inputs.other_layer, attention.layers, title)
     _check_number("head", inputs.other_head, range(attention.n_heads), title)
-    return Read(model, reading, stack, attention)
+    return ModelReading(model, reading, stack, attention)
 
 
 def _note(model: Model, title: str) -> str:
@@ -153,7 +153,7 @@ def _check_number(name: str, value: int, known: Collection[int], title: str) -> 
         )
 
 
-def position(inputs: Other, read: Read) -> int:
+def position(inputs: Other, read: ModelReading) -> int:
     """The token that is asked about: the one that the inputs name, a hidden word, or the last.
 
     Raises ValueError for one that is not there.

@@ -109,16 +109,16 @@ def milliseconds(
     The layers take turns, so that whatever else the machine does strikes all alike. A first run is not
     counted; at least three are.
     """
-    taken: list[list[float]] = [[] for _ in layers]
+    durations: list[list[float]] = [[] for _ in layers]
     end = time.perf_counter() + seconds
     for run in range(most_runs + 1):
-        for attention, times in zip(layers, taken, strict=True):
+        for attention, times in zip(layers, durations, strict=True):
             start = time.perf_counter()
             attention(x[None], x[None])
             times.append((time.perf_counter() - start) * 1000)
         if run >= FEWEST_RUNS and time.perf_counter() > end:
             break
-    return [median(times[1:]) for times in taken]
+    return [median(times[1:]) for times in durations]
 
 
 def measure(costs: Sequence[Cost], *, seconds: float = 0.1, seed: int = 0) -> list[float]:

@@ -304,7 +304,7 @@ class LabPage:
         """The part that this visitor has chosen."""
         return next(part for part in self.parts if part.name == self.state.kept["part"])
 
-    def named(self, name: str) -> Part:
+    def find_part(self, name: str) -> Part:
         """The part of this name; the first where none has it."""
         return next((part for part in self.parts if part.name == name), self.parts[0])
 

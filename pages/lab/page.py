@@ -218,7 +218,7 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
             case "edit":
                 _edit(page, part, act["field"], act["value"])
             case "part":
-                page.state.put({"part": page.named(act["name"]).name})
+                page.state.put({"part": page.find_part(act["name"]).name})
             case "go":
                 _go(page, part, 1 if act["by"] > 0 else -1)
             case _:

@@ -45,7 +45,7 @@ def lesson(inputs: Inputs) -> Lesson:
     viewer: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
     film: dict[str, Any] = {"columns": titles, "column_axis": "key"}
     described: dict[str, Any] = {"columns": FEATURES, "column_axis": "feature"}
-    given: list[Panel] = [
+    inputs_row: list[Panel] = [
         Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **viewer, **described),
         Matrix(
             title="films: K", values=features.numpy(), role="key", edit="features",
@@ -66,7 +66,7 @@ def lesson(inputs: Inputs) -> Lesson:
         f"**{short(dots[0].max())}**, and attention would give it {pattern[0].max():.2f} of its weight."
     )
     return Lesson(
-        rows=[given, computed],
+        rows=[inputs_row, computed],
         notice=notice,
         sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
         axes={"viewer": len(viewers), "film": len(titles), "feature": n_features},

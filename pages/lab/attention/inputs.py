@@ -99,7 +99,7 @@ def given_tensors(
 
 
 STEP_TEXTS = tomllib.loads(Path(__file__).with_name("steps.toml").read_text(encoding="utf-8"))
-STEP_NAMES = {key: given["name"] for key, given in STEP_TEXTS.items()}
+STEP_NAMES = {key: texts["name"] for key, texts in STEP_TEXTS.items()}
 MOST = 6
 LIMIT = 100
 _CHANNELS = (len(CHANNELS),) * 2

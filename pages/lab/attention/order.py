@@ -31,25 +31,25 @@ class Comparison(NamedTuple):
     largest: float
 
 
-def order_of(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Which of `words` stands at each place of `wanted`; words that repeat are taken from left to right.
+def order_of(words: Sequence[str], new_order: Sequence[str]) -> list[int]:
+    """Which of `words` stands at each place of `new_order`; words that repeat are taken from left to right.
 
-    Raises ValueError for no words, more than 10, and a `wanted` that is not made of the same words.
+    Raises ValueError for no words, more than 10, and a `new_order` that is not made of the same words.
     """
     if not 1 <= len(words) <= MAX_WORDS:
         raise ValueError(f"the sentence has {len(words)} words, but may have 1 to {MAX_WORDS}; change it")
-    left = list(enumerate(words))
+    rest = list(enumerate(words))
     order = []
-    for word in wanted:
-        place = next((entry for entry in left if entry[1] == word), None)
+    for word in new_order:
+        place = next((entry for entry in rest if entry[1] == word), None)
         if place is None:
             raise ValueError(
                 f"the new order has one {word!r} too many; use each word as often as the sentence does"
             )
-        left.remove(place)
+        rest.remove(place)
         order.append(place[0])
-    if left:
-        raise ValueError(f"the new order leaves out {left[0][1]!r}; use every word of the sentence")
+    if rest:
+        raise ValueError(f"the new order leaves out {rest[0][1]!r}; use every word of the sentence")
     return order
 
 

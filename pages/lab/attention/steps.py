@@ -237,22 +237,22 @@ STEPS = tuple(
 """The steps in their order; what is said of them is in steps.toml."""
 
 
-def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
+def compute(step: Step, tensors: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
     """All tensors of a step by name, those it is given first; `n_heads` matters to multi-head only.
 
     Raises ValueError when `n_heads` does not divide the number of channels.
     """
-    taken = {name: given[name] for name in step.takes}
+    arguments = {name: tensors[name] for name in step.takes}
     if step.run is not multi_head:
-        return taken | step.run(**taken)
-    n_channels = taken["X"].shape[1]
+        return arguments | step.run(**arguments)
+    n_channels = arguments["X"].shape[1]
     if n_channels % n_heads:
         divisors = [str(n) for n in range(1, n_channels + 1) if n_channels % n == 0]
         raise ValueError(
             f"{n_channels} channels cannot be cut into n_heads={n_heads} equal parts; "
             f"try {', '.join(divisors[:-1])} or {divisors[-1]}"
         )
-    return taken | step.run(**taken, n_heads=n_heads)
+    return arguments | step.run(**arguments, n_heads=n_heads)
 
 
 def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:
@@ -261,9 +261,9 @@ def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:
     """
     step = STEPS[index]
     before = STEPS[max(index - 1, 0)]
-    done = {line.does for line in before.lines}
+    earlier = {line.does for line in before.lines}
     nodes = [Box(name, None, name not in before.takes) for name in step.takes]
-    nodes += [Box(line.name, line.does, line.does not in done) for line in step.lines]
+    nodes += [Box(line.name, line.does, line.does not in earlier) for line in step.lines]
     return nodes, [(read, line.name) for line in step.lines for read in line.reads]
 
 
@@ -357,20 +357,20 @@ class StepBoard:
 
     def rows(self) -> list[list[Panel]]:
         """The diagram, what is given, projections, and the rest in the order of computation."""
-        given: list[Panel] = [self._given(name) for name in self.step.takes]
+        sources: list[Panel] = [self._given(name) for name in self.step.takes]
         projected = self._computed(*(line.name for line in self.step.lines if line.name in _PROJECTED))
-        drawn: list[Panel] = [self._diagram()]
+        diagram: list[Panel] = [self._diagram()]
         if "Q_heads" in self.tensors:
             rows = [[self._given("X"), *projected], *self._heads()]
         else:
             rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
-            is_short = len(given + rest) <= _MOST_IN_A_ROW
-            rows = [given + rest] if is_short else [given, projected, rest]
-        return [_sparing(row) for row in (drawn, *rows) if row]
+            is_short = len(sources + rest) <= _MOST_IN_A_ROW
+            rows = [sources + rest] if is_short else [sources, projected, rest]
+        return [_sparing(row) for row in (diagram, *rows) if row]
 
     def _diagram(self) -> Diagram:
-        drawn = [node for node in self.nodes if node.name in _PLACES]
-        stages = sorted({_PLACES[node.name][0] for node in drawn})
+        boxes_here = [node for node in self.nodes if node.name in _PLACES]
+        stages = sorted({_PLACES[node.name][0] for node in boxes_here})
         nodes = [
             Node(
                 id=node.name,
@@ -381,9 +381,9 @@ class StepBoard:
                 colour=_ROLES.get(node.name[0]),
                 changed=node.changed,
             )
-            for node in drawn
+            for node in boxes_here
         ]
-        names = {node.name for node in drawn}
+        names = {node.name for node in boxes_here}
         return Diagram(nodes=nodes, edges=[edge for edge in self.edges if set(edge) <= names])
 
     def _given(self, name: str) -> Matrix:
@@ -404,10 +404,10 @@ class StepBoard:
         """
         heads = range(len(self.tensors["pattern"]))
         has_room = 2 * len(heads) <= _MOST_IN_A_ROW
-        drawn = ("scores", "pattern") if has_room else ("pattern",)
-        looked: list[Panel] = [self._of_head(name, head) for name in drawn for head in heads]
+        names = ("scores", "pattern") if has_room else ("pattern",)
+        by_head: list[Panel] = [self._of_head(name, head) for name in names for head in heads]
         brought: list[Panel] = [self._of_head("z", head) for head in heads] if has_room else []
-        return [looked, brought + self._computed("concat", "W_O", "out")]
+        return [by_head, brought + self._computed("concat", "W_O", "out")]
 
     def _of_head(self, name: str, head: int) -> Matrix:
         return self._matrix(name, title=f"{self._name(name)}, head {head}", values=self.tensors[name][head])
@@ -455,8 +455,8 @@ class StepBoard:
 
     def _title(self, name: str) -> str:
         does = next((line.does for line in self.step.lines if line.name == name), None)
-        named = self._name(name) if does is None else f"{self._name(name)}: {does}"
-        return named + self._mark(name)
+        title = self._name(name) if does is None else f"{self._name(name)}: {does}"
+        return title + self._mark(name)
 
     def _mark(self, name: str) -> str:
         return " · new" if name in self.new else ""
@@ -469,14 +469,14 @@ class StepBoard:
 
 def _sparing(row: Sequence[Panel]) -> list[Panel]:
     """The same row where names beside a matrix also serve those at its right that have the same."""
-    kept: list[Panel] = []
+    panels: list[Panel] = []
     beside: Sequence[str] = ()
     for panel in row:
         if isinstance(panel, Matrix) and panel.rows:
             same, beside = list(panel.rows) == list(beside), panel.rows
             panel = replace(panel, rows=()) if same else panel
-        kept.append(panel)
-    return kept
+        panels.append(panel)
+    return panels
 
 
 def lesson(inputs: Inputs) -> Lesson:

@@ -72,8 +72,8 @@ OUT = "channel of v"
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    given = (QUERIES, KEYS, inputs.V)
-    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in given)
+    tables = (QUERIES, KEYS, inputs.V)
+    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in tables)
     wished = Q @ K.mT
     wished[0] = torch.tensor(inputs.dots[0])
     K = keys_with(Q, K, wished)

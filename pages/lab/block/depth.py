@@ -265,9 +265,9 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         )
         return f"{passed} **{short(back)}** times as large: {how}."
     if not chosen.residual:
-        left = short(differ) if differ > ROUNDING else "0, but for rounding,"
+        difference = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
-            f"After {layers} tokens differ by **{left}** of their size: attention averages them, and "
+            f"After {layers} tokens differ by **{difference}** of their size: attention averages them, and "
             "without residual nothing brings back what each was (Dong et al. 2021). The norm keeps only "
             "their lengths."
         )
@@ -285,7 +285,7 @@ def questions() -> tuple[Answer, ...]:
         measure(_model(Switches(**fields)), seed=0)
         for fields in ({}, {"norm": "post"}, {"norm": "none", "residual": False})
     )
-    kept, turned_down = (_of_last_layer(signals) for signals in (post, pre))
+    post_sizes, pre_sizes = (_of_last_layer(signals) for signals in (post, pre))
     reached = (bare.stream[-1, 0] / bare.stream[-1, -1]).item()
     apart, alike = (signals.apart[-1, -1].item() for signals in (pre, post))
     choices = {"all of it": 1.0, "about a hundredth": 1e-2, "less than a billionth": 1e-15}
@@ -293,9 +293,9 @@ def questions() -> tuple[Answer, ...]:
     return (
         Answer.of(list(choices.values()).index(nearest), options=tuple(choices), reached=reached),
         Answer.of(
-            0 if kept[-1] / kept[0] > 0.5 > turned_down[-1] / turned_down[0] else 2,
-            post_share=kept[-1] / kept[0],
-            pre_share=turned_down[-1] / turned_down[0],
+            0 if post_sizes[-1] / post_sizes[0] > 0.5 > pre_sizes[-1] / pre_sizes[0] else 2,
+            post_share=post_sizes[-1] / post_sizes[0],
+            pre_share=pre_sizes[-1] / pre_sizes[0],
             expected=48**-0.5,
         ),
         Answer.of(2 if apart > 0.1 > alike else 1, apart=apart, alike=alike),

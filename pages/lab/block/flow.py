@@ -137,13 +137,13 @@ def of_model(model: Model, reading: Reading, layer: str) -> Walk:
 
     Norms are not among them. Raises ValueError for a model whose stream is not known.
     """
-    wanted = {f"{layer}.{name}" for _, name in _ORDER} | {f"{layer}.ff.post"}
-    trace = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
-    kept = {address.removeprefix(f"{layer}."): trace[address] for address in trace}
-    points = [Point(kind, kept[name].float()) for kind, name in _ORDER if name in kept]
-    if not {"resid_pre", "resid_post"} <= kept.keys():
+    addresses = {f"{layer}.{name}" for _, name in _ORDER} | {f"{layer}.ff.post"}
+    trace = model.trace(reading, reduce=lambda address, x: x if address in addresses else None)
+    tensors = {address.removeprefix(f"{layer}."): trace[address] for address in trace}
+    points = [Point(kind, tensors[name].float()) for kind, name in _ORDER if name in tensors]
+    if not {"resid_pre", "resid_post"} <= tensors.keys():
         raise ValueError(f"the stream of {model.name!r} is not known; choose another model")
-    hidden = kept.get("ff.post")
+    hidden = tensors.get("ff.post")
     if hidden is not None and len(hidden) != len(points[0].x):  # experts that read some tokens each
         hidden = None
     return Walk(points, hidden)
@@ -156,8 +156,8 @@ def summed(walked: Walk) -> Vectors:
 
 def is_sum(walked: Walk) -> bool:
     """Whether what leaves is that sum, but for rounding."""
-    left = walked.points[-1].x
-    return bool((summed(walked) - left).norm() <= 1e-3 * left.norm())
+    end = walked.points[-1].x
+    return bool((summed(walked) - end).norm() <= 1e-3 * end.norm())
 
 
 LABELS = {
@@ -200,13 +200,13 @@ def rows_of(walked: Walk, config: ModelConfig) -> list[int]:
 
 def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
     """Each point comes from the one before; an add also from where its branch left the stream."""
-    edges, left = [], 0
+    edges, start = [], 0
     for at in range(1, len(walked.points)):
         edges.append((at - 1, at))
-        if walked.points[at].kind in ("add", "leaves") and left != at - 1:
-            edges.append((left, at))
+        if walked.points[at].kind in ("add", "leaves") and start != at - 1:
+            edges.append((start, at))
         if rows[at] == STREAM:
-            left = at
+            start = at
     return edges
 
 
@@ -236,13 +236,13 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
             f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** {how}."
         )
     if kind == "add":
-        left = next(
+        branch_start = next(
             start for start, end in _edges(walked, rows_of(walked, config)) if end == at and start != at - 1
         )
-        kept = mean_length(walked.points[left].x)
+        length_there = mean_length(walked.points[branch_start].x)
         return (
-            f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: it is **{length:.1f}** "
-            "long. A gradient passes an add unchanged, whatever the branch does to it."
+            f"The sum keeps what was there ({length_there:.1f} long) and adds {before:.1f}: it is "
+            f"**{length:.1f}** long. A gradient passes an add unchanged, whatever the branch does to it."
         )
     alone = "" if config.residual else " Without residual, this **replaces** what came in."
     if kind == "attention":

@@ -25,7 +25,7 @@ from viz_core.labels import tick_labels, visible
 Logits = Float[Tensor, "level position word"]
 
 
-class Read(NamedTuple):
+class LensReading(NamedTuple):
     """A text under the lens. passed: how many layers the stream of each level has gone through, 0 being the
     embedding; levels are before and after layers that attend.
     """
@@ -37,7 +37,7 @@ class Read(NamedTuple):
     passed: tuple[int, ...]
 
 
-def read_levels(model: Model, reading: Reading) -> Read:
+def read_levels(model: Model, reading: Reading) -> LensReading:
     """Logits at every level: the model reads the text again with the stream of that level in place of the
     last layer's, so that whatever follows its layers is its own.
 
@@ -46,8 +46,8 @@ def read_levels(model: Model, reading: Reading) -> Read:
     side = list(reading.tokens)[-1]
     layers = model.attention(f"{side}.self").layers
     addresses = [f"{side}.{layers[0]}.resid_pre", *(f"{side}.{n}.resid_post" for n in layers)]
-    wanted = {*addresses, "logits"}
-    whole = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
+    sources = {*addresses, "logits"}
+    whole = model.trace(reading, reduce=lambda address, x: x if address in sources else None)
     tokens, words = reading.tokens[side], model.names(reading)
     if not words or len(whole["logits"]) != len(tokens):
         raise ValueError(
@@ -56,7 +56,7 @@ def read_levels(model: Model, reading: Reading) -> Read:
         )
     earlier = [_ended_with(model, reading, addresses[-1], whole[at]) for at in addresses[:-1]]
     logits = torch.stack([*earlier, whole["logits"]])[..., : len(words)]
-    return Read(
+    return LensReading(
         tokens, tuple(words), logits, whole[addresses[0]].shape[-1], (layers[0], *(n + 1 for n in layers))
     )
 
@@ -139,7 +139,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _read(inputs: Inputs) -> tuple[bool, Read]:
+def _read(inputs: Inputs) -> tuple[bool, LensReading]:
     """The text under the lens, and whether input and output are known to share one matrix.
 
     Raises ValueError, with a sentence, for a text that the model or the page cannot take.
@@ -162,7 +162,7 @@ def _read(inputs: Inputs) -> tuple[bool, Read]:
     return model.config.tied_embeddings, read_levels(model, reading)
 
 
-def _check_size(read: any_model.Read) -> None:
+def _check_size(read: any_model.ModelReading) -> None:
     """Raises ValueError where the probabilities of all words, at all levels and positions, are too many."""
     n_tokens, n_words = len(list(read.reading.tokens.values())[-1]), len(read.model.names(read.reading))
     each = (read.attention.n_layers + 1) * max(1, n_words)
@@ -174,11 +174,11 @@ def _check_size(read: any_model.Read) -> None:
         )
 
 
-def _levels(read: Read) -> list[str]:
+def _levels(read: LensReading) -> list[str]:
     return [f"layer {n}" if n else "embedding" for n in read.passed]
 
 
-def _answers(read: Read) -> Matrix:
+def _answers(read: LensReading) -> Matrix:
     """[level, position], the deepest level below; the column of each frame's position is marked."""
     best = answers(read.logits)
     n_levels, n = best.shape
@@ -192,7 +192,7 @@ def _answers(read: Read) -> Matrix:
     )  # fmt: skip
 
 
-def _bars(read: Read) -> list[list[Bars]]:
+def _bars(read: LensReading) -> list[list[Bars]]:
     """Bars of the final answer and of the whole distribution, [frame = position, level]."""
     final, labels = (
         answers(read.logits)[-1],
@@ -221,7 +221,7 @@ def _room(values: Tensor) -> float:
     return 1.15 * values.max().item()
 
 
-def _notices(read: Read, tied: bool) -> list[str]:
+def _notices(read: LensReading, tied: bool) -> list[str]:
     """One sentence a position."""
     best, since = answers(read.logits), settled(read.logits).tolist()
     sure = probability_of(read.logits, best[-1])[-1].tolist()

@@ -67,8 +67,8 @@ def sentences(n_sentences: int, n_tokens: int, seed: int, *, first: int = 0) -> 
     Sentence i is the same however many there are, and token t however many it has.
     """
     numbers = range(first, first + n_sentences)
-    drawn = [_drawn(seed + 1_000 * (number + 1))[:n_tokens] for number in numbers]
-    return torch.stack(drawn) * spread(seed) + centre(seed)
+    samples = [_drawn(seed + 1_000 * (number + 1))[:n_tokens] for number in numbers]
+    return torch.stack(samples) * spread(seed) + centre(seed)
 
 
 def batches(n: int, seed: int) -> Float[Tensor, "{n} sentence token channel"]:

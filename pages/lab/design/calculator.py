@@ -14,7 +14,7 @@ from models.config import ModelConfig
 from models.engine import size
 from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
 from pages.lab import attention_cost
-from pages.lab.design.inputs import SIZE_CONTROLS, Asked, Inputs, asked, inputs_of
+from pages.lab.design.inputs import SIZE_CONTROLS, Design, Inputs, design_of, inputs_of
 from pages.lab.lesson import Answer, Lesson, part
 from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
@@ -105,11 +105,11 @@ def lengths_to(max_len: int) -> list[int]:
     return [*powers[-FRAMES:], max_len]
 
 
-def _extras(model: Asked) -> dict[str, int]:
+def _extras(model: Design) -> dict[str, int]:
     return model.published.extras if model.published else {}
 
 
-def _total(model: Asked, counted: Parameters) -> int:
+def _total(model: Design, counted: Parameters) -> int:
     return counted.total + sum(_extras(model).values())
 
 
@@ -127,7 +127,7 @@ def _percent(share: float) -> str:
     return f"{share:.1%}".replace("-", "−")
 
 
-def table(model: Asked, counted: Parameters) -> Table:
+def table(model: Design, counted: Parameters) -> Table:
     total = _total(model, counted)
     parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | _extras(model)
     rows = [(name, f"{count:,}".replace("-", "−"), _percent(count / total)) for name, count in parts.items()]
@@ -139,12 +139,12 @@ def table(model: Asked, counted: Parameters) -> Table:
     return Table(title=model.name, columns=("part", "parameters", "share"), rows=rows, marked=marked)
 
 
-def _per_token(model: Asked, lengths: list[int], operations: list[int]) -> np.ndarray:
+def _per_token(model: Design, lengths: list[int], operations: list[int]) -> np.ndarray:
     """Operations for one position of all stacks, from those for whole sequences."""
     return np.array(operations, float) / np.array(lengths) / len(model.config.stacks)
 
 
-def operations(model: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
+def operations(model: Design, lengths: list[int], passes: list[Flops]) -> Curves:
     counted = _per_token(model, lengths, [each.total for each in passes]) / 1e9
     lines = [Line(y=counted, name="counted")]
     if len(model.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
@@ -161,24 +161,24 @@ def operations(model: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
     )  # fmt: skip
 
 
-def training_bars(inputs: Inputs, model: Asked, lengths: list[int]) -> Bars:
-    held = [training_memory(model.config, inputs.batch, t) for t in lengths]
+def training_bars(inputs: Inputs, model: Design, lengths: list[int]) -> Bars:
+    memories = [training_memory(model.config, inputs.batch, t) for t in lengths]
     return Bars(
         title=f"training, {_sequences(inputs.batch)}, GB",
-        values=np.array(held, float) / 1e9,
+        values=np.array(memories, float) / 1e9,
         labels=("weights", "gradients", "Adam", "activations"),
-        reach=_above(np.array(held, float)) / 1e9,
+        reach=_above(np.array(memories, float)) / 1e9,
     )
 
 
-def inference(inputs: Inputs, model: Asked, lengths: list[int]) -> Bars:
+def inference(inputs: Inputs, model: Design, lengths: list[int]) -> Bars:
     weights = FLOAT_BYTES * count_parameters(model.config).total
-    held = np.array([(weights, cache_bytes(model.config, inputs.batch, t)) for t in lengths], float)
+    memory = np.array([(weights, cache_bytes(model.config, inputs.batch, t)) for t in lengths], float)
     return Bars(
         title=f"inference, {_sequences(inputs.batch)}, GB",
-        values=held / 1e9,
+        values=memory / 1e9,
         labels=("weights", "k, v cache"),
-        reach=_above(held) / 1e9,
+        reach=_above(memory) / 1e9,
     )
 
 
@@ -191,7 +191,7 @@ def _sequences(batch: int) -> str:
     return "1 sequence" if batch == 1 else f"{batch:,} sequences"
 
 
-def facts(model: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
+def facts(model: Design, lengths: list[int], passes: list[Flops]) -> Facts:
     totals = [each.total for each in passes]
     pairs = np.array([each.pairs / each.total for each in passes])
     outputs = np.array([each.output / each.total for each in passes])
@@ -215,7 +215,7 @@ def facts(model: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
     return Facts(facts=facts)
 
 
-def notices(model: Asked, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
+def notices(model: Design, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
     total = _total(model, counted)
     sentence = f"{model.name}: **{total:,}** parameters"
     if model.published:
@@ -232,7 +232,7 @@ def notices(model: Asked, counted: Parameters, lengths: list[int], passes: list[
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    model = asked(inputs)
+    model = design_of(inputs)
     config, counted = model.config, size.count_parameters(model.config)
     lengths = lengths_to(config.max_len)
     passes = [forward(config, t) for t in lengths]
@@ -269,8 +269,8 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Answer, ...]:
-    small = asked(Inputs(**inputs_of("gpt2"))).config
-    wide = asked(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
+    small = design_of(Inputs(**inputs_of("gpt2"))).config
+    wide = design_of(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
     now, wider = count_parameters(small), count_parameters(wide)
     deep = count_parameters(replace(small, n_layers=2 * small.n_layers))
     deeper = (1.3, 1.7, 2.0)

@@ -33,12 +33,12 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def _published(*, config: dict[str, Any], extras: dict[str, int] | None = None, **given: Any) -> Preset:
-    return Preset(config=ModelConfig(**config), extras=extras or {}, **given)
+def _published(*, config: dict[str, Any], extras: dict[str, int] | None = None, **facts: Any) -> Preset:
+    return Preset(config=ModelConfig(**config), extras=extras or {}, **facts)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
-PRESETS = {name: _published(**given) for name, given in _TABLE.items()}
+PRESETS = {name: _published(**entry) for name, entry in _TABLE.items()}
 """By the name that links use."""
 WORDS = (4, 6, 8, 10, 12)
 WIDTHS = (2, 3, 4, 5)
@@ -114,7 +114,7 @@ _SAME = (
 )  # fmt: skip
 
 
-class Asked(NamedTuple):
+class Design(NamedTuple):
     """The config, and the published model that it is, if it is one unchanged."""
 
     config: ModelConfig
@@ -129,7 +129,7 @@ def inputs_of(name: str) -> dict[str, Any]:
     return {"preset": name, **same, "tied": config.tied_embeddings, "tokens": config.max_len}
 
 
-def asked(inputs: Inputs) -> Asked:
+def design_of(inputs: Inputs) -> Design:
     """Raises ValueError where the sizes make no model."""
     _check(inputs)
     config = ModelConfig(
@@ -137,8 +137,8 @@ def asked(inputs: Inputs) -> Asked:
     )  # d_head is d_model / n_heads, as in every published model here
     published = preset(inputs.preset)
     if config == published.config:
-        return Asked(config, published.label, published)
-    return Asked(config, f"{published.label}, changed", None)
+        return Design(config, published.label, published)
+    return Design(config, f"{published.label}, changed", None)
 
 
 def _check(inputs: Inputs) -> None:

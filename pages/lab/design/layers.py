@@ -139,13 +139,13 @@ def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curv
     high = float(np.nanmax(list(lines.values())))
     upright = np.full(len(x), np.nan)
     upright[at : at + 2] = low, high
-    drawn = [
+    curves = [
         Line(y=np.insert(y, at, [y[at], y[at]]), name=name, colour=COLOURS[name], dashed=name == "restricted")
         for name, y in lines.items()
     ]
     return Curves(
         x=x, at=np.array(LENGTHS, float), title=title, x_label="tokens n", y_label=unit, log_x=True,
-        log_y=True, lines=[*drawn, Line(y=upright, name="n = d", colour="muted", dashed=True)],
+        log_y=True, lines=[*curves, Line(y=upright, name="n = d", colour="muted", dashed=True)],
     )  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def one_by_one(plain: Setting, n_pieces: int = 4) -> dict[str, Setting]:
     }
 
 
-class Held(NamedTuple):
+class MemoryUse(NamedTuple):
     """Bytes beyond those held before: kept from the forward pass to the backward pass, and at the peak."""
 
     kept: int
@@ -161,9 +161,9 @@ class Meter(TorchDispatchMode):
         results = operation(*args, **(kwargs or {}))
         new = [tensor for tensor in tensors(results) if id_of(tensor) not in self._known]
         if new:
-            given = {id_of(tensor) for tensor in tensors((*args, *(kwargs or {}).values()))}
+            arguments = {id_of(tensor) for tensor in tensors((*args, *(kwargs or {}).values()))}
             for tensor in new:
-                if id_of(tensor) not in given | self._known:  # two results may share a storage
+                if id_of(tensor) not in arguments | self._known:  # two results may share a storage
                     self._count(tensor)
         return results
 
@@ -193,20 +193,20 @@ def id_of(tensor: Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
-def held(pieces: Sequence[Callable[[], Tensor]]) -> Held:
+def measure_pieces(pieces: Sequence[Callable[[], Tensor]]) -> MemoryUse:
     """What forward passes keep for their backward passes, and the most that is held at any time.
 
     Each piece returns a loss, and is over, with its backward pass, before the next begins. Gradients of
     weights count unless they are there before.
     """
-    kept = 0
+    most = 0
     with Meter() as meter:
         for forward in pieces:
             loss = forward()
-            kept = max(kept, meter.now - loss.untyped_storage().nbytes())
+            most = max(most, meter.now - loss.untyped_storage().nbytes())
             loss.backward()
             del loss
-    return Held(kept, meter.peak)
+    return MemoryUse(most, meter.peak)
 
 
 HALF = torch.bfloat16
@@ -279,7 +279,7 @@ def loss(layers: list[MultiHeadAttention], x: Tensor, setting: Setting) -> Tenso
 
 
 @lru_cache(maxsize=64)
-def measure(setting: Setting) -> Held:
+def measure(setting: Setting) -> MemoryUse:
     """What a training step of the stack holds, piece by piece; it is measured once."""
     layers = stack(setting)
     size = (setting.n_sequences, setting.t, setting.n_heads * setting.d_head)
@@ -287,7 +287,7 @@ def measure(setting: Setting) -> Held:
     pieces: list[Callable[[], Tensor]] = [
         partial(loss, layers, piece, setting) for piece in x.split(setting.at_once)
     ]
-    return held(pieces)
+    return measure_pieces(pieces)
 
 
 CARDS: dict[str, tuple[float, Colour]] = {"24 GB": (24.0, "muted"), "80 GB": (80.0, 3)}
@@ -297,14 +297,14 @@ def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
     n = plain[0].n_sequences
     one = np.array([matrix_bytes(each.n_sequences, each.t) for each in plain]) / 1e6
     everything = np.array([four_copies(each) for each in plain]) / 1e9
-    kept = np.array([kept_bytes(each) for each in plain]) / 1e9
+    gigabytes = np.array([kept_bytes(each) for each in plain]) / 1e9
     peak = np.array([peak_bytes(each) for each in mine]) / 1e9
     return Facts(
         facts=(
             Fact(label=f"one head's matrices, {n} sequences", values=one, digits=0, unit="MB"),
             Fact(label="four copies of them", values=4 * one, digits=0, unit="MB"),
             Fact(label="× heads × layers", values=everything, digits=1, unit="GB"),
-            Fact(label="PyTorch keeps, plain", values=kept, digits=1, unit="GB"),
+            Fact(label="PyTorch keeps, plain", values=gigabytes, digits=1, unit="GB"),
             Fact(label="peak, with your switches", values=peak, unit="GB", colour="accent"),
         )
     )
@@ -348,9 +348,9 @@ def measured(mine: Setting) -> Table:
     settings = one_by_one(small) | {"your switches": mine}
     rows = []
     for name, setting in settings.items():
-        kept, peak = kept_bytes(setting), peak_bytes(setting)
-        held = measure(setting)
-        rows.append((name, *_compared(kept, held.kept), *_compared(peak, held.peak)))
+        to_keep, peak = kept_bytes(setting), peak_bytes(setting)
+        use = measure(setting)
+        rows.append((name, *_compared(to_keep, use.kept), *_compared(peak, use.peak)))
     return Table(
         title=(
             f"measured here: {small.n_sequences} sequences of {small.t} tokens, {small.n_layers} layers of "
@@ -405,7 +405,7 @@ def lesson(inputs: Inputs) -> Lesson:
         code=(
             matrix_bytes, four_copies, layer_bytes, kept_bytes, peak_bytes,
             attend, Recomputed, loss, measure,
-            held, Meter,
+            measure_pieces, Meter,
         ),
     )  # fmt: skip
 
@@ -431,7 +431,7 @@ def questions() -> tuple[Answer, ...]:
     small = SMALL
     others = 5 * small.n_layers * stream_bytes(small)
     matrices = small.n_layers * small.n_heads * matrix_bytes(small.n_sequences, small.t)
-    kept = round((measure(small).kept - others) / matrices)
+    n_matrices = round((measure(small).kept - others) / matrices)
     long = one_by_one(Setting(16, 4_000, 8, 6))
     names = ("half precision", "fused attention", "checkpointing")
     peaks = {name: peak_bytes(long[name]) / 1e9 for name in names}
@@ -442,7 +442,7 @@ def questions() -> tuple[Answer, ...]:
             short_text=matrix_bytes(16, 1_000) / 1e6,
             long_text=matrix_bytes(16, 2_000) / 1e6,
         ),
-        Answer.of({1: 0, 2: 1, 4: 2}[kept], kept=kept),
+        Answer.of({1: 0, 2: 1, 4: 2}[n_matrices], kept=n_matrices),
         Answer.of(
             min(range(3), key=lambda at: peaks[names[at]]),
             options=names,

@@ -47,9 +47,9 @@ def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
             f"the output projection of {model.name!r} was not found, so what each head adds is not known; "
             "choose another model"
         )
-    wanted = (f"{at}.z", f"{at}.out")
-    trace = model.trace(reading, reduce=lambda address, value: value if address in wanted else None)
-    z, out = (trace[address] for address in wanted)
+    addresses = (f"{at}.z", f"{at}.out")
+    trace = model.trace(reading, reduce=lambda address, value: value if address in addresses else None)
+    z, out = (trace[address] for address in addresses)
     return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), out)
 
 
@@ -168,12 +168,12 @@ def _vectors(read: Output, written: Tensor) -> list[Panel]:
     total = add_up(written, None)
     bias = torch.zeros(d_model) if read.bias is None else read.bias.detach()
     below = (part[:, None] for part in (total, bias.expand(n, d_model), read.out))  # each [query, 1, d_model]
-    drawn = torch.cat([written.transpose(0, 1), *below], dim=1)[:, :, :MOST_CHANNELS]
+    vectors = torch.cat([written.transpose(0, 1), *below], dim=1)[:, :, :MOST_CHANNELS]
     left_out = f", its first {MOST_CHANNELS} of {d_model:,} channels" if d_model > MOST_CHANNELS else ""
     return [
         Matrix(
             title=f"c at this token: what each head writes, their sum, and the output{left_out}",
-            values=drawn.numpy(), picture=True,
+            values=vectors.numpy(), picture=True,
             rows=(*_names(h), "sum", "+ bias", "= out"), row_heads=(*range(h), -1, -1, -1), row_axis="head",
             column_axis="channel",
         )

@@ -174,9 +174,9 @@ def _parameters(read: Reading) -> Facts:
     return Facts(facts=[Fact(label=label, values=f"{count:,}") for label, count in counted.items()])
 
 
-def _by_token(read: Reading, title: str, values: np.ndarray, **look: Any) -> Matrix:
+def _by_token(read: Reading, title: str, values: np.ndarray, **options: Any) -> Matrix:
     names = distinct(read.tokens)
-    return Matrix(title=title, values=values, rows=names, row_axis="token", picture=True, **look)
+    return Matrix(title=title, values=values, rows=names, row_axis="token", picture=True, **options)
 
 
 def _owners(read: Reading) -> list[int]:
@@ -195,10 +195,10 @@ def _notices(read: Reading) -> list[str]:
     names, d_head = distinct(read.tokens), read.config.head_size
     notices = []
     for head, pattern in enumerate(read.pattern):
-        first, last, seen = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
+        first, last, link = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
         notices.append(
             f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. Its "
-            f"largest weight goes from “{names[seen.query]}” to “{names[seen.key]}”: **{seen.weight:.2f}**."
+            f"largest weight goes from “{names[link.query]}” to “{names[link.key]}”: **{link.weight:.2f}**."
         )
     return notices
 

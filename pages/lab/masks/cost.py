@@ -36,7 +36,7 @@ class ByStride(NamedTuple):
     fixed_kept: Int[Tensor, " stride"]
 
 
-def kept(allowed: Tensor) -> int:
+def count_pairs(allowed: Tensor) -> int:
     """How many pairs of query and key a mask leaves."""
     return int(allowed.sum())
 
@@ -50,7 +50,7 @@ def by_length(sizes: Int[Tensor, " size"]) -> ByLength:
 def _counts(n: int) -> list[int]:
     root = round(math.sqrt(n))
     sparse = (masks.sliding_window(n, root), masks.strided(n, root), masks.fixed(n, root))
-    return [n * n, kept(masks.causal(n, n)), *map(kept, sparse)]
+    return [n * n, count_pairs(masks.causal(n, n)), *map(count_pairs, sparse)]
 
 
 def by_stride(n: int, most: int) -> ByStride:
@@ -67,7 +67,7 @@ FIXED: Colour = 2
 def lesson(inputs: Inputs) -> Lesson:
     n = inputs.text_length
     strides = np.arange(1, n + 1)
-    causal = kept(masks.causal(n, n))
+    causal = count_pairs(masks.causal(n, n))
     of_strides = by_stride(n, n)
     of_lengths = by_length(torch.tensor([2**power for power in range(2, 10)]))
     return Lesson(
@@ -84,15 +84,15 @@ def _rows(
     n: int, causal: int, of_strides: ByStride, of_lengths: ByLength
 ) -> list[list[Matrix | Facts | Curves]]:
     strides = np.arange(1, n + 1)
-    strided, fixed = (kept.numpy() for kept in (of_strides.strided_kept, of_strides.fixed_kept))
+    strided, fixed = (pairs.numpy() for pairs in (of_strides.strided_kept, of_strides.fixed_kept))
     patterns = {"strided": of_strides.strided, "fixed": of_strides.fixed}
     pictures = [
-        Matrix(values=kept.numpy(), title=name, scale="mask", picture=True, **AXES)
-        for name, kept in patterns.items()
+        Matrix(values=pairs.numpy(), title=name, scale="mask", picture=True, **AXES)
+        for name, pairs in patterns.items()
     ]
     facts = [
-        Fact(label=f"{name}: pairs kept", values=kept, digits=0, unit=f"of {causal:,}", colour=colour)
-        for name, kept, colour in (("strided", strided, STRIDED), ("fixed", fixed, FIXED))
+        Fact(label=f"{name}: pairs kept", values=pairs, digits=0, unit=f"of {causal:,}", colour=colour)
+        for name, pairs, colour in (("strided", strided, STRIDED), ("fixed", fixed, FIXED))
     ]
     grown = [
         Line(y=getattr(of_lengths, field).numpy(), name=name, colour=colour, dashed=field == "n_sqrt_n")
@@ -123,9 +123,9 @@ def _rows(
 def _notices(causal: int, of_strides: ByStride) -> list[str]:
     best = 1 + int(of_strides.strided_kept.argmin())
     return [
-        f"With stride **{stride}**, strided attention keeps **{kept:,}** of {causal:,} causal pairs, "
-        f"{kept / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
-        for stride, kept in enumerate(of_strides.strided_kept.tolist(), start=1)
+        f"With stride **{stride}**, strided attention keeps **{n_pairs:,}** of {causal:,} causal pairs, "
+        f"{n_pairs / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
+        for stride, n_pairs in enumerate(of_strides.strided_kept.tolist(), start=1)
     ]
 
 
@@ -134,13 +134,13 @@ def questions() -> tuple[Answer, ...]:
     best = 1 + int(table.strided_kept.argmin())  # of all strides, not only of those that are offered
     at = {stride: int(table.strided_kept[stride - 1]) for stride in sorted({1, best, 7, 49})}
     grown = by_length(torch.tensor([256, 1024]))
-    causal, strided = (int(kept[1]) / int(kept[0]) for kept in (grown.causal, grown.strided))
+    causal, strided = (int(pairs[1]) / int(pairs[0]) for pairs in (grown.causal, grown.strided))
     times = (4, 8, 16)
     return (
         Answer.of(
             list(at).index(best),
             options=tuple(str(stride) for stride in at),
-            each="; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items()),
+            each="; ".join(f"stride {stride} keeps {pairs:,}" for stride, pairs in at.items()),
             root=isqrt(49),
         ),
         Answer.of(

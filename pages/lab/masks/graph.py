@@ -94,14 +94,14 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _rows(allowed: Tensor, computed: Step, moved: Tensor, news: Tensor) -> list[list[Any]]:
     nodes: dict[str, Any] = {"rows": NODES, "columns": NODES, **AXES}
-    drawn = [
+    diagram_nodes = [
         Node(id=name, label=name, column=column, row=row, changed=bool(news[0, at]))
         for at, (name, (column, row)) in enumerate(zip(NODES, _RING, strict=True))
     ]
     links = [(NODES[key], NODES[query]) for query, key in allowed.nonzero().tolist() if query != key]
     return [
         [
-            Diagram(nodes=drawn, edges=links, title="graph"),
+            Diagram(nodes=diagram_nodes, edges=links, title="graph"),
             mask_matrix(allowed.numpy(), edit="graph", **nodes),
         ],
         [

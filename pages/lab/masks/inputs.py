@@ -38,11 +38,11 @@ def painted(raw: str) -> bool:
 
 _MASK = text(
     f"a mask, one of {', '.join(MASKS)}, or its painted rows, such as 10;11",
-    lambda raw: checked(raw, lambda given: given in MASKS or painted(given)),
+    lambda raw: checked(raw, lambda raw_value: raw_value in MASKS or painted(raw_value)),
 )
 _GRAPH = text(
     "edges, such as 0-1 1-2, or painted rows, such as 10;11",
-    lambda raw: checked(raw, lambda given: painted(given) or len(given) <= 200),
+    lambda raw: checked(raw, lambda raw_value: painted(raw_value) or len(raw_value) <= 200),
 )
 _WHO = "Who may attend to whom; or paint your own on the board"
 
@@ -119,10 +119,10 @@ def on_explore(field: str, argument: str, length: str) -> Own:
     """A link to all heads of an untrained model under this mask, in a tab of its own."""
 
     def draw(state: State) -> None:
-        mask, given, n = (state.kept[name] for name in (field, argument, length))
+        mask, code, n = (state.kept[name] for name in (field, argument, length))
         if painted(mask):
-            mask, given = "painted", mask
-        parameters = {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": given}
+            mask, code = "painted", mask
+        parameters = {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": code}
         st.link_button(
             "This mask on Explore",
             f"/?{urlencode(parameters)}",

@@ -101,7 +101,7 @@ def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
     bare = {**axes, "rows": ()}  # the words of the rows are beside the first matrix
     frames = {name: tensor.numpy() for name, tensor in late._asdict().items()}
     one_column: dict[str, Any] = {"columns": ("Σ",), "row_axis": "query", "scale": "plain"}
-    kept = {LATE: late.sums[:, query], FIRST: late.before[:, query].sum(dim=-1)}
+    sums_by_order = {LATE: late.sums[:, query], FIRST: late.before[:, query].sum(dim=-1)}
     return [
         [
             Matrix(values=frames["softmax"], title="softmax of all", scale="weights", **axes),
@@ -124,7 +124,7 @@ def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
                 y_range=(0, 1.05),
                 lines=[
                     Line(y=sums.numpy(), name=name, colour="accent" if name == FIRST else 2)
-                    for name, sums in kept.items()
+                    for name, sums in sums_by_order.items()
                 ],
             )
         ],
@@ -132,13 +132,13 @@ def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
 
 
 def _notices(query: int, late: TooLate) -> list[str]:
-    kept, broken = late.sums[:, query].tolist(), late.renormalised[:, query].isnan().any(dim=-1).tolist()
+    totals, broken = late.sums[:, query].tolist(), late.renormalised[:, query].isnan().any(dim=-1).tolist()
     right = late.before[:, query].sum(dim=-1).tolist()
     notices = []
-    for score, left, breaks, whole in zip(HIDDEN, kept, broken, right, strict=True):
+    for score, total, breaks, whole in zip(HIDDEN, totals, broken, right, strict=True):
         end = "Dividing by the sum cannot help: 0 / 0 is **NaN**." if breaks else "The rest is lost."
         notices.append(
-            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(left)}** of its 1. "
+            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(total)}** of its 1. "
             f"{end} With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
         )
     return notices

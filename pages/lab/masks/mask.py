@@ -51,10 +51,10 @@ class Telling(NamedTuple):
     weight: float
 
 
-def scores_of(n: int, given: Sequence[Sequence[float]] = TALK) -> Float[Tensor, "n n"]:
+def scores_of(n: int, table: Sequence[Sequence[float]] = TALK) -> Float[Tensor, "n n"]:
     """The given table as n x n scores: cut, or continued as the talks' table might be."""
     scores = torch.full((n, n), 0.1, dtype=torch.float64).fill_diagonal_(0.6)
-    known = torch.tensor(given, dtype=torch.float64)[:n, :n]
+    known = torch.tensor(table, dtype=torch.float64)[:n, :n]
     scores[: known.shape[0], : known.shape[1]] = known
     return scores
 
@@ -77,8 +77,8 @@ def telling(scores: Float[Tensor, "query key"], allowed: Bool[Tensor, "query key
     hides = (visible > 0) & (visible < allowed.shape[1])
     if not bool(hides.any()):
         return None
-    wanted = hides & (visible > 1) if bool((hides & (visible > 1)).any()) else hides
-    query = int(visible.masked_fill(~wanted, allowed.shape[1]).argmin())
+    candidates = hides & (visible > 1) if bool((hides & (visible > 1)).any()) else hides
+    query = int(visible.masked_fill(~candidates, allowed.shape[1]).argmin())
     pattern = masked_softmax(scores, allowed).pattern
     key = int(pattern[query].argmax())
     without = scores[query].softmax(dim=-1)[key].item()
@@ -93,8 +93,8 @@ def lesson(inputs: Inputs) -> Lesson:
     example = telling(scores, allowed)
     return Lesson(
         rows=_rows(scores.numpy(), allowed.numpy(), masked),
-        notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), example),
-        sizes=rf"n = {n},\; {cost.kept(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
+        notice=_notice(n, cost.count_pairs(allowed), allowed.any(dim=-1).tolist(), example),
+        sizes=rf"n = {n},\; {cost.count_pairs(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
         axes={"query": n, "key": n},
         code=[masked_softmax, *_sources(inputs.mask)],
     )
@@ -117,7 +117,7 @@ def _rows(scores: np.ndarray, allowed: np.ndarray, masked: Masked) -> list[list[
     return [first, [Sign(text="softmax →"), weights, Sign(text="instead of"), formula]]
 
 
-def _notice(n: int, kept: int, sees: list[bool], example: Telling | None) -> str:
+def _notice(n: int, n_pairs: int, sees: list[bool], example: Telling | None) -> str:
     if not all(sees):
         blind = WORDS[sees.index(False)]
         return (
@@ -125,16 +125,16 @@ def _notice(n: int, kept: int, sees: list[bool], example: Telling | None) -> str
             "engine gives such a row weights of **0** instead, so that the model goes on."
         )
     if example is None:
-        return f"All **{kept}** pairs are kept: every word looks at every word, and the mask adds nothing."
+        return f"All **{n_pairs}** pairs are kept: every word looks at every word, and the mask adds nothing."
     query, key = WORDS[example.query], WORDS[example.key]
-    left = f"**{kept} of {n * n}** pairs are left."
+    count = f"**{n_pairs} of {n * n}** pairs are left."
     if example.visible == 1:
         return (
-            f"{left} “{query}” may look at “{key}” alone and gives it all its weight, "
+            f"{count} “{query}” may look at “{key}” alone and gives it all its weight, "
             f"**{example.weight:.2f}**; without the mask {example.without:.2f}."
         )
     return (
-        f"{left} “{query}” shares its weight of 1 among {example.visible} words: “{key}” gets "
+        f"{count} “{query}” shares its weight of 1 among {example.visible} words: “{key}” gets "
         f"**{example.weight:.2f}**, without the mask {example.without:.2f}."
     )
 
@@ -152,7 +152,7 @@ def questions() -> tuple[Answer, ...]:
     pattern, moved = (masked_softmax(table, causal).pattern for table in (scores, raised))
     own, alone = scores[0].softmax(dim=-1)[0].item(), pattern[0, 0].item()
     counts = ("17", "28", "49")
-    documents = cost.kept(masks.named("packed", "2.3.2", 7)[0, 0])
+    documents = cost.count_pairs(masks.named("packed", "2.3.2", 7)[0, 0])
     start, reader, last = WORDS[0], WORDS[1], WORDS[3]
     return (
         Answer.of(2 if alone == 1 else 0, start=start, own=own, score=scores[0, 0].item(), alone=alone),

@@ -51,14 +51,14 @@ def cross_attention(n_queries: int, n_words: int, n_padding: int, *, seed: int =
     scores = q @ k.mT / D_K**0.5  # [query, key]
     ids = torch.tensor([[1] * n_words + [0] * n_padding])
     allowed = masks.padding(ids, 0)[0, 0].expand(n_queries, -1)  # one row for all queries
-    seen = scores.softmax(dim=-1)
+    unmasked = scores.softmax(dim=-1)
     return Padded(
         scores,
         allowed,
-        seen,
+        unmasked,
         masked_softmax(scores, allowed),
         scores[:, :n_words].softmax(dim=-1),
-        seen[:, n_words:].sum(dim=-1),
+        unmasked[:, n_words:].sum(dim=-1),
     )
 
 

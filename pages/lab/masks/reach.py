@@ -123,26 +123,26 @@ def _notices(n: int, through: Reach) -> list[str]:
     )
     return [
         f"After **{layers}** {'layer' if layers == 1 else 'layers'} “{last}” can depend on "
-        f"**{heard} of {n}** words; {to_first}."
-        for layers, heard in zip(LAYERS, through.heard[:, -1].tolist(), strict=True)
+        f"**{n_words} of {n}** words; {to_first}."
+        for layers, n_words in zip(LAYERS, through.heard[:, -1].tolist(), strict=True)
     ]
 
 
 def questions() -> tuple[Answer, ...]:
     window = through_layers(masks.sliding_window(16, 5)[0, 0], 3)
-    heard = window.heard[:, -1].tolist()  # of the last of 16 words
-    after_three = (heard[0] + 2, heard[0] + 2 * (heard[0] - 1), 3 * heard[0])
+    counts = window.heard[:, -1].tolist()  # of the last of 16 words
+    after_three = (counts[0] + 2, counts[0] + 2 * (counts[0] - 1), 3 * counts[0])
     needed = int(window.layers[15, 0])
     apart = int(through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
     joined = furthest_back(through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
     return (
         Answer.of(
-            after_three.index(heard[2]),
+            after_three.index(counts[2]),
             options=tuple(map(str, after_three)),
-            heard=heard,
-            more=heard[0] - 1,
-            counts=", ".join(map(str, heard)),
+            heard=counts,
+            more=counts[0] - 1,
+            counts=", ".join(map(str, counts)),
             needed=needed,
         ),
         Answer.of((3, 12, 15).index(apart), apart=apart),

@@ -30,14 +30,14 @@ from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 def lesson(inputs: Inputs) -> Lesson:
     setup = Setup(inputs.steps, inputs.rate, inputs.smoothing, inputs.seed)
     run = train(setup)
-    wanted = targets(TARGETS, len(WORDS), setup.smoothing)
-    parts = terms(wanted, run.probabilities.double())
+    distributions = targets(TARGETS, len(WORDS), setup.smoothing)
+    parts = terms(distributions, run.probabilities.double())
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     return Lesson(
         numbers={"milliseconds": 1_000 * run.seconds},
         rows=[
-            _matrices(run, wanted),
+            _matrices(run, distributions),
             [_loss(run, floor), _right(run)],
             [_facts(run, floor, divergence)],
         ],
@@ -49,16 +49,16 @@ def lesson(inputs: Inputs) -> Lesson:
         sizes=rf"T = {len(TARGETS)},\; \eta = {setup.learning_rate:g},\; "
         rf"{run.n_weights:,}\text{{ weights }}\theta",
         axes={
-            "position": len(wanted), "word": len(WORDS), "step": len(run.probabilities),
+            "position": len(distributions), "word": len(WORDS), "step": len(run.probabilities),
             "sentence": len(READ), "word of the source": SOURCE.shape[1], "word read": READ.shape[1],
         },
         code=(toy_model, toy_logits, train, Adam, targets),
     )  # fmt: skip
 
 
-def _matrices(run: Run, wanted: Tensor) -> list[Panel]:
+def _matrices(run: Run, distributions: Tensor) -> list[Panel]:
     titles = ("targets y", "before training", "model p, now")
-    values = (wanted.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
+    values = (distributions.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
     return [
         Matrix(
             values=numbers, title=title, rows=() if at else positions(), columns=WORDS,
@@ -116,14 +116,14 @@ def questions() -> tuple[Answer, ...]:
     n = len(WORDS)
     starts = [untrained_loss(seed) for seed in range(8)]
     mean = sum(starts) / len(starts)
-    wanted = targets(TARGETS, n, 0.1)
-    best = wanted.max().item()
+    goals = targets(TARGETS, n, 0.1)
+    best = goals.max().item()
     chances = (0.9, best, 1.0)  # of the right word; the others share the rest
     losses = [
-        terms(wanted, targets(TARGETS, n, (1 - p) * n / (n - 1))).cross.sum(dim=-1).mean() for p in chances
+        terms(goals, targets(TARGETS, n, (1 - p) * n / (n - 1))).cross.sum(dim=-1).mean() for p in chances
     ]
     floor = min(losses).item()
-    offered = (terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
+    offered = (terms(goals, goals).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
     return (
         Answer.of(
             0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,

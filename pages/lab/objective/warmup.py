@@ -39,8 +39,8 @@ def cosine(d_model: int, warmups: Warmups, steps: Steps, total: int) -> Rates:
     Where the warm-up takes `total` steps or more, only the rise is left.
     """
     warmup = warmups[:, None]
-    done = ((steps - warmup) / (total - warmup).clamp(min=1)).clamp(0, 1)
-    return peak(d_model, warmup) * torch.minimum(steps / warmup, 0.5 * (1 + (torch.pi * done).cos()))
+    progress = ((steps - warmup) / (total - warmup).clamp(min=1)).clamp(0, 1)
+    return peak(d_model, warmup) * torch.minimum(steps / warmup, 0.5 * (1 + (torch.pi * progress).cos()))
 
 
 def ramp(warmup: int, n_steps: int) -> Steps:

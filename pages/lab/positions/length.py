@@ -14,7 +14,7 @@ from pages.shared import cache
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix
 
 
-class Asked(NamedTuple):
+class LengthAnswer(NamedTuple):
     """A model asked for a length: the mean loss at each position (nats), or why there is none."""
 
     losses: Float[Tensor, " position"] | None
@@ -25,12 +25,12 @@ class Asked(NamedTuple):
         return None if self.losses is None else self.losses[start:end].mean().item()
 
 
-def ask(lm: TrainedModel[NextWord], texts: Int[Tensor, "text word"], length: int) -> Asked:
+def ask(lm: TrainedModel[NextWord], texts: Int[Tensor, "text word"], length: int) -> LengthAnswer:
     """Reads the first `length` words of each text and predicts the word after each of them."""
     try:
-        return Asked(lm.task.nats(lm.model, texts[:, : length + 1]).mean(dim=0))
+        return LengthAnswer(lm.task.nats(lm.model, texts[:, : length + 1]).mean(dim=0))
     except ValueError as refusal:
-        return Asked(None, str(refusal))
+        return LengthAnswer(None, str(refusal))
 
 
 def in_buckets(losses: Float[Tensor, " position"], width: int) -> Float[Tensor, " bucket"]:
@@ -63,24 +63,24 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
+def _answers(seed: int, asked_for: int) -> dict[str, LengthAnswer]:
     """Every model's answer, by scheme."""
 
-    def answer(scheme: str, lm: TrainedModel[NextWord]) -> Asked:
+    def answer(scheme: str, lm: TrainedModel[NextWord]) -> LengthAnswer:
         if asked_for > lm.config.max_len:
             return ask(lm, held_out(seed), asked_for)
         whole = _whole(scheme, seed)
         assert whole.losses is not None
-        return Asked(whole.losses[:asked_for])
+        return LengthAnswer(whole.losses[:asked_for])
 
     return {scheme: answer(scheme, lm) for scheme, lm in all_trained().items()}
 
 
-def _whole(scheme: str, seed: int) -> Asked:
+def _whole(scheme: str, seed: int) -> LengthAnswer:
     """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
     lm = trained(scheme)
     longest = min(max(TIMES) * lm.task.length, lm.config.max_len)
-    answer: Asked = cache.cached(
+    answer: LengthAnswer = cache.cached(
         cache.results,
         ("positions", "length", scheme, seed),
         lambda: (ask(lm, held_out(seed), longest), 1_000),
@@ -99,7 +99,7 @@ def held_out(seed: int) -> Tensor:
     return texts
 
 
-def _curves(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Curves:
+def _curves(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> Curves:
     lines = [
         Line(y=in_buckets(answer.losses, WIDTH).numpy(), name=NAMES[scheme], colour=at)
         for at, (scheme, answer) in enumerate(answers.items())
@@ -120,7 +120,7 @@ def _ranges(asked_for: int, trained_length: int) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def _table(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Matrix:
+def _table(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> Matrix:
     ranges = _ranges(asked_for, trained_length)
     losses = [[answer.between(*span) for span in ranges] for answer in answers.values()]
     return Matrix(
@@ -134,7 +134,7 @@ def _table(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Ma
     )
 
 
-def _refusals(answers: dict[str, Asked]) -> Facts:
+def _refusals(answers: dict[str, LengthAnswer]) -> Facts:
     """What the models say that have no answer."""
     refused = [
         Fact(label=f"{NAMES[scheme]} answers", values=answer.refusal)
@@ -144,7 +144,7 @@ def _refusals(answers: dict[str, Asked]) -> Facts:
     return Facts(facts=refused or [Fact(label="answers", values="all seven")])
 
 
-def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> str:
+def _notice(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> str:
     start, end = _ranges(asked_for, trained_length)[-1]
     losses = {scheme: loss for scheme, answer in answers.items() if (loss := answer.between(start, end))}
     best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)

@@ -192,11 +192,11 @@ def _moments(sampled: Sampled) -> Panel:
 
 def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
-    through, kept = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
+    through, scaled_gradient = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
         f"With **{_channels(d_k)}** and no scale, queries put on average **{one:.0%}** of their weight on "
         f"one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
-        f"**{other:.0%}** and **{short(kept)}**."
+        f"**{other:.0%}** and **{short(scaled_gradient)}**."
     )
 
 
@@ -210,12 +210,14 @@ def questions() -> tuple[Answer, ...]:
     variance = sample(vectors, d_ks).variance
     wider = (variance[1] / variance[0]).sqrt().item()
     plain, scaled, divided = (attend(vectors, 64, power=power, d_ks=d_ks) for power in (0.0, 0.5, 1.0))
-    lost, kept = plain.gradient[-1].median().item(), scaled.gradient[-1].median().item()
+    lost, scaled_gradient = plain.gradient[-1].median().item(), scaled.gradient[-1].median().item()
     entropy = divided.entropy[-1].mean().item()
     ratios = np.array([1, 1 / 3, 1 / 1_000])
     return (
         Answer.of(int(np.argmin(abs(np.array([2, 4, 48]) - wider))), variance=variance, wider=wider),
-        Answer.of(int(np.argmin(abs(np.log(ratios * kept / lost)))), lost=lost, kept=kept),
+        Answer.of(
+            int(np.argmin(abs(np.log(ratios * scaled_gradient / lost)))), lost=lost, kept=scaled_gradient
+        ),
         Answer.of(
             1 if entropy > 0.99 * math.log(64) else 2,
             entropy=entropy,

@@ -15,7 +15,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.model import Model
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, Read, Translator
+from pages.lab.any_model import ANOTHER, ModelReading, Translator
 from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import (
     HEAD_CONTROLS,
@@ -47,7 +47,7 @@ MODULES = {
 
 
 @dataclass(frozen=True)
-class Place:
+class HeadGroup:
     """An attention of the translator, and the heads whose scores are divided."""
 
     stack: str
@@ -73,7 +73,7 @@ class Output(Answers):
 
 def row_of(
     trace: Trace,
-    place: Place,
+    place: HeadGroup,
     *,
     head: int,
     query: int,
@@ -94,7 +94,7 @@ def row_of(
 def output(
     lm: Translator,
     trace: Trace,
-    place: Place,
+    place: HeadGroup,
     step: int,
     temperatures: Float[Tensor, " temperature"] = TEMPERATURES,
 ) -> Output:
@@ -114,10 +114,10 @@ def output(
     _check_index("step", step, target.shape[1])
     logits = _logits(heated(lm.model, place, temperatures), source, target, n_rows=len(temperatures))
     probabilities = logits[:, step].softmax(dim=-1)  # [temperature, vocab]
-    shown = probabilities.amax(dim=0).topk(N_SHOWN).indices
+    likeliest = probabilities.amax(dim=0).topk(N_SHOWN).indices
     return Output(
-        [lm.task.words.vocabulary[int(word)] for word in shown],
-        probabilities[:, shown],
+        [lm.task.words.vocabulary[int(word)] for word in likeliest],
+        probabilities[:, likeliest],
         trace.tokens["decoder"][1 : step + 1],
         _translations(lm, place, source, [*target[0, 1:].tolist(), EOS], logits.argmax(dim=-1), temperatures),
     )
@@ -128,7 +128,7 @@ def pronoun(tokens: list[str]) -> int:
     return next((at for at, token in enumerate(tokens) if token in PRONOUNS), 1)
 
 
-def heated(model: Transformer, place: Place, temperatures: Float[Tensor, " row"]) -> Transformer:
+def heated(model: Transformer, place: HeadGroup, temperatures: Float[Tensor, " row"]) -> Transformer:
     """A copy of the model that divides, in row i of a batch, the scores of these heads by temperatures[i].
 
     It divides the queries: q . k is linear in q, so (q / T) . k is the same. A copy, since other threads may
@@ -165,7 +165,7 @@ def _logits(
 
 def _translations(
     lm: Translator,
-    place: Place,
+    place: HeadGroup,
     source: Int[Tensor, "1 source"],
     own: list[int],
     likeliest: Int[Tensor, "temperature target"],
@@ -182,7 +182,7 @@ def _translations(
     rows = greedy(model, begin, source=sources, eos_id=EOS, max_new_tokens=room) if len(changed) else begin
     written = iter(rows.tolist())
     language = "fr" if source[0, 0] == TO_FRENCH else "en"
-    return [_text(lm, own if kept else next(written), language) for kept in stays.tolist()]
+    return [_text(lm, own if stays_own else next(written), language) for stays_own in stays.tolist()]
 
 
 def _text(lm: Translator, ids: list[int], language: str) -> str:
@@ -227,8 +227,8 @@ def answers(
         [_answer(model, reading, f"{address}.scores", heads, t, at) for t in temperatures.tolist()]
     )
     likely = rows[:, : len(names)].softmax(dim=-1)
-    shown = likely.amax(dim=0).topk(min(N_SHOWN, len(names))).indices
-    return Answers([names[int(word)] for word in shown], likely[:, shown])
+    likeliest = likely.amax(dim=0).topk(min(N_SHOWN, len(names))).indices
+    return Answers([names[int(word)] for word in likeliest], likely[:, likeliest])
 
 
 def _answer(
@@ -268,7 +268,7 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     answered = answers(read.model, read.reading, address, heads=heads, at=_asked(read, query))
     answered = replace(answered, words=[visible(word) for word in answered.words])
     keys = distinct([visible(key) for key in read.keys])
-    shown = replace(answered, words=distinct(answered.words))
+    distinct_answers = replace(answered, words=distinct(answered.words))
     n_outputs = len(read.model.names(read.reading))
     word = visible(read.queries[query])
     return Lesson(
@@ -280,7 +280,7 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
             "head": inputs.other_head,
             "where": "" if read.model.pooled else " there, or at the last token that it writes",
         },
-        rows=_rows(row, keys, word, inputs.other_head, shown, "what the model answers"),
+        rows=_rows(row, keys, word, inputs.other_head, distinct_answers, "what the model answers"),
         notice=[_notice(row, answered, keys, at, "answer") for at in range(len(TEMPERATURES))],
         scrub=_scrub(),
         sizes=rf"d_k = {read.attention.d_head}",
@@ -289,7 +289,7 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _check_softmax(inputs: Inputs, read: Read) -> None:
+def _check_softmax(inputs: Inputs, read: ModelReading) -> None:
     if read.attention.normalizer != "softmax":
         raise ValueError(
             f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
@@ -297,7 +297,7 @@ def _check_softmax(inputs: Inputs, read: Read) -> None:
         )
 
 
-def _asked(read: Read, query: int) -> int:
+def _asked(read: ModelReading, query: int) -> int:
     """The row of the logits that is watched: the query's own, or the last where these are other tokens'."""
     last = list(read.reading.tokens)[-1]
     return query if read.side == last else len(read.reading.tokens[last]) - 1
@@ -336,11 +336,11 @@ def _scrub(d_k: int | None = None) -> Scrub:
     return Scrub(field="temperature", label="temperature T", values=TEMPERATURES.numpy(), words=words)
 
 
-def _notice(row: Softmax, answered: Answers, keys: list[str], at: int, named: str) -> str:
+def _notice(row: Softmax, answered: Answers, keys: list[str], at: int, noun: str) -> str:
     best = int(answered.probabilities[at].argmax())
     return (
         f"The largest weight, **{row.largest[at]:.2f}**, is on “{keys[int(row.weights[at].argmax())]}”; the "
-        f"likeliest {named} is “{answered.words[best]}” (**{answered.probabilities[at, best]:.2f}**)."
+        f"likeliest {noun} is “{answered.words[best]}” (**{answered.probabilities[at, best]:.2f}**)."
     )
 
 
@@ -349,7 +349,7 @@ def lesson(inputs: Inputs) -> Lesson:
         return lesson_of_another(inputs)
     lm, trace = cache.translator(), trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
-    place = Place(inputs.stack, inputs.layer, heads)
+    place = HeadGroup(inputs.stack, inputs.layer, heads)
     query, step = _positions(inputs, trace)
     written = output(lm, trace, place, step)
     row = row_of(trace, place, head=inputs.head, query=query)
@@ -392,12 +392,12 @@ def questions() -> tuple[Answer, ...]:
     step = pronoun(trace.tokens["decoder"]) - 1
     it = pronoun(trace.tokens["encoder"])
     one, layer, cross = (
-        output(lm, trace, Place(stack, 1, heads), step)
+        output(lm, trace, HeadGroup(stack, 1, heads), step)
         for stack, heads in (
             ("encoder.self", (3,)), ("encoder.self", (0, 1, 2, 3)), ("decoder.cross", (0, 1, 2, 3)),
         )
     )  # fmt: skip
-    row = row_of(trace, Place("encoder.self", 1, (3,)), head=3, query=it)
+    row = row_of(trace, HeadGroup("encoder.self", 1, (3,)), head=3, query=it)
     coldest = trace.tokens["encoder"][int(row.weights[0].argmax())]
     p_one, p_layer = (answer.probabilities[-1, answer.words.index("elle")].item() for answer in (one, layer))
     return (

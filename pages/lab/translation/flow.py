@@ -46,7 +46,7 @@ def moments(n_layers: int, n_steps: int) -> list[Moment]:
     return timeline
 
 
-def looks(trace: Trace, moment: Moment) -> Float[Tensor, "head key"]:
+def weights_at(trace: Trace, moment: Moment) -> Float[Tensor, "head key"]:
     """Each head's weights from the step's last word; in the encoder, the mean of all rows."""
     if moment.step is None:
         pattern: Tensor = trace[f"encoder.{moment.layer}.self.pattern"]
@@ -100,14 +100,14 @@ def sentences(read: Reading, moments: list[Moment]) -> Diagram:
             levels[at, :n] = LIT
             levels[at, n:] = HIDDEN
             continue
-        done = moment.step + (moment.stage == "word")  # words written by now
-        levels[at, n + 1 + done :] = HIDDEN
+        n_written = moment.step + (moment.stage == "word")  # words written by now
+        levels[at, n + 1 + n_written :] = HIDDEN
         if moment.stage == "cross":
-            levels[at, int(looks(read.trace, moment).mean(dim=0).argmax())] = LIT
+            levels[at, int(weights_at(read.trace, moment).mean(dim=0).argmax())] = LIT
         elif moment.stage == "self":
-            levels[at, n + int(looks(read.trace, moment).mean(dim=0).argmax())] = LIT
+            levels[at, n + int(weights_at(read.trace, moment).mean(dim=0).argmax())] = LIT
         else:
-            levels[at, n + done] = LIT
+            levels[at, n + n_written] = LIT
     return Diagram(
         title="the source, and what is written so far (press a word to see how it came)",
         nodes=[*source, start, *target], edges=[], levels=levels, row_height=35,
@@ -198,11 +198,11 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
     Neither shows anything of a step before it is computed: what comes is not given away.
     """
     ids, chances = (tensor.numpy() for tensor in likeliest(read.logits, N_CANDIDATES))  # [step, rank]
-    shown = np.full((len(moments), N_CANDIDATES), np.nan, dtype=np.float32)
+    heights = np.full((len(moments), N_CANDIDATES), np.nan, dtype=np.float32)
     levels = np.full((len(moments), len(read.written), N_CANDIDATES), HIDDEN)
     for at, moment in enumerate(moments):
         if moment.stage in ("softmax", "word"):
-            shown[at] = chances[moment.step]
+            heights[at] = chances[moment.step]
         if moment.stage in ("linear", "softmax", "word"):
             levels[at, moment.step] = PLAIN
             levels[at, moment.step, 0] = LIT
@@ -218,7 +218,7 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
         nodes=nodes, edges=[], levels=levels.reshape(len(moments), -1),
     )  # fmt: skip
     bars = Bars(
-        title="softmax: their probabilities", values=shown, labels=RANKS, reach=1.1, nan_is_empty=True,
+        title="softmax: their probabilities", values=heights, labels=RANKS, reach=1.1, nan_is_empty=True,
         x_label="the same words, from left to right", y_label="probability",
     )  # fmt: skip
     return diagram, bars
@@ -251,7 +251,7 @@ def lesson(inputs: Inputs) -> Lesson:
             "source": n_source, "key": n_source, "query": 1, "head": config.n_heads,
             "d_head": config.head_size, "d_model": d_model, "vocab": len(read.vocabulary),
         },
-        code=(translate, moments, looks, likeliest),
+        code=(translate, moments, weights_at, likeliest),
     )  # fmt: skip
 
 
@@ -295,7 +295,7 @@ def _decoding(read: Reading, moment: Moment, step: int) -> str:
 
 
 def _looking(read: Reading, moment: Moment, reads: str) -> str:
-    mean = looks(read.trace, moment).mean(dim=0)
+    mean = weights_at(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
         where = f"into the memory, most of all at “{distinct(read.source)[key]}”"

@@ -173,8 +173,8 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _compared(read: Reading, put: str) -> Compared:
-    word = one_word(cache.translator(), put)
+def _compared(read: Reading, replacement: str) -> Compared:
+    word = one_word(cache.translator(), replacement)
     if len(read.written) < 2:
         raise ValueError(
             f"The translation has no word to replace, only “{read.written[0]}”; take another text."
@@ -224,7 +224,7 @@ def _changed(compared: Compared, edit: int) -> list[int]:
     return (compared.after.predicted[edit] != compared.before.predicted[0]).nonzero().flatten().tolist()
 
 
-def _notices(compared: Compared, put: str) -> list[str]:
+def _notices(compared: Compared, other: str) -> list[str]:
     notices = []
     for edit, free in enumerate(compared.free):
         was, changed = compared.reference[edit], _changed(compared, edit)
@@ -236,8 +236,8 @@ def _notices(compared: Compared, put: str) -> list[str]:
         )
         sentence = " ".join(word for word in free if word != "<eos>")
         notices.append(
-            f"“{put}” is read for “{was}”. With teacher forcing this changes {effect}; no word before it can "
-            f"change. Alone, the decoder writes: “{sentence}”."
+            f"“{other}” is read for “{was}”. With teacher forcing this changes {effect}; no word before it "
+            f"can change. Alone, the decoder writes: “{sentence}”."
         )
     return notices
 

@@ -86,8 +86,8 @@ def sentences(
         once = sorted(set(requests))
         heated = logits[[row for row, _ in once]] / torch.tensor([[t] for _, t in once])  # [asked, vocab]
         p = distribution(heated, top_k=top_k, top_p=top_p)[[once.index(each) for each in requests]]
-        drawn = torch.multinomial(p, 1, generator=generator)[:, 0].tolist()
-        for at, word in zip(still, drawn, strict=True):
+        choices = torch.multinomial(p, 1, generator=generator)[:, 0].tolist()
+        for at, word in zip(still, choices, strict=True):
             written[at] = (*written[at], word)
         longer = sorted({words for words in written if words[-1] != EOS})
         if not longer:
@@ -129,7 +129,7 @@ def _counts(inputs: Inputs) -> list[Counter[str]]:
 
     def make() -> tuple[list[Counter[str]], int]:
         top_k, top_p = cut(inputs)
-        drawn = sentences(
+        draws = sentences(
             read.model,
             read.source_ids,
             [t for t in DRAWN_AT for _ in range(N_DRAWN)],
@@ -138,7 +138,7 @@ def _counts(inputs: Inputs) -> list[Counter[str]]:
             top_p=top_p,
             most=MOST_STEPS,
         )
-        texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in drawn]
+        texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in draws]
         groups = [texts[at : at + N_DRAWN] for at in range(0, len(texts), N_DRAWN)]
         return [Counter(group) for group in groups], 100 * len(texts)
 
@@ -191,13 +191,13 @@ def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
 def _bars(read: Reading, step: int, spreads: Spread) -> list[Bars]:
     likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
     names = [read.vocabulary[id_] for id_ in likeliest.tolist()]
-    shown: tuple[tuple[str, Tensor, Colour], ...] = (
+    distributions: tuple[tuple[str, Tensor, Colour], ...] = (
         (f"softmax(logits / T): the {N_WORDS} likeliest words", spreads.whole, "muted"),
         ("what is drawn from, after the cut", spreads.cut, "accent"),
     )
     return [
         Bars(title=title, values=p[:, likeliest].numpy(), labels=names, reach=1.1, axis="word", colour=colour)
-        for title, p, colour in shown
+        for title, p, colour in distributions
     ]
 
 
@@ -226,13 +226,13 @@ def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
         spreads.kept_mass,
         strict=True,
     ):
-        kept = (
+        effect = (
             "Nothing is cut." if n == len(read.vocabulary) else
             f"The cut keeps {n:,} of {len(read.vocabulary):,} words with {mass:.3f} of the probability; "
             f"“{word}” then has **{cut:.2f}**."
         )  # fmt: skip
         notices.append(
-            f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {kept}"
+            f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {effect}"
         )
     return notices
 

@@ -52,10 +52,10 @@ def vectors(trace: Trace, use: Use, layer: int) -> Vectors:
     return Vectors(trace[f"{at}.q"], trace[f"{at}.k"], trace[f"{at}.v"])
 
 
-def pattern(given: Vectors, use: Use) -> tuple[Float[Tensor, "head query key"], Bool[Tensor, "query key"]]:
+def pattern(vectors: Vectors, use: Use) -> tuple[Float[Tensor, "head query key"], Bool[Tensor, "query key"]]:
     """softmax(q k^T / sqrt(d_head)) (equation 1), and where a query may look: causally, or everywhere."""
-    n_query, n_key, d_head = given.q.shape[1], given.k.shape[1], given.q.shape[2]
-    scores = given.q @ given.k.mT / math.sqrt(d_head)  # [head, query, key]
+    n_query, n_key, d_head = vectors.q.shape[1], vectors.k.shape[1], vectors.q.shape[2]
+    scores = vectors.q @ vectors.k.mT / math.sqrt(d_head)  # [head, query, key]
     may = torch.ones(n_query, n_key, dtype=torch.bool)
     if use.is_causal:
         may = may.tril()
@@ -63,7 +63,7 @@ def pattern(given: Vectors, use: Use) -> tuple[Float[Tensor, "head query key"], 
 
 
 @dataclass(frozen=True)
-class Looked:
+class AttentionPatterns:
     """One of the three in all layers of a model: its patterns, and what its heads have in common.
 
     may: where a query looks in some head of some layer.
@@ -83,13 +83,13 @@ def stack_of(use: Use) -> str:
     return use.address.replace(".{layer}", "")
 
 
-def computed(trace: Trace, use: Use, attention: Attention) -> Looked:
+def computed(trace: Trace, use: Use, attention: Attention) -> AttentionPatterns:
     """Its patterns in every layer of a trace, from queries and keys alone."""
     results = [pattern(vectors(trace, use, layer), use) for layer in attention.layers]
-    return Looked(attention, torch.stack([weights for weights, _ in results]), results[0][1])
+    return AttentionPatterns(attention, torch.stack([weights for weights, _ in results]), results[0][1])
 
 
-def of_model(model: Model, reading: Reading) -> list[Looked]:
+def of_model(model: Model, reading: Reading) -> list[AttentionPatterns]:
     """All three as an encoder-decoder computes them itself, with whatever it adds to its scores.
 
     Raises ValueError for a model that has not all three.
@@ -101,13 +101,13 @@ def of_model(model: Model, reading: Reading) -> list[Looked]:
             "translator or a T5"
         )
     trace = model.trace(reading, reduce=lambda address, x: x if address.endswith(".pattern") else None)
-    looked = []
+    attentions = []
     for use in USES:
         attention = model.attention(stack_of(use))
         layers = [trace[f"{use.address.format(layer=at)}.pattern"] for at in attention.layers]
         patterns = torch.stack(layers)
-        looked.append(Looked(attention, patterns, (patterns > 0).any(dim=0).any(dim=0)))
-    return looked
+        attentions.append(AttentionPatterns(attention, patterns, (patterns > 0).any(dim=0).any(dim=0)))
+    return attentions
 
 
 MOST_TOKENS = 72
@@ -124,12 +124,12 @@ QKV = (
 
 
 @dataclass(frozen=True)
-class Read:
+class ThreeAttentions:
     """The words of both sides, and the three attentions between them, as in USES."""
 
     source: list[str]
     target: list[str]
-    uses: list[Looked]
+    uses: list[AttentionPatterns]
 
     @property
     def heads(self) -> list[tuple[int, int]]:
@@ -166,18 +166,18 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _of_the_translator(text: str, direction: str) -> Read:
+def _of_the_translator(text: str, direction: str) -> ThreeAttentions:
     """A sentence and its translation; ValueError, with a sentence, where there is none."""
     read = reading_of(text, direction)
     lm = cache.translator()
     uses = [computed(read.trace, use, lm.attention(stack_of(use))) for use in USES]
-    return Read(read.source, read.read, uses)
+    return ThreeAttentions(read.source, read.read, uses)
 
 
-def _of_another(inputs: Inputs) -> Read:
+def _of_another(inputs: Inputs) -> ThreeAttentions:
     """What another encoder-decoder reads and writes; ValueError, with a sentence, where none can be shown."""
     read = any_model.read(inputs, most=MOST_TOKENS)
-    sides = Read(
+    sides = ThreeAttentions(
         read.reading.tokens.get("encoder", []), read.reading.tokens.get("decoder", []),
         of_model(read.model, read.reading),
     )  # fmt: skip
@@ -191,7 +191,7 @@ def _of_another(inputs: Inputs) -> Read:
     return sides
 
 
-def _formula(read: Read) -> str:
+def _formula(read: ThreeAttentions) -> str:
     """With what this model multiplies its scores by, and whatever its positions add to them."""
     kinds = [use.attention for use in read.uses]
     scales = sorted({scale for kind in kinds for scale in kind.scales})
@@ -203,16 +203,16 @@ def _formula(read: Read) -> str:
     return rf"\begin{{gathered}}\mathrm{{pattern}}=\mathrm{{softmax}}\!\left({inside}{bias}\right)\\" + QKV
 
 
-def _patterns(read: Read) -> list[Matrix]:
+def _patterns(read: ThreeAttentions) -> list[Matrix]:
     """A frame for every layer and head; grey where a model lacks it, too."""
     names = {"source": distinct(read.source), "target": distinct(read.target)}
     names["memory"] = names["source"]
     panels = []
-    for use, looked in zip(USES, read.uses, strict=True):
-        values = np.full((len(read.heads), *looked.may.shape), -np.inf, dtype=np.float32)
+    for use, of_use in zip(USES, read.uses, strict=True):
+        values = np.full((len(read.heads), *of_use.may.shape), -np.inf, dtype=np.float32)
         for at, (layer, head) in enumerate(read.heads):
-            if _has(looked, layer, head):
-                values[at] = np.where(looked.may.numpy(), looked.of(layer, head).numpy(), -np.inf)
+            if _has(of_use, layer, head):
+                values[at] = np.where(of_use.may.numpy(), of_use.of(layer, head).numpy(), -np.inf)
         panels.append(
             Matrix(
                 title=use.name, values=values, scale="weights", picture=True, rows=names[use.queries],
@@ -222,19 +222,19 @@ def _patterns(read: Read) -> list[Matrix]:
     return panels
 
 
-def _has(looked: Looked, layer: int, head: int) -> bool:
-    return layer in looked.attention.layers and head < looked.attention.n_heads
+def _has(of_use: AttentionPatterns, layer: int, head: int) -> bool:
+    return layer in of_use.attention.layers and head < of_use.attention.n_heads
 
 
-def _sources(read: Read) -> Diagram:
+def _sources(read: ThreeAttentions) -> Diagram:
     """The vectors from which the queries, keys and values of each use are made."""
     lengths = {"source": len(read.source), "target": len(read.target), "memory": len(read.source)}
     roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []
-    for at, (use, looked) in enumerate(zip(USES, read.uses, strict=True)):
+    for at, (use, of_use) in enumerate(zip(USES, read.uses, strict=True)):
         for place, (letter, role) in enumerate(roles):
             asks = role == "query"
-            stream, kind = use.queries if asks else use.keys, looked.attention
+            stream, kind = use.queries if asks else use.keys, of_use.attention
             h, d_head = kind.n_heads if asks else kind.n_key_heads, kind.d_head
             above, below, column = f"{at}{letter} from", f"{at}{letter}", 3.4 * at + place
             size, whole = f"[{h}, {lengths[stream]}, {d_head}]", f"[{lengths[stream]}, {h * d_head}]"
@@ -247,7 +247,7 @@ def _sources(read: Read) -> Diagram:
     )  # fmt: skip
 
 
-def _notices(read: Read) -> list[str]:
+def _notices(read: ThreeAttentions) -> list[str]:
     encoder, decoder, cross = read.uses
     return [
         f"Layer {layer}, head {head}: {_self_attention(encoder, decoder, layer, head)}. "
@@ -256,11 +256,11 @@ def _notices(read: Read) -> list[str]:
     ]
 
 
-def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> str:
+def _self_attention(encoder: AttentionPatterns, decoder: AttentionPatterns, layer: int, head: int) -> str:
     """How much looks ahead in both, or which of them has no such head."""
     ahead = [
-        _ahead(looked.of(layer, head).numpy()) if _has(looked, layer, head) else None
-        for looked in (encoder, decoder)
+        _ahead(of_use.of(layer, head).numpy()) if _has(of_use, layer, head) else None
+        for of_use in (encoder, decoder)
     ]
     if ahead[0] is None:
         return (
@@ -272,7 +272,7 @@ def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> 
     return f"{sentence}, {decoder_too}"
 
 
-def _cross_attention(read: Read, cross: Looked, layer: int, head: int) -> str:
+def _cross_attention(read: ThreeAttentions, cross: AttentionPatterns, layer: int, head: int) -> str:
     if not _has(cross, layer, head):
         return "Nor has cross-attention."
     weights = cross.of(layer, head)

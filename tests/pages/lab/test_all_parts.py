@@ -29,7 +29,7 @@ def test_a_link_shows_another_visitor_the_same(lab: LabPage, part: Part) -> None
         link = {name: written(v) for name, v in changed.items() if v != getattr(usual, name)}
         values, problems = read_link(lab.state.params, {"part": part.name, **link})
         assert not problems
-        assert lab.named(values.pop("part")) is part
+        assert lab.find_part(values.pop("part")) is part
         theirs = replace(usual, **values)
         for name, value in changed.items():
             if isinstance(value, float):

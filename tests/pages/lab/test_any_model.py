@@ -144,7 +144,7 @@ def test_the_masked_word_is_asked_about_and_else_the_last() -> None:
     for text, at in (("the animal did [MASK] cross", 4), ("the animal", 3)):
         asked = Softmax(other_text=text)
         assert any_model.position(asked, any_model.read(asked, most=20)) == at
-    assert Softmax().said == offers()["masked"].text
+    assert Softmax().reading_text == offers()["masked"].text
 
 
 def test_a_folder_that_is_named_in_the_field_is_taken_and_a_wrong_one_leaves_the_model(saved: Path) -> None:

@@ -306,7 +306,7 @@ def test_what_a_decoder_writes_leaves_the_encoder_s_room_as_it_is(saved: Path) -
 
 def test_our_own_sums_between_are_points() -> None:
     board = flow.lesson(Inputs(subject="other", other="translator", other_stack="decoder.self")).board
-    trace = load_model("translator").trace(Inputs(other="translator").said)
+    trace = load_model("translator").trace(Inputs(other="translator").reading_text)
     names = ["x enters", "attention", "add 1", "cross-attention", "add 2", "feed-forward", "x leaves"]
     assert list(board.scrub.words) == names
     shown = panel(board, "the tensor").values

@@ -21,16 +21,16 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module", params=list(TEXTS))
-def found(request: pytest.FixtureRequest) -> tuple[str, lens.Read]:
+def found(request: pytest.FixtureRequest) -> tuple[str, lens.LensReading]:
     return request.param, under_the_lens(request.param)
 
 
-def under_the_lens(name: str) -> lens.Read:
+def under_the_lens(name: str) -> lens.LensReading:
     model = load_model(name)
     return lens.read_levels(model, model.read(TEXTS[name]))
 
 
-def test_the_last_level_is_the_models_own_answer(found: tuple[str, lens.Read]):
+def test_the_last_level_is_the_models_own_answer(found: tuple[str, lens.LensReading]):
     name, read = found
     model = load_model(name)
     with torch.no_grad():
@@ -39,7 +39,7 @@ def test_the_last_level_is_the_models_own_answer(found: tuple[str, lens.Read]):
     assert read.logits.shape == (model.config.n_layers + 1, len(read.tokens), len(read.words))
 
 
-def test_a_level_is_the_answer_of_a_model_cut_off_there(found: tuple[str, lens.Read]):
+def test_a_level_is_the_answer_of_a_model_cut_off_there(found: tuple[str, lens.LensReading]):
     """Independently: the same weights with its upper layers taken away."""
     name, read = found
     model = load_model(name)
@@ -76,7 +76,7 @@ def test_a_model_without_an_answer_at_each_position_is_refused():
         lens.read_levels(model, model.read("1"))
 
 
-def test_measures_against_plain_counting(found: tuple[str, lens.Read]):
+def test_measures_against_plain_counting(found: tuple[str, lens.LensReading]):
     _, read = found
     logits = read.logits.double()
     p = F.softmax(logits, dim=-1).numpy()

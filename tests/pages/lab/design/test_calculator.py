@@ -96,7 +96,7 @@ def test_the_page_opens_with_gpt2_as_published():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_published_model_is_shown_beside_its_published_count(name: str):
-    found = inputs.asked(of(name))
+    found = inputs.design_of(of(name))
     assert found.config == PRESETS[name].config and found.published == PRESETS[name]
     board = calculator.lesson(of(name)).board
     shown = {row: int(cells[0].replace(",", "").replace("−", "-")) for row, cells in rows(board).items()}
@@ -114,7 +114,7 @@ def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
     asked = Inputs(
         n_layers=2, n_heads=2, d_model=10, d_ff=7, vocab_size=30, max_len=20, tied=False, bias=False
     )
-    found = inputs.asked(asked)
+    found = inputs.design_of(asked)
     board = calculator.lesson(asked).board
     built = sum(p.numel() for p in Transformer(found.config, seed=0).parameters())
     assert rows(board)["total"][0] == f"{built:,}"
@@ -131,7 +131,7 @@ def test_lengths_go_up_to_max_len():
 
 def test_operations_and_memory_at_each_length():
     board = calculator.lesson(Inputs()).board
-    config, lengths = inputs.asked(Inputs()).config, board.scrub.values.tolist()
+    config, lengths = inputs.design_of(Inputs()).config, board.scrub.values.tolist()
     passed = [calculator.forward(config, t) for t in lengths]
     total = np.array([each.total for each in passed], float)
     found = facts(board)
@@ -185,4 +185,4 @@ def test_the_share_of_the_pairs_says_what_it_counts():
     assert said.endswith("is q · k and weights · v, counted for all pairs, masked or not.")
     t, width, n_layers = 1_024, 768, 12
     both = n_layers * 2 * (2 * t * t * width)  # scores, and weights times values
-    assert calculator.forward(inputs.asked(Inputs()).config, t).pairs == both
+    assert calculator.forward(inputs.design_of(Inputs()).config, t).pairs == both

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 from pages.lab.design import calculator, memory, paths
 from pages.lab.design import memory as lesson
 from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.design.memory import Meter, Setting, held
+from pages.lab.design.memory import Meter, Setting, measure_pieces
 from tests.pages.lab.design.conftest import facts, panel, rows
 
 PLAIN = Setting(n_sequences=4, t=48, n_heads=2, n_layers=3, d_head=4)
@@ -109,7 +109,7 @@ def test_recomputing_is_pytorchs_checkpointing(fused: bool):
     for mine, theirs in zip(gradients(setting), gradients(setting, with_pytorchs_checkpoint), strict=True):
         torch.testing.assert_close(mine, theirs)
     layers, x = memory.stack(setting), data(setting)
-    theirs = held([lambda: with_pytorchs_checkpoint(layers, x, setting)])
+    theirs = measure_pieces([lambda: with_pytorchs_checkpoint(layers, x, setting)])
     mine = memory.measure(setting)
     assert mine.kept == theirs.kept
     # PyTorch stops before the layer's output, which no gradient needs.

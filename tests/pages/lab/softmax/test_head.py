@@ -10,13 +10,13 @@ from torch import Tensor
 from models import load_model
 from models.engine.trace import Trace
 from pages.lab.softmax import head
-from pages.lab.softmax.head import MODULES, TEMPERATURES, Place, heated, output, pronoun, row_of
+from pages.lab.softmax.head import MODULES, TEMPERATURES, HeadGroup, heated, output, pronoun, row_of
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 
 WIDE = "the animal did not cross the street because it was too wide"
-LAYER = Place("encoder.self", 1, (0, 1, 2, 3))
-HEAD = Place("encoder.self", 1, (3,))
+LAYER = HeadGroup("encoder.self", 1, (0, 1, 2, 3))
+HEAD = HeadGroup("encoder.self", 1, (3,))
 TRAINED = 20
 STEP = 10  # after: l' animal n' a pas traversé la rue parce qu'
 
@@ -42,7 +42,7 @@ def test_one_is_in_the_middle():
 
 @pytest.mark.parametrize("stack", MODULES)
 def test_a_heated_models_own_trace_has_the_rows_that_are_shown(lm, trace, stack):
-    place, query = Place(stack, 1, (2,)), 5
+    place, query = HeadGroup(stack, 1, (2,)), 5
     shown = row_of(trace, place, head=2, query=query)
     name, kind = stack.split(".")
     for frame in (0, 13, TRAINED, 40):
@@ -92,7 +92,7 @@ def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
 
 
-@pytest.mark.parametrize("place", [LAYER, Place("decoder.cross", 1, (0, 1, 2, 3))])
+@pytest.mark.parametrize("place", [LAYER, HeadGroup("decoder.cross", 1, (0, 1, 2, 3))])
 def test_translations_are_those_of_a_greedy_loop(lm, trace, place):
     translations = output(lm, trace, place, STEP).translations
     source = ids(lm, trace.tokens["encoder"])
@@ -133,7 +133,7 @@ def test_one_hot_head_changes_nothing_since_the_others_do_its_work(lm, trace):
 
 
 def test_hot_cross_attention_writes_another_sentence(lm, trace):
-    result = output(lm, trace, Place("decoder.cross", 1, (0, 1, 2, 3)), STEP)
+    result = output(lm, trace, HeadGroup("decoder.cross", 1, (0, 1, 2, 3)), STEP)
     assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
     assert result.translations[-1].startswith("est-ce que")
 
@@ -150,7 +150,7 @@ def test_cold_looks_at_one_key_and_hot_at_all_alike(trace):
 
 
 def test_masked_keys_get_nothing_at_any_temperature(trace):
-    shown = row_of(trace, Place("decoder.self", 0, (0,)), head=0, query=3)
+    shown = row_of(trace, HeadGroup("decoder.self", 0, (0,)), head=0, query=3)
     assert (shown.weights[:, 4:] == 0).all()
     assert shown.entropy.isfinite().all()
 
@@ -170,12 +170,12 @@ def test_threads_do_not_feel_each_others_temperature(lm, trace):
     ("place", "step", "text"),
     [
         (
-            Place("encoder.cross", 0, (0,)),
+            HeadGroup("encoder.cross", 0, (0,)),
             0,
             "stack='encoder.cross' is unknown; choose one of encoder.self, ",
         ),
-        (Place("encoder.self", 2, (0,)), 0, "layer=2 is not there; give one from 0 to 1"),
-        (Place("encoder.self", 0, (4,)), 0, "head=4 is not there; give one from 0 to 3"),
+        (HeadGroup("encoder.self", 2, (0,)), 0, "layer=2 is not there; give one from 0 to 1"),
+        (HeadGroup("encoder.self", 0, (4,)), 0, "head=4 is not there; give one from 0 to 3"),
         (HEAD, 15, "step=15 is not there; give one from 0 to 14"),
     ],
 )
@@ -204,7 +204,7 @@ def test_the_translator_answers_as_in_its_own_lesson(stack: str, address: str) -
     reading = lm.read(TEXT)
     trace = lm.trace(reading)
     for heads in ((3,), (0, 1, 2, 3)):
-        place = head.Place(stack, 1, heads)
+        place = head.HeadGroup(stack, 1, heads)
         expected = head.output(lm, trace, place, 1, SOME)
         found = head.answers(lm, reading, address, heads=list(heads), at=1, temperatures=SOME)
         assert found.words == expected.words

@@ -39,7 +39,7 @@ def test_weights_are_those_of_the_words_so_far_alone(tired: Reading):
         alone = prefix_trace(tired, step)
         for layer in range(2):
             for stage in ("self", "cross"):
-                looked = flow.looks(tired.trace, Moment(step, stage, layer))
+                looked = flow.weights_at(tired.trace, Moment(step, stage, layer))
                 expected = alone[f"decoder.{layer}.{stage}.pattern"][:, -1]
                 torch.testing.assert_close(looked, expected, rtol=1e-4, atol=1e-5)
         crossed = flow.crossed(tired.trace, 2, step)

@@ -159,7 +159,7 @@ def test_what_has_not_all_three_is_one_sentence(
 
 def test_what_is_chosen_first_can_be_read():
     board = three.lesson(Inputs(reader="other")).board
-    trace = load_model("translator-plain").trace(Inputs(other="translator-plain").said)
+    trace = load_model("translator-plain").trace(Inputs(other="translator-plain").reading_text)
     for title, address in STACKS.items():
         values = panel(board, title).values[5]
         close(np.where(np.isneginf(values), 0, values), trace[address.format(1)][1])
