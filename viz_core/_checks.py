@@ -25,10 +25,10 @@ def check_frames(name: str, array: np.ndarray, axes: str) -> None:
     check_axes(name, array, axes if array.ndim == len(axes.split()) else f"frame {axes}")
 
 
-def check_length(name: str, given: Sequence[object], count: int, *, needed: bool = False) -> None:
+def check_length(name: str, entries: Sequence[object], count: int, *, needed: bool = False) -> None:
     """Raise unless there are `count` entries; no entries are allowed, too, unless `needed`."""
-    if (needed or len(given)) and len(given) != count:
-        raise ValueError(f"{name} has {len(given)} entries where there are {count}; give one each")
+    if (needed or len(entries)) and len(entries) != count:
+        raise ValueError(f"{name} has {len(entries)} entries where there are {count}; give one each")
 
 
 def check_finite(name: str, array: np.ndarray) -> None:

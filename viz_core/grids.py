@@ -260,8 +260,8 @@ def _ticks(
 ) -> tuple[list[str], list[str]]:
     """Which names of the sheet get a tick, and its text: as many tokens of each tile as fit."""
     step = label_step(len(labels), pixels * len(labels))
-    shown = range(0, len(labels), step)
-    return [names[first + i] for first in firsts for i in shown], [labels[i] for _ in firsts for i in shown]
+    places = range(0, len(labels), step)
+    return [names[first + i] for first in firsts for i in places], [labels[i] for _ in firsts for i in places]
 
 
 def _layout(

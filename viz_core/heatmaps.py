@@ -59,10 +59,10 @@ def attention_heatmap(
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, matrix.shape[1])
     numbers = {_WORDS[quantity]: matrix, **(hover or {})}
     masked = np.asarray(np.isneginf(list(numbers.values())).any(axis=0))  # [query, key]
-    look = _look(matrix, quantity, scale)
-    z = np.where(masked, np.nan, look.pop("z")).astype(np.float32)
+    style = _look(matrix, quantity, scale)
+    z = np.where(masked, np.nan, style.pop("z")).astype(np.float32)
     if masked.any():
-        look["colorbar"]["title"]["text"] += " (grey: masked)"
+        style["colorbar"]["title"]["text"] += " (grey: masked)"
     fig = go.Figure(
         go.Heatmap(
             x=keys,
@@ -72,7 +72,7 @@ def attention_heatmap(
             hovertemplate=_hover(numbers),
             hoverongaps=False,
             colorscale=theme.colour_scale("diverging" if quantity in _SIGNED else "sequential", dark),
-            **look,
+            **style,
         )
     )
     if masked.any():
@@ -112,7 +112,7 @@ def _look(matrix: np.ndarray, quantity: str, scale: str) -> dict[str, Any]:
 
 
 def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, Any]:
-    named, word = _BARS[quantity], _WORDS[quantity]
+    bar_title, word = _BARS[quantity], _WORDS[quantity]
     if scale == "row":
         largest = weights.max(-1, keepdims=True)
         z = np.divide(weights, largest, out=np.zeros(weights.shape), where=largest > 0)
@@ -120,12 +120,12 @@ def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, A
     if scale == "log":
         ticks = list(range(int(np.log10(LOG_FLOOR)), 1))
         bar = {
-            "title": {"text": f"{named}, logarithmic"},
+            "title": {"text": f"{bar_title}, logarithmic"},
             "tickvals": ticks,
             "ticktext": [f"≤ {LOG_FLOOR:g}", *(f"{10.0**tick:g}" for tick in ticks[1:])],
         }
         return {"z": np.log10(np.maximum(weights, LOG_FLOOR)), "zmin": ticks[0], "zmax": 0, "colorbar": bar}
-    return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": named}}}
+    return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": bar_title}}}
 
 
 def _signed_look(numbers: np.ndarray, quantity: str) -> dict[str, Any]:

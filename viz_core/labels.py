@@ -39,8 +39,8 @@ def visible(token: str, *, max_length: int = MAX_LENGTH) -> str:
     start = len(token) - len(token.lstrip(" ")) if inner else len(token)
     end = len(token) - start - len(inner)
     lone = all(character in _JOINERS for character in inner)
-    shown = "␣" * start + "".join(_visible_character(c, lone) for c in inner) + "␣" * end
-    return _cut(shown, max_length)
+    text = "␣" * start + "".join(_visible_character(c, lone) for c in inner) + "␣" * end
+    return _cut(text, max_length)
 
 
 def _visible_character(character: str, lone: bool) -> str:
@@ -73,14 +73,14 @@ def tick_labels(tokens: Sequence[str], *, max_length: int = MAX_LENGTH, escaped:
     if isinstance(tokens, str):
         raise ValueError(f"tokens={tokens[:40]!r} is one string; pass a list of strings, one per position")
     names = [visible(str(token), max_length=max_length) for token in tokens]
-    taken, seen, labels = set(names), Counter[str](), []
+    names_in_use, counts, labels = set(names), Counter[str](), []
     for name in names:
-        seen[name] += 1
+        counts[name] += 1
         label = name
-        if seen[name] > 1:
-            while (label := name + str(seen[name]).translate(_SUBSCRIPTS)) in taken:
-                seen[name] += 1  # the text itself may hold the token "the₂"
-            taken.add(label)
+        if counts[name] > 1:
+            while (label := name + str(counts[name]).translate(_SUBSCRIPTS)) in names_in_use:
+                counts[name] += 1  # the text itself may hold the token "the₂"
+            names_in_use.add(label)
         labels.append(escape(label) if escaped else label)
     return labels
 

@@ -40,44 +40,44 @@ def attention_lines(
     _, n_query, n_key = pattern.shape
     queries = check_labels("query", tokens, n_query)
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
-    drawn = _chosen(heads, len(pattern))
+    heads_here = _chosen(heads, len(pattern))
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold={threshold} must be above 0 and at most 1; the usual one is 0.02")
-    chosen = pattern[drawn]  # [drawn head, query, key]
-    kept, left_out = _heaviest(chosen, threshold)
+    chosen = pattern[heads_here]  # [drawn head, query, key]
+    is_heavy, left_out = _heaviest(chosen, threshold)
     rows, room = max(n_query, n_key), _room(n_query, n_key)
     y_query, y_key = _positions(n_query, rows), _positions(n_key, rows)
-    apart = _apart(len(drawn))
-    fig = go.Figure([_legend_entry(head, dark) for head in drawn])
+    apart = _apart(len(heads_here))
+    fig = go.Figure([_legend_entry(head, dark) for head in heads_here])
     levels = np.searchsorted(LEVELS, chosen, side="right")  # [drawn head, query, key]
     for level, (low, high) in enumerate(pairwise((*LEVELS, 1.0)), start=1):  # heavy lines lie on light ones
-        for i, head in enumerate(drawn):
-            query, key = np.nonzero(kept[i] & (levels[i] == level))
+        for i, head in enumerate(heads_here):
+            query, key = np.nonzero(is_heavy[i] & (levels[i] == level))
             if query.size:
                 ends = y_query[query] + apart[i], y_key[key] + apart[i]
                 fig.add_trace(_lines(head, *ends, (low + high) / 2, room, dark))
-    fig.add_trace(_column("query", 0, y_query, queries, _top_partners(chosen, drawn, keys), room, dark))
-    fig.add_trace(_column("key", 1, y_key, keys, _top_partners(chosen.mT, drawn, queries), room, dark))
+    fig.add_trace(_column("query", 0, y_query, queries, _top_partners(chosen, heads_here, keys), room, dark))
+    fig.add_trace(_column("key", 1, y_key, keys, _top_partners(chosen.mT, heads_here, queries), room, dark))
     note = f"the {MAX_LINES:,} heaviest lines; {left_out:,} lighter ones are left out" if left_out else None
     return theme.apply(fig, dark).update_layout(_layout(queries, keys, room, dark, title, note))
 
 
 def _chosen(heads: Sequence[int] | None, n_heads: int) -> list[int]:
-    drawn = list(range(n_heads)) if heads is None else list(dict.fromkeys(heads))
-    for head in drawn:
+    numbers = list(range(n_heads)) if heads is None else list(dict.fromkeys(heads))
+    for head in numbers:
         check_index("head", head, n_heads)
-    return drawn
+    return numbers
 
 
 def _heaviest(weights: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
     """Which weights get a line, MAX_LINES at most, and how many above the threshold get none."""
-    kept = weights >= threshold
-    left_out = int(np.count_nonzero(kept)) - MAX_LINES
+    is_heavy = weights >= threshold
+    left_out = int(np.count_nonzero(is_heavy)) - MAX_LINES
     if left_out <= 0:
-        return kept, 0
-    kept[:] = False
-    kept.ravel()[np.argpartition(weights.ravel(), -MAX_LINES)[-MAX_LINES:]] = True
-    return kept, left_out
+        return is_heavy, 0
+    is_heavy[:] = False
+    is_heavy.ravel()[np.argpartition(weights.ravel(), -MAX_LINES)[-MAX_LINES:]] = True
+    return is_heavy, left_out
 
 
 def _positions(length: int, rows: int) -> np.ndarray:

@@ -120,12 +120,12 @@ def _scaled(values: np.ndarray, measure: str, dark: bool) -> dict[str, Any]:
 def _scatter(
     points: np.ndarray, names: list[str], marker: dict[str, Any], hover: str, *, texts: bool = True
 ) -> go.Scatter:
-    shown = texts and len(points) <= MAX_TEXTS
+    has_names = texts and len(points) <= MAX_TEXTS
     return go.Scatter(
         x=points[:, 0],
         y=points[:, 1],
-        mode="markers+text" if shown else "markers",
-        text=names if shown else None,
+        mode="markers+text" if has_names else "markers",
+        text=names if has_names else None,
         textposition="top center",
         hovertext=names,
         customdata=np.arange(len(points)),

@@ -22,12 +22,12 @@ def moving_average(values: Float[np.ndarray, "point"], weight: int | float) -> F
     """
     if not 0 <= weight < 1:
         raise ValueError(f"weight={weight} is not from 0 to below 1; try 0.9")
-    found = np.empty(len(values))
+    means = np.empty(len(values))
     mean, total = 0.0, 0.0
     for at, value in enumerate(values.tolist()):
         mean, total = weight * mean + (1 - weight) * value, weight * total + (1 - weight)
-        found[at] = mean / total
-    return found
+        means[at] = mean / total
+    return means
 
 
 MOST_TRIALS = 300
@@ -58,13 +58,13 @@ def parallel_panel(
     title = f"settings and {value.name} of every trial"
     if len(names) > MOST_TRIALS:
         title = f"settings and {value.name} of the best {MOST_TRIALS} of {len(names):,} trials"
-        kept = np.sort(best_first(value.values, lower_is_better=lower_is_better)[:MOST_TRIALS])
+        best = np.sort(best_first(value.values, lower_is_better=lower_is_better)[:MOST_TRIALS])
         axes = [
-            Axis(name=axis.name, values=axis.values[kept], choices=axis.choices, log=axis.log)
+            Axis(name=axis.name, values=axis.values[best], choices=axis.choices, log=axis.log)
             for axis in axes
         ]
-        names = [names[at] for at in kept]
-        shown = None if shown is None else shown[kept]
+        names = [names[at] for at in best]
+        shown = None if shown is None else shown[best]
     return Parallel(
         axes=axes, names=names, lower_is_better=lower_is_better, shown=shown, ranges=ranges, title=title
     )
@@ -93,13 +93,13 @@ def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = F
 
 def importance_panel(importance: Mapping[str, float]) -> Bars:
     """How much each setting tells the best trials from all, the largest first."""
-    found = sorted(importance.items(), key=lambda each: -each[1])[:MOST_BARS]
+    bars = sorted(importance.items(), key=lambda each: -each[1])[:MOST_BARS]
     title = "what tells the best tenth of trials apart"
     if len(importance) > MOST_BARS:
         title += f" ({MOST_BARS} of {len(importance)})"
     return Bars(
-        values=np.array([share for _, share in found] or [0.0], dtype=np.float64),
-        labels=[name for name, _ in found] or ["–"],
+        values=np.array([share for _, share in bars] or [0.0], dtype=np.float64),
+        labels=[name for name, _ in bars] or ["–"],
         title=title,
         y_label="importance",
         low=0,
@@ -140,11 +140,11 @@ def history_panel(
     known = np.isfinite(y)
     best = so_far(y[known], lower_is_better=lower_is_better)
     pairs = zip(x[known], y[known], strict=True)
-    said = [f"trial {int(at)}: {name} {short(value)}" for at, value in pairs]
+    texts = [f"trial {int(at)}: {name} {short(value)}" for at, value in pairs]
     dots = [
         Dots(
             x=x[known], y=y[known], name="trial", colour="muted", size=8,
-            said=said,
+            said=texts,
         ),
         Dots(x=x[known], y=best, name="best until then", size=0, joined=True, stepped=True),
     ]  # fmt: skip
@@ -198,10 +198,10 @@ def setting_panel(
     at = x if setting.choices or not repeated else np.searchsorted(places, x).astype(np.float64)
     # Runs of one setting stand side by side, or equal values would hide each other.
     beside = at + 0.16 * _spread(at) if repeated else at
-    said = [
+    texts = [
         f"{setting.name} {_said(setting, one)}: {name} {short(two)}" for one, two in zip(x, y, strict=True)
     ]
-    dots = [Dots(x=beside, y=y, name="one run", colour="muted", size=7, said=said)]
+    dots = [Dots(x=beside, y=y, name="one run", colour="muted", size=7, said=texts)]
     if repeated:
         dots.append(_means(at, y, interval))
     return Points(
@@ -285,13 +285,13 @@ def _means(at: np.ndarray, y: np.ndarray, interval: Interval | None) -> Dots:
     mean = np.array([each.mean() for each in runs])
     ends = [interval(each.tolist()) if interval else None for each in runs]
     low, high = np.array([each or (np.nan, np.nan) for each in ends]).reshape(-1, 2).T
-    said = [
+    texts = [
         f"mean of {len(each)} runs {short(m)}"
         + (f", 95% interval {short(a[0])} to {short(a[1])}" if a else "")
         for each, m, a in zip(runs, mean, ends, strict=True)
     ]
     name = "mean and its 95% interval" if any(ends) else "mean"
-    return Dots(x=places, y=mean, name=name, size=10, joined=True, low=low, high=high, said=said)
+    return Dots(x=places, y=mean, name=name, size=10, joined=True, low=low, high=high, said=texts)
 
 
 def _spread(at: np.ndarray) -> np.ndarray:

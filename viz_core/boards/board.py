@@ -130,7 +130,7 @@ class _Sheet:
         self.height, self.places = self._place([_stretched(line, self.width) for line in lines])
 
     def _place(self, lines: list[list[tuple[Panel, Room]]]) -> tuple[float, list[tuple[Panel, Place]]]:
-        found: list[tuple[Panel, dict[str, int | float]]] = []
+        bodies: list[tuple[Panel, dict[str, int | float]]] = []
         top = float(self.head)
         for line in lines:
             top += max(room.above for _, room in line)
@@ -140,13 +140,13 @@ class _Sheet:
                 # Bodies begin at one height; a sign stands in their middle.
                 down = (tallest - room.height) / 2 if panel.in_the_middle else 0.0
                 corner = {"left": left + room.left, "top": top + down}
-                found.append((panel, {**corner, "width": room.width, "height": room.height}))
+                bodies.append((panel, {**corner, "width": room.width, "height": room.height}))
                 left += room.across + _GAP
             top += max(room.height + room.below for _, room in line) + _ROW_GAP
         size = (self.width, top)
         return top, [
             (panel, Place(number=number, **body, sheet=size, dark=self.dark))
-            for number, (panel, body) in enumerate(found, start=1)
+            for number, (panel, body) in enumerate(bodies, start=1)
         ]
 
     def drawing(self, frame: int) -> Drawing:
@@ -184,8 +184,8 @@ class _Sheet:
         font, scrub = {"size": NOTICE_SIZE}, self.board.scrub
         notes = [self._head(line, at * NOTICE_LINE, font=font) for at, line in enumerate(lines)]
         if scrub:
-            said = f"{escape(scrub.label)} <b>{scrub_words(scrub, frame)}</b>"
-            notes.append(self._head(said, self.n_notice * NOTICE_LINE + 4))
+            heading = f"{escape(scrub.label)} <b>{scrub_words(scrub, frame)}</b>"
+            notes.append(self._head(heading, self.n_notice * NOTICE_LINE + 4))
         return notes
 
     def _head(self, text: str, down: int | float, **style: Any) -> dict[str, Any]:
@@ -199,9 +199,9 @@ class _Sheet:
 def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
     """A row's panels with the room they need, in as many lines as it takes."""
     others = [panel.room(0).across for panel in row]
-    taken = sum(others) + _GAP * (len(row) - 1)
+    others_width = sum(others) + _GAP * (len(row) - 1)
     n_cells = sum(panel.n_cells for panel in row)
-    cell = int(max(_NARROWEST, min(_WIDEST, (WIDTH - taken) / max(1, n_cells))))
+    cell = int(max(_NARROWEST, min(_WIDEST, (WIDTH - others_width) / max(1, n_cells))))
     lines: list[list[tuple[Panel, Room]]] = [[]]
     for panel in row:
         room = panel.room(cell)
@@ -230,7 +230,7 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
     pairs = zip(sheet.drawing(frame).traces, sheet.drawing(frame).traces, strict=True)
     moving = [number for number, (one, again) in enumerate(pairs) if one is not again]
 
-    def made(at: int) -> go.Frame:
+    def build_frame(at: int) -> go.Frame:
         drawing = sheet.drawing(at)
         data = [_moved(drawing.traces[number]) for number in moving]
         notes = [_only(note, "text", "opacity") for note in drawing.notes]
@@ -238,10 +238,10 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
         layout = {"annotations": notes, "shapes": shapes}
         return go.Frame(name=str(at), data=data, traces=moving, layout=layout)
 
-    most = FRAME_BYTES // len(made(frame).to_json())
-    kept = _spread(len(scrub.values), max(2, most), frame)
-    fig.frames = [made(at) for at in kept]
-    fig.update_layout(sliders=[_slider(scrub, kept, frame)], height=fig.layout.height + _SLIDER)
+    most = FRAME_BYTES // len(build_frame(frame).to_json())
+    frames = _spread(len(scrub.values), max(2, most), frame)
+    fig.frames = [build_frame(at) for at in frames]
+    fig.update_layout(sliders=[_slider(scrub, frames, frame)], height=fig.layout.height + _SLIDER)
     fig.layout.margin.b += _SLIDER
 
 
@@ -253,12 +253,17 @@ def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
-def _slider(scrub: Scrub, kept: list[int], frame: int) -> dict[str, Any]:
+def _slider(scrub: Scrub, frames: list[int], frame: int) -> dict[str, Any]:
     at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     steps = [
-        {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in kept
+        {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in frames
     ]
-    return {"active": kept.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}, "steps": steps}
+    return {
+        "active": frames.index(frame),
+        "currentvalue": {"visible": False},
+        "pad": {"t": 20},
+        "steps": steps,
+    }
 
 
 def _spread(count: int, most: int, frame: int) -> list[int]:

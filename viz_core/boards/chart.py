@@ -51,12 +51,12 @@ def scale(ends: Pair, log: bool) -> dict[str, Any]:
     powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
     if len(powers) < 2:
         return {"type": "log", "range": [low, high]}
-    shown = powers[:: max(1, -(-len(powers) // 5))]
-    texts = _powers_of_ten(shown)
+    ticks = powers[:: max(1, -(-len(powers) // 5))]
+    texts = _powers_of_ten(ticks)
     return {
         "type": "log",
         "range": [low, high],
-        "tickvals": [10.0**power for power in shown],
+        "tickvals": [10.0**power for power in ticks],
         "ticktext": texts,
     }
 
@@ -131,10 +131,10 @@ class ChartPanel(Panel):
     def describe(self) -> Chart:
         """The panel as a chart; its arrays are the panel's own wherever they can be."""
 
-    def sent(self) -> dict[str, Any]:
+    def message(self) -> dict[str, Any]:
         """What the browser gets: the chart, and the panel's texts and settings."""
-        said = {name: value for name, value in super().sent().items() if not _has_arrays(value)}
-        return said | {"chart": self.chart, "drawn_by": "plot"}
+        message = {name: value for name, value in super().message().items() if not _has_arrays(value)}
+        return message | {"chart": self.chart, "drawn_by": "plot"}
 
     def draw(self, place: Place, frame: int) -> Drawing:
         chart = self.chart
@@ -195,10 +195,10 @@ def _with_ticks(axis: dict[str, Any], pixels: int | float) -> dict[str, Any]:
     every = max(1, -int(-room // step))
     if every == 2 and axis.get("tickangle") == 0:
         names, every = [f"<br>{name}" if at % 2 else name for at, name in enumerate(names)], 1
-    shown = range(0, len(names), every)
+    places = range(0, len(names), every)
     if rest.get("title", {}).get("text"):
         rest["title"] = {**rest["title"], "text": rest["title"]["text"] + skipping(axis["names"], every)}
-    return rest | {"tickvals": list(shown), "ticktext": [names[at] for at in shown]}
+    return rest | {"tickvals": list(places), "ticktext": [names[at] for at in places]}
 
 
 def _has_arrays(value: Any) -> bool:
@@ -244,8 +244,8 @@ class LegendPanel(ChartPanel):
         """How many lines the legend takes in a chart of this width."""
         if not self.has_legend:
             return 0
-        rows, taken = 1, 0.0
+        rows, used = 1, 0.0
         for name in self.listed:
             needed = text_width(name, SMALL) + 60
-            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
+            rows, used = (rows + 1, needed) if used and used + needed > width else (rows, used + needed)
         return rows

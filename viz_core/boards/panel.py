@@ -127,9 +127,9 @@ def extent(*arrays: np.ndarray) -> Pair:
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
-def reach_of(array: np.ndarray, given: int | float | None) -> int | float:
+def reach_of(array: np.ndarray, reach: int | float | None) -> int | float:
     """The number of the strongest colour or longest arrow; by default the largest number of all frames."""
-    return given or max(map(abs, extent(array))) or 1.0
+    return reach or max(map(abs, extent(array))) or 1.0
 
 
 def word(text: str, longest: int = 16) -> str:
@@ -166,7 +166,7 @@ class Panel(ABC):
         """Every array that may have frames."""
         return []
 
-    def sent(self) -> dict[str, Any]:
+    def message(self) -> dict[str, Any]:
         """What the browser gets to draw it; `drawn_by` names the module that draws, by default the kind's."""
         return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 

@@ -231,16 +231,16 @@ def on_rarest(of: MeasureInput) -> np.ndarray | None:
 def agreement(of: MeasureInput) -> np.ndarray | None:
     if not of.pairs:
         return None
-    given = _cells(of, of.pairs)
-    return of.mean(_weight_on(of, given), _rows_with(given))
+    cells = _cells(of, of.pairs)
+    return of.mean(_weight_on(of, cells), _rows_with(cells))
 
 
 def hits(of: MeasureInput) -> np.ndarray | None:
     if not of.pairs:
         return None
-    given = _cells(of, of.pairs)
+    cells = _cells(of, of.pairs)
     largest = of.weights.argmax(-1)  # [..., query]
-    return of.mean(given[np.arange(len(given)), largest], _rows_with(given))
+    return of.mean(cells[np.arange(len(cells)), largest], _rows_with(cells))
 
 
 def alignment_error(of: MeasureInput) -> np.ndarray | None:
@@ -249,8 +249,8 @@ def alignment_error(of: MeasureInput) -> np.ndarray | None:
     possible, sure = _cells(of, of.pairs), _cells(of, of.sure)
     counted = _rows_with(possible) & of.attending  # [..., query]
     at, largest = np.arange(len(possible)), of.weights.argmax(-1)  # [query] and [..., query]
-    found = sum(((cells[at, largest] & counted).sum(-1) for cells in (possible, sure)), 0)
-    return np.asarray(1 - found / np.maximum(counted.sum(-1) + sure.sum(), 1))
+    agreements = sum(((cells[at, largest] & counted).sum(-1) for cells in (possible, sure)), 0)
+    return np.asarray(1 - agreements / np.maximum(counted.sum(-1) + sure.sum(), 1))
 
 
 def is_punctuation(token: str) -> bool:
@@ -271,9 +271,9 @@ def _rows_with(cells: np.ndarray) -> np.ndarray:
 
 def _cells(of: MeasureInput, pairs: Pairs) -> np.ndarray:
     """[query, key]: whether they are one of the pairs."""
-    found = np.zeros(of.weights.shape[-2:], dtype=bool)
-    found[tuple(np.array(pairs).T)] = True
-    return found
+    cells = np.zeros(of.weights.shape[-2:], dtype=bool)
+    cells[tuple(np.array(pairs).T)] = True
+    return cells
 
 
 def _weight_on(of: MeasureInput, keys: np.ndarray) -> np.ndarray:
@@ -524,8 +524,8 @@ def head_scores(
     Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens,
     pairs and repetitions that do not fit.
     """
-    found = checked_input(pattern, cross, tokens, counts, pairs, sure, repeat)
-    scores = {measure.name: measure.compute(found) for measure in MEASURES}
+    measure_input = checked_input(pattern, cross, tokens, counts, pairs, sure, repeat)
+    scores = {measure.name: measure.compute(measure_input) for measure in MEASURES}
     return {name: values for name, values in scores.items() if values is not None}
 
 
@@ -546,7 +546,7 @@ def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
     positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
     """
     refuse_cross(pattern, "induction_score")
-    found = on_induced(checked_input(pattern, tokens=tokens))
-    if found is None:
+    score = on_induced(checked_input(pattern, tokens=tokens))
+    if score is None:
         raise ValueError("no token occurs twice, so there is nothing to induce; repeat a part of the text")
-    return found
+    return score

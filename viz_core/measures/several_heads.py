@@ -181,20 +181,20 @@ def attention_flow(
     """
     mixed = mixing(patterns, residual, "attention_flow")
     n_layers, n = mixed.shape[:2]
-    asked = range(n) if queries is None else queries
-    for query in asked:
+    positions = range(n) if queries is None else queries
+    for query in positions:
         check_index("query", query, n)
-    work = len(asked) * n * n_layers * n * n
+    work = len(positions) * n * n_layers * n * n
     if work > MAX_WORK:
         raise ValueError(
-            f"{len(asked)} queries x {n} keys through {n_layers} layers of {n} x {n} edges are {work:,} "
+            f"{len(positions)} queries x {n} keys through {n_layers} layers of {n} x {n} edges are {work:,} "
             f"steps, more than {MAX_WORK:,}; ask for fewer queries, a shorter text, or rollout"
         )
     from scipy.sparse.csgraph import maximum_flow  # comes with scikit-learn; most never ask for it
 
     graph = _graph(mixed)
-    flows = [[maximum_flow(graph, n_layers * n + q, k).flow_value for k in range(n)] for q in asked]
-    return np.array(flows, dtype=np.float64).reshape(len(asked), n) / RESOLUTION
+    flows = [[maximum_flow(graph, n_layers * n + q, k).flow_value for k in range(n)] for q in positions]
+    return np.array(flows, dtype=np.float64).reshape(len(positions), n) / RESOLUTION
 
 
 def _graph(mixed: np.ndarray) -> object:
@@ -256,13 +256,13 @@ def map_of_heads(patterns: Patterns) -> Plane:
 
 def plane_of(points: np.ndarray, variances: np.ndarray) -> Plane:
     """The first two coordinates, signs such that the farthest point of each axis is positive."""
-    found = np.zeros((len(points), 2))
-    found[:, : points.shape[1]] = points[:, :2]
-    farthest = found[np.abs(found).argmax(0), np.arange(2)]
+    places = np.zeros((len(points), 2))
+    places[:, : points.shape[1]] = points[:, :2]
+    farthest = places[np.abs(places).argmax(0), np.arange(2)]
     total = max(float(variances.sum()), np.finfo(np.float64).tiny)
     shares = np.zeros(2)
     shares[: len(variances[:2])] = variances[:2] / total
-    return Plane(np.where(farthest < 0, -found, found), shares)
+    return Plane(np.where(farthest < 0, -places, places), shares)
 
 
 # Queries and keys of one head in one plane.

@@ -40,7 +40,7 @@ class Packed:
 def pack(**values: Any) -> Packed:
     """Packs boards, numbers, texts, arrays and containers. Raises ValueError if the arrays are too large."""
     blocks = _Blocks()
-    header = to_json(values, blocks.told)
+    header = to_json(values, blocks.convert)
     if blocks.size > MAX_BYTES:
         raise ValueError(
             f"The figure has {readable(blocks.size)}; at most {readable(MAX_BYTES)} are sent; "
@@ -49,9 +49,9 @@ def pack(**values: Any) -> Packed:
     return Packed(header, b"".join(blocks.parts))
 
 
-def to_json(value: Any, told: Callable[[Any], Any] | None = None) -> bytes:
-    """A value as JSON in bytes. told: turns a value that JSON does not know into one that it does."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=told)
+def to_json(value: Any, convert: Callable[[Any], Any] | None = None) -> bytes:
+    """A value as JSON in bytes. convert: turns a value that JSON does not know into one that it does."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=convert)
     return text.encode()
 
 
@@ -63,15 +63,15 @@ class _Blocks:
         self.size = 0
         self._known: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
 
-    def told(self, value: Any) -> Any:
+    def convert(self, value: Any) -> Any:
         """An array becomes the place of its numbers, a panel or another dataclass its kind and fields."""
         if isinstance(value, np.ndarray):
             return self.place(value)
         if isinstance(value, Panel):
-            return {"kind": type(value).__name__} | value.sent()
+            return {"kind": type(value).__name__} | value.message()
         if is_dataclass(value) and not isinstance(value, type):
-            named = {spec.name: getattr(value, spec.name) for spec in fields(value)}
-            return {"kind": type(value).__name__} | named
+            values = {spec.name: getattr(value, spec.name) for spec in fields(value)}
+            return {"kind": type(value).__name__} | values
         raise TypeError(f"{type(value).__name__} has no place in a message; give numbers, texts or arrays")
 
     def place(self, array: np.ndarray) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def test_a_drag_is_a_range_of_values_and_comes_back_as_the_same_heights(make_swe
     )
     ranges = brushes.changed(sweep.spec, ranges, panel, 2, 0.6, 0.9)  # it touches post alone
     assert ranges["norm"] == (1.0, 1.0)
-    sent = drawn(sweep, ranges).sent()
+    sent = drawn(sweep, ranges).message()
     assert sent["drawn_by"] == "parallel" and "ranges" not in sent
     assert [each["range"] for each in sent["uprights"]] == [
         None,

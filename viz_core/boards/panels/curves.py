@@ -66,8 +66,8 @@ class Curves(LegendPanel):
                     )
 
     def framed(self) -> list[Framed]:
-        found = [(line.name, array, 1) for line in self.lines for array in line.arrays]
-        return [*found, ("at", self.at, 0)] if self.at is not None else found
+        arrays = [(line.name, array, 1) for line in self.lines for array in line.arrays]
+        return [*arrays, ("at", self.at, 0)] if self.at is not None else arrays
 
     def describe(self) -> Chart:
         x_range = span(self.x, self.log_x)

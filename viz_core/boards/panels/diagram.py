@@ -139,11 +139,11 @@ class Diagram(Panel):
             [(centre[start], centre[end]) for start, end in self.edges], list(centre.values()), (wide, tall)
         )
         for line, (start, end) in zip(lines, self.edges, strict=True):
-            seen = _OPACITY[min(levels[start], levels[end])]
-            drawing.notes.append(_arrow(line, place) | {"opacity": seen})
+            opacity = _OPACITY[min(levels[start], levels[end])]
+            drawing.notes.append(_arrow(line, place) | {"opacity": opacity})
         for node in self.nodes:
             x, y = centre[node.id]
-            strong, seen = node.changed or levels[node.id] == 3, _OPACITY[levels[node.id]]
+            strong, opacity = node.changed or levels[node.id] == 3, _OPACITY[levels[node.id]]
             colour = place.palette["ink"] if node.colour is None else place.colour(node.colour)
             accent = theme.with_alpha(place.palette["accent"], 0.14)
             drawing.shapes.append(
@@ -151,13 +151,13 @@ class Diagram(Panel):
                     x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2,
                     line={"color": colour, "width": 3 if strong else 1.5},
                     fillcolor=accent if strong else place.palette["background"],
-                    opacity=seen,
+                    opacity=opacity,
                 )
             )  # fmt: skip
             label = f"<b>{word(node.label, 40)}</b>" if strong else word(node.label, 40)
             if node.note:
                 label += f'<br><span style="font-size:{SMALL}px">{word(node.note, 40)}</span>'
-            style = {"font": {"size": MEDIUM, "color": colour}, "opacity": seen}
+            style = {"font": {"size": MEDIUM, "color": colour}, "opacity": opacity}
             drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", **style))
         return drawing
 

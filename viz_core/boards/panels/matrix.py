@@ -126,10 +126,10 @@ class Matrix(ChartPanel):
     def describe(self) -> Chart:
         return _describe(self)
 
-    def sent(self) -> dict[str, Any]:
+    def message(self) -> dict[str, Any]:
         """Our own code draws tables. A thumbnail sends its chart, too, since the large matrix may show it."""
         drawn_by = "thumbnail" if self.small else "plot"
-        return Panel.sent(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
+        return Panel.message(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
 
     def room(self, cell: int) -> Room:
         return _room(self, cell)
@@ -172,7 +172,7 @@ def _heat(panel: Matrix) -> dict[str, Any]:
     row, column = (
         word(axis) or usual for axis, usual in ((panel.row_axis, "row"), (panel.column_axis, "column"))
     )
-    said = "" if panel.quantity == "weight" else f"{word(panel.quantity, 40)} "
+    prefix = "" if panel.quantity == "weight" else f"{word(panel.quantity, 40)} "
     return dict(
         type="heatmap",
         z=panel.values if panel.values.ndim == 2 else Moving(panel.values),
@@ -181,7 +181,7 @@ def _heat(panel: Matrix) -> dict[str, Any]:
         colorscale=plain if panel.scale == "plain" else scale,
         showscale=False,
         hovertemplate=(
-            f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br>{said}<b>%{{z:.5~g}}</b><extra></extra>"
+            f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br>{prefix}<b>%{{z:.5~g}}</b><extra></extra>"
         ),
     )
 
@@ -365,11 +365,11 @@ def _blank_cells(
 def _look(texts: np.ndarray | None, mine: np.ndarray, panel: Matrix, place: Place) -> dict[str, Any]:
     """The style that coloured and blank cells share; each kind writes its own texts."""
     gap = 2 if panel.is_table else 0
-    look = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
+    style = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
     if texts is None:
-        return look
+        return style
     size = round(max(9, _font(panel, place.width / panel.values.shape[-1])), 1)
-    return {**look, "text": np.where(mine, texts, ""), "texttemplate": "%{text}", "textfont": {"size": size}}
+    return {**style, "text": np.where(mine, texts, ""), "texttemplate": "%{text}", "textfont": {"size": size}}
 
 
 def _colour_bar(place: Place) -> dict[str, Any]:

@@ -55,8 +55,8 @@ class Axis:
     def ticks(self) -> list[tuple[float, str]]:
         """Heights and texts of the numbers beside the axis."""
         if self.choices:
-            shown = range(0, len(self.choices), max(1, -(-len(self.choices) // 8)))
-            return [((at + 0.5) / len(self.choices), self.choices[at]) for at in shown]
+            numbers = range(0, len(self.choices), max(1, -(-len(self.choices) // 8)))
+            return [((at + 0.5) / len(self.choices), self.choices[at]) for at in numbers]
         low, high = self._ends()
         if low == high:
             return [(0.5, self._tick(low))]
@@ -74,8 +74,8 @@ class Axis:
         ends = self._ends()
         if ends[0] == ends[1]:
             return 0.0, 1.0
-        found = (self._on(max(each, _TINY) if self.log else each) for each in (low, high))
-        below, above = (_within((float(each) - ends[0]) / (ends[1] - ends[0])) for each in found)
+        ends_on_axis = (self._on(max(each, _TINY) if self.log else each) for each in (low, high))
+        below, above = (_within((float(each) - ends[0]) / (ends[1] - ends[0])) for each in ends_on_axis)
         return below, above
 
     def range_at(self, low: float, high: float) -> tuple[float, float] | None:
@@ -108,7 +108,7 @@ class Axis:
         heights = self.heights()
         return [float(heights[at]) for at in places], [short(value) for value in known]
 
-    def said(self, trial: int) -> str:
+    def value_in_words(self, trial: int) -> str:
         """The value of a trial in words."""
         value = self.values[trial]
         if not np.isfinite(value):
@@ -163,18 +163,18 @@ class Parallel(ChartPanel):
             check_length("shown", self.shown.tolist(), len(self.names), needed=True)
         check_length("ranges", list(self.ranges), len(self.axes))
 
-    def sent(self) -> dict[str, Any]:
+    def message(self) -> dict[str, Any]:
         """The chart; and where it can be brushed, what is chosen on each axis and where a range may end."""
-        said = super().sent()
-        said.pop("ranges")
+        message = super().message()
+        message.pop("ranges")
         if not self.ranges:
-            return said
+            return message
         uprights = []
         for axis, chosen in zip(self.axes, self.ranges, strict=True):
             stops, words = axis.stops()
             heights = None if chosen is None else axis.span(*chosen)
             uprights.append({"name": axis.name, "range": heights, "stops": stops, "said": words})
-        return said | {"uprights": uprights, "drawn_by": "parallel"}
+        return message | {"uprights": uprights, "drawn_by": "parallel"}
 
     @property
     def best(self) -> int | None:
@@ -212,7 +212,7 @@ class Parallel(ChartPanel):
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         for at, name in enumerate(self.names):
             for place, axis in enumerate(self.axes):
-                text = axis.said(at) if axis.choices else None
+                text = axis.value_in_words(at) if axis.choices else None
                 yield at, name, place, axis.name, None, axis.values[at], None, None, text
 
     def _standing_out(self) -> np.ndarray:
@@ -234,7 +234,7 @@ class Parallel(ChartPanel):
         gap = np.full((len(trials), 1), np.nan)
         x = np.concatenate([np.tile(np.arange(n_axes, dtype=np.float64), (len(trials), 1)), gap], -1)
         y = np.concatenate([heights[trials], gap], -1)
-        said = [word(self._said(int(trial)), 400) for trial in trials for _ in range(n_axes + 1)]
+        texts = [word(self._said(int(trial)), 400) for trial in trials for _ in range(n_axes + 1)]
         return dict(
             type="scatter",
             x=x.ravel(),
@@ -242,14 +242,14 @@ class Parallel(ChartPanel):
             mode="lines+markers",
             line={"color": colour, "width": width},
             marker={"size": 5, "color": colour, "line": {"width": 0}},
-            customdata=said,
+            customdata=texts,
             hovertemplate="%{customdata}<extra></extra>",
             meta=TOLD,
             showlegend=False,
         )
 
     def _said(self, trial: int) -> str:
-        parts = [f"{axis.name} {axis.said(trial)}" for axis in self.axes]
+        parts = [f"{axis.name} {axis.value_in_words(trial)}" for axis in self.axes]
         return f"{self.names[trial]}: {', '.join(parts)}"
 
     def _uprights(self) -> dict[str, Any]:
@@ -264,16 +264,16 @@ class Parallel(ChartPanel):
 
     def _ticks(self) -> dict[str, Any]:
         """The numbers and names beside the axes: where no line is beside the first and the last."""
-        found = [
+        ticks = [
             (place, height, text) for place, axis in enumerate(self.axes) for height, text in axis.ticks()
         ]
         return dict(
             type="scatter",
-            x=np.array([place + (_BESIDE if place else -_BESIDE) for place, _, _ in found], dtype=np.float64),
-            y=np.array([height for _, height, _ in found], dtype=np.float64),
+            x=np.array([place + (_BESIDE if place else -_BESIDE) for place, _, _ in ticks], dtype=np.float64),
+            y=np.array([height for _, height, _ in ticks], dtype=np.float64),
             mode="text",
-            text=[word(text, 14) for _, _, text in found],
-            textposition=[f"middle {'right' if place else 'left'}" for place, _, _ in found],
+            text=[word(text, 14) for _, _, text in ticks],
+            textposition=[f"middle {'right' if place else 'left'}" for place, _, _ in ticks],
             textfont={"size": SMALL, "color": Paint("ink")},
             cliponaxis=False,
             hoverinfo="skip",

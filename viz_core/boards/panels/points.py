@@ -112,7 +112,7 @@ class Points(LegendPanel):
             mode=mode,
             name=word(each.name, 80),
             marker={"size": max(each.size, 1), "color": Paint(each.colour, each.alpha), "line": {"width": 0}},
-            customdata=list(map(lambda said: word(said, 300), each.said)) or self._said(each),
+            customdata=list(map(lambda text: word(text, 300), each.said)) or self._said(each),
             hovertemplate="%{customdata}<extra></extra>",
             meta=TOLD,
             showlegend=self.has_legend,
@@ -134,14 +134,14 @@ class Points(LegendPanel):
 
     def _said(self, each: Dots) -> list[str]:
         """The numbers of every point, with the ends of its interval if it has one."""
-        said = []
+        texts = []
         for at, (x, y) in enumerate(zip(each.x, each.y, strict=True)):
             place = self.names[round(x)] if self.names else f"{self.x_label} {short(x)}".strip()
             ends = ""
             if each.low is not None and each.high is not None:
                 ends = f" ({short(each.low[at])} to {short(each.high[at])})"
-            said.append(word(f"{each.name}, {place}: {short(y)}{ends}", 300))
-        return said
+            texts.append(word(f"{each.name}, {place}: {short(y)}{ends}", 300))
+        return texts
 
     def _upright(self, x: int | float, words: str, y_range: Pair) -> list[dict[str, Any]]:
         """A vertical line with its words beside its upper end."""

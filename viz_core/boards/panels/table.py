@@ -54,18 +54,18 @@ class Table(Panel):
         p, n_rows = place.palette, len(self.rows)
         marked = at_frame(self.marked, frame, 1) if self.marked is not None else [False] * n_rows
         fills = [theme.with_alpha(p["accent"], 0.16) if mark else p["background"] for mark in marked]
-        look = {"align": "left", "height": _LINE, "line": {"color": p["grid"], "width": 1}}
+        style = {"align": "left", "height": _LINE, "line": {"color": p["grid"], "width": 1}}
         table = dict(
             type="table",
             columnwidth=_column_widths(self),
             header={
-                **look,
+                **style,
                 "values": [f"<b>{word(name, 60)}</b>" for name in self.columns],
                 "fill": {"color": p["background"]},
                 "font": {"size": MEDIUM, "color": p["muted"]},
             },
             cells={
-                **look,
+                **style,
                 "values": [[word(row[at], 60) for row in self.rows] for at in range(len(self.columns))],
                 "fill": {"color": [fills]},
                 "font": {"size": MEDIUM, "color": p["ink"]},
