@@ -48,7 +48,7 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Frame:
+class FramePair:
     """A pair of sides. patterns: [head, query, key] of each by address, such as "encoder.0.self". recut: both
     have the same matrices, so that a head of one stands where another number of them stand in the other.
     """
@@ -131,7 +131,7 @@ class Comparison:
     is its partner by likeness; note: by what they were matched.
     """
 
-    frames: tuple[Frame, ...]
+    frames: tuple[FramePair, ...]
     names: tuple[str, ...] = ()
     first: int = 0
     matches: Mapping[Head, Head] = field(default_factory=dict)
@@ -149,11 +149,11 @@ def address(stack: str, layer: int) -> str:
     return f"{side}.{layer}.{kind}"
 
 
-def frame_of(contrasted: Contrast, first: Patterns | None = None, *, recut: bool = False) -> Frame:
+def frame_of(contrasted: Contrast, first: Patterns | None = None, *, recut: bool = False) -> FramePair:
     """A contrast without its models. first: the patterns of a, where they are at hand already."""
     patterns = tuple(_patterns(trace) for trace in contrasted.traces)
     moved = {stack: values.numpy() for stack, values in contrasted.moved.items()}
-    return Frame(
+    return FramePair(
         (first if first is not None else patterns[0], patterns[1]), contrasted.aligned, moved,
         _outputs(contrasted), contrasted.note, recut,
     )  # fmt: skip
@@ -247,7 +247,7 @@ def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Compa
     for count, at in enumerate(strip):
         tell(count / len(strip))
         both = (first, patterns(at))
-        frames.append(Frame(both, places, _distances(both, places), None, NOTE))
+        frames.append(FramePair(both, places, _distances(both, places), None, NOTE))
     return Comparison(tuple(frames), tuple(f"{at:,}" for at in strip))
 
 
@@ -346,7 +346,7 @@ def matched(comparison: Comparison, first: Side, second: Side, tell: Tell) -> Co
     )
 
 
-def _heads_of(frame: Frame, side: int, stack: str) -> list[tuple[int, int]]:
+def _heads_of(frame: FramePair, side: int, stack: str) -> list[tuple[int, int]]:
     """All heads of a stack, layer by layer."""
     count = frame.counts(side)[stack][1]
     return [(layer, head) for layer in frame.layers(side, stack) for head in range(count)]
@@ -407,7 +407,7 @@ def of_knob(request: ComparisonRequest, tell: Tell) -> Comparison:
     own, chosen = knob.own(first.model), request.other.strip() and knob.read(request.other)
     values = list(dict.fromkeys([*knob.values(first.model), *([chosen] if chosen else [])]))
     check_cost(first.reader, first.read(), passes=1 + len(values))
-    frames: dict[str, Frame] = {}
+    frames: dict[str, FramePair] = {}
     for at, value in enumerate(values):
         tell(at / len(values))
         before = next((each.patterns[0] for each in frames.values()), None)

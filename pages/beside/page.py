@@ -10,7 +10,7 @@ from models.contrast import knobs
 from models.zoo.offers import offer_of
 from pages.beside import state
 from pages.beside.board import PLACE, board_of, on_one_grid, token_words
-from pages.beside.comparison import Comparison, Frame, queue, steps_of
+from pages.beside.comparison import Comparison, FramePair, queue, steps_of
 from pages.beside.takeaway import code_of
 from pages.shared import model_field, on_offer
 from pages.shared.board import on_page
@@ -102,7 +102,7 @@ def controls(job: Job | None) -> None:
 def _notes(comparison: Comparison) -> list[str]:
     """What cannot be compared, and by what heads were matched."""
 
-    def of_frame(frame: Frame) -> list[str]:
+    def of_frame(frame: FramePair) -> list[str]:
         return [frame.note, frame.outputs.note if frame.outputs else ""]
 
     notes = [comparison.note, *(note for frame in comparison.frames for note in of_frame(frame))]

@@ -13,7 +13,7 @@ from models.fields import SHOWN, Field, Rule, characters, one_of, text, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.beside.board import Selection, on_one_grid, place_of
-from pages.beside.comparison import Comparison, ComparisonRequest, Frame, Head
+from pages.beside.comparison import Comparison, ComparisonRequest, FramePair, Head
 from pages.shared import model_field, on_offer
 from pages.shared.state import State, refuse
 from pages.shared.training import runs
@@ -171,7 +171,7 @@ def choose(raw: str) -> None:
     inputs.put(dict(zip(names, (int(layer), int(head)), strict=True)))
 
 
-def nearest(head: Head, frame: Frame, side: int) -> Head:
+def nearest(head: Head, frame: FramePair, side: int) -> Head:
     """The head, or the last where there are fewer, in the nearest layer that attends."""
     stack, layer, number = head
     _, heads = frame.counts(side).get(stack, (1, 1))

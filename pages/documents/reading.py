@@ -60,7 +60,7 @@ class Document:
     stacks: dict[str, Attention]
     heads: dict[str, LongHeads]
 
-    def place(self, request: DocumentRequest) -> Place:
+    def place(self, request: DocumentRequest) -> HeadPlace:
         return place_in(self.stacks, request)
 
     @property
@@ -70,7 +70,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Place:
+class HeadPlace:
     """One head of a document, as near to what was asked for as the model has it."""
 
     stack: str
@@ -89,18 +89,18 @@ class Place:
         return side, "encoder" if kind == "cross" else side
 
 
-def place_in(stacks: dict[str, Attention], request: DocumentRequest) -> Place:
+def place_in(stacks: dict[str, Attention], request: DocumentRequest) -> HeadPlace:
     """Where a wish leads in a model of these stacks."""
     stack = request.stack if request.stack in stacks else next(iter(stacks))
     about = stacks[stack]
-    return Place(stack, about.nearest(request.layer), min(request.head, about.n_heads - 1))
+    return HeadPlace(stack, about.nearest(request.layer), min(request.head, about.n_heads - 1))
 
 
-def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Place, most: int) -> bool:
+def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: HeadPlace, most: int) -> bool:
     """Whether all layers of all stacks have room. Raises ValueError where the wanted one alone has none."""
 
     def layer_bytes(stack: str, about: Attention) -> int:
-        queries, keys = (len(tokens[side]) for side in Place(stack, 0, 0).sides)
+        queries, keys = (len(tokens[side]) for side in HeadPlace(stack, 0, 0).sides)
         return 4 * about.d_head * (queries * about.n_heads + keys * about.n_key_heads)
 
     layer_size = layer_bytes(place.stack, stacks[place.stack])
@@ -133,7 +133,7 @@ class HeadPicture:
     tokens: dict[str, list[str]]
     stretched: bool
     stacks: dict[str, Attention]
-    place: Place
+    place: HeadPlace
     picture: Picture
     pairs: list[Pair]
     n_lone: int

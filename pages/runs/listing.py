@@ -270,7 +270,7 @@ _DATA = "what the data holds"
 
 
 @dataclass(frozen=True)
-class Part:
+class ListSection:
     """Rows that are sorted together. label: what they have in common; "" where all rows are one part."""
 
     label: str
@@ -282,17 +282,17 @@ def turned(sort: str, column: str) -> str:
     return {column: f"-{column}", f"-{column}": ""}.get(sort, column)
 
 
-def sorted_parts(listed: Sequence[RunGroup], sort: str) -> list[Part]:
+def sorted_parts(listed: Sequence[RunGroup], sort: str) -> list[ListSection]:
     """The rows in the order asked for: one part, or one for each task and data where these are ranked."""
     column = sort.removeprefix("-")
     if not column:
-        return [Part("", tuple(listed))]
+        return [ListSection("", tuple(listed))]
     kinds: dict[tuple[str, str], list[RunGroup]] = {("", ""): list(listed)}
     if column in RANKED:
         kinds = _kinds(listed, by_score=column == "score")
     labels = _labels(kinds) if len(kinds) > 1 else [""]
     return [
-        Part(label, tuple(sorted_rows(kind, sort)))
+        ListSection(label, tuple(sorted_rows(kind, sort)))
         for label, kind in zip(labels, kinds.values(), strict=True)
     ]
 
@@ -419,7 +419,7 @@ def _members(row_id: str) -> list[str]:
     return next(([run.id for run in each.runs] for each in run_groups if each.runs[0].id == first), [])
 
 
-def rows_of(part: Part, chosen: Sequence[str], columns: Sequence[Column], sort: str = "") -> list[Row]:
+def rows_of(part: ListSection, chosen: Sequence[str], columns: Sequence[Column], sort: str = "") -> list[Row]:
     """The table's rows of those that are sorted together, below what they have in common."""
     rows = [row for each in part.members for row in _rows(each, chosen, columns, sort)]
     first = part.members[0].runs[0].id if part.members else ""

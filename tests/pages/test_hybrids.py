@@ -14,7 +14,7 @@ from models import load_model
 from pages.beside import comparison, state
 from pages.beside.takeaway import code_of
 from pages.documents import reading
-from pages.documents.reading import DocumentRequest, Place
+from pages.documents.reading import DocumentRequest, HeadPlace
 from pages.explore import effect, head_measures, quantities, sums, sweep
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs
@@ -128,7 +128,7 @@ def test_long_texts_are_read_at_the_nearest_layer_that_attends(
 ) -> None:
     reading._documents.clear()
     seen = reading.compute(Job(request=DocumentRequest(small, TEXT, "decoder.self", 0, 2)))
-    assert seen.place == Place("decoder.self", 1, 2)
+    assert seen.place == HeadPlace("decoder.self", 1, 2)
     pattern = load_model(small).trace(TEXT)["decoder.1.self.pattern"][2]
     best = seen.pairs[0]
     assert float(pattern[best.query, best.key]) == pytest.approx(float(pattern[1:].max()), abs=1e-5)

@@ -9,7 +9,7 @@ import torch
 from models import load_model
 from models.contrast import Aligned, Side, contrast
 from pages.beside.board import Selection, board_of, labels, notice, on_one_grid, place_of
-from pages.beside.comparison import TOP, Comparison, Frame, frame_of
+from pages.beside.comparison import TOP, Comparison, FramePair, frame_of
 from viz_core.boards import Facts, Matrix
 
 TIRED = "the animal did not cross the street because it was too tired"
@@ -110,11 +110,11 @@ def test_what_does_not_move_is_said() -> None:
     )
 
 
-def _frame(pattern: torch.Tensor) -> Frame:
+def _frame(pattern: torch.Tensor) -> FramePair:
     n = len(pattern)
     places = {"encoder": Aligned(tuple("abc"[:n]), tuple("abc"[:n]), tuple((at, at) for at in range(n)))}
     patterns = {"encoder.0.self": pattern[None]}
-    return Frame((patterns, patterns), places, {"encoder.self": np.zeros((1, 1))}, None)
+    return FramePair((patterns, patterns), places, {"encoder.self": np.zeros((1, 1))}, None)
 
 
 def test_a_knob_has_a_frame_and_a_small_picture_for_each_value() -> None:

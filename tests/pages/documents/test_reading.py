@@ -9,7 +9,7 @@ import pytest
 
 from models import load_model
 from pages.documents import reading, state
-from pages.documents.reading import DocumentRequest, GoneError, HeadPicture, Place
+from pages.documents.reading import DocumentRequest, GoneError, HeadPicture, HeadPlace
 from pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
@@ -181,4 +181,4 @@ def test_a_short_text_is_read_by_the_model_as_it_is() -> None:
 def test_a_place_that_a_model_has_not_is_its_nearest() -> None:
     found = picture_of(DocumentRequest("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
     about = found.stacks["decoder.self"]
-    assert found.place == Place("decoder.self", about.n_layers - 1, about.n_heads - 1)
+    assert found.place == HeadPlace("decoder.self", about.n_layers - 1, about.n_heads - 1)

@@ -12,5 +12,5 @@ __all__ = ["make_run", "root"]
 
 def rows_in_list(listed: Sequence[Run], chosen: Sequence[Run] = ()) -> list[Row]:
     """The rows of these runs in the list of Runs, some of which are chosen."""
-    part = listing.Part("", tuple(listing.grouped(listed)))
+    part = listing.ListSection("", tuple(listing.grouped(listed)))
     return listing.rows_of(part, [run.id for run in chosen], listing.columns_for(listed))
