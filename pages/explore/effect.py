@@ -141,21 +141,21 @@ def _tokens(inputs: Inputs) -> int:
     return 2 * len(inputs.text.split()) + CONTINUED
 
 
-def write_both(inputs: Inputs, told: Progress = lambda share: None) -> dict[str, Any]:
+def write_both(inputs: Inputs, progress: Progress = lambda share: None) -> dict[str, Any]:
     """What is written to its end, without the edits and with them. Raises ValueError where it takes long."""
     subject = subject_of(inputs)
     model, reading, settings = subject.model, subject.reading, inputs.reading
     check_price(model, reading, "or a smaller model", passes=2 * model.writing(reading).most)
 
     def both() -> dict[str, Any]:
-        plain = model.answer(reading, progress=told, **settings)
-        edited = model.answer(reading, edits=inputs.edits, progress=told, **settings)
+        plain = model.answer(reading, progress=progress, **settings)
+        edited = model.answer(reading, edits=inputs.edits, progress=progress, **settings)
         return {"before": plain.answer, "after": edited.answer}
 
     return dict(cache.on_worker(both))
 
 
-def smallest(inputs: Inputs, stack: str, told: Progress = lambda share: None) -> dict[str, Any]:
+def smallest(inputs: Inputs, stack: str, progress: Progress = lambda share: None) -> dict[str, Any]:
     """The smallest set of heads of a stack without which the answer is another one."""
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
@@ -171,7 +171,7 @@ def smallest(inputs: Inputs, stack: str, told: Progress = lambda share: None) ->
         )
     smallest_heads = cache.on_worker(
         lambda: smallest_set(
-            subject.model, subject.reading, heads, most=most, progress=told, **inputs.reading
+            subject.model, subject.reading, heads, most=most, progress=progress, **inputs.reading
         )
     )
     return {

@@ -245,7 +245,9 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 class Collector:
     """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
-    def __init__(self, subject: Subject, opened: Opened, progress: Progress = lambda done, of: None) -> None:
+    def __init__(
+        self, subject: Subject, opened: Opened, progress: Progress = lambda number, of: None
+    ) -> None:
         stacks = subject.stacks
         self._progress, self._n_patterns = progress, 0
         self._n_layers = sum(stack.n_layers for stack in stacks)
@@ -350,7 +352,7 @@ class Body:
     can_hide: bool = False
 
 
-def body_of_inputs(inputs: Inputs, opened: Opened, progress: Progress = lambda done, of: None) -> Body:
+def body_of_inputs(inputs: Inputs, opened: Opened, progress: Progress = lambda number, of: None) -> Body:
     """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible.
 
     progress: hears of how many layers' attention is computed, and may raise to end it.
@@ -358,7 +360,7 @@ def body_of_inputs(inputs: Inputs, opened: Opened, progress: Progress = lambda d
     return build(subject_of(inputs), opened, progress)
 
 
-def build(subject: Subject, opened: Opened, progress: Progress = lambda done, of: None) -> Body:
+def build(subject: Subject, opened: Opened, progress: Progress = lambda number, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
     changed = EditedPass(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
     collector, picture = Collector(subject, opened, progress), _picture_weights(subject, opened)

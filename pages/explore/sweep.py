@@ -63,7 +63,7 @@ def price(inputs: Inputs, *what: Any) -> int:
     return min(MOST_BILLIONS * BILLION, attentions * places * each)
 
 
-def run_sweep(inputs: Inputs, *what: Any, told: Progress = lambda share: None) -> dict[str, Any]:
+def run_sweep(inputs: Inputs, *what: Any, progress: Progress = lambda share: None) -> dict[str, Any]:
     """What each edit alone does to what a person points at, by stack; for heads beside it the direct effect.
 
     what: a `SweepRequest`, in its order. It is of the text without edits. Raises ValueError for a sweep that
@@ -77,32 +77,32 @@ def run_sweep(inputs: Inputs, *what: Any, told: Progress = lambda share: None) -
     if request.sweep not in quantities.PASSES:
         _check_price(subject, request)
     make = _MAKERS.get(request.sweep, _heads)
-    return dict(cache.on_worker(lambda: make(subject, request, told)))
+    return dict(cache.on_worker(lambda: make(subject, request, progress)))
 
 
-def _heads(subject: Subject, request: SweepRequest, told: Progress) -> dict[str, Any]:
+def _heads(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
     model: Any = subject.model
     target, title = target_of(subject, request)
     change = request.put if request.put in CHANGES else CHANGES[0]
-    sweep = sweep_heads(model, subject.reading, target, change=change, progress=told)
-    direct = _direct(lambda: direct_heads(model, subject.reading, target, progress=told))
+    sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress)
+    direct = _direct(lambda: direct_heads(model, subject.reading, target, progress=progress))
     return {"title": title, **_message(sweep), **direct}
 
 
-def _positions(subject: Subject, request: SweepRequest, told: Progress) -> dict[str, Any]:
+def _positions(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
     model: Any = subject.model
     target, title = target_of(subject, request)
     settings = subject.inputs.reading
-    sweep = sweep_positions(model, subject.reading, target, request.other, progress=told, **settings)
+    sweep = sweep_positions(model, subject.reading, target, request.other, progress=progress, **settings)
     return {"title": title, **_message(sweep)}
 
 
-def _parts(subject: Subject, request: SweepRequest, told: Progress) -> dict[str, Any]:
+def _parts(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
     line, title = target_of(subject, request)
     return {"title": title, **quantities.logit_parts(subject, line)}
 
 
-def _path(subject: Subject, request: SweepRequest, told: Progress) -> dict[str, Any]:
+def _path(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
     change = request.put if request.put in CHANGES else CHANGES[0]
     through = request.through if request.through in OFFERED["through"]["options"] else View.through
     return quantities.path_patched(subject, request.sender, change, request.receiver, through, request.step)

@@ -212,8 +212,8 @@ def answer_request(
     nothing where nothing was noted of these inputs.
 
     maker: is called with the inputs and what was noted; one at a module's top level. price: of the same, the
-    operations that it takes, by default those of a trace. tells: whether it takes a function `told` as well,
-    which ends it where nobody waits. of: the part of the inputs that the answer depends on.
+    operations that it takes, by default those of a trace. tells: whether it takes a function `progress` as
+    well, which ends it where nobody waits. of: the part of the inputs that the answer depends on.
     """
     noted, what = st.session_state.get(f"request.{name}", (None, ()))
     if noted is None or of(noted) != of(inputs):
@@ -228,7 +228,7 @@ def answer_request(
                 dear = is_dear(inputs, operations)
                 run = runner(inputs, operations, is_wanted=waiting.check)
                 # Another process cannot call this one's functions; it is ended as a whole.
-                run_maker = partial(maker, told=waiting.note_share) if tells and not dear else maker
+                run_maker = partial(maker, progress=waiting.note_share) if tells and not dear else maker
 
                 def make() -> tuple[dict[str, Any], int]:
                     result = run(run_maker, inputs, *what)

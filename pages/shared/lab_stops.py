@@ -81,7 +81,7 @@ def _part(
         label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in dict(tries).items()
     }
     texts = tuple(_question(**question) for question in questions)
-    others = {name: _part(**given) for name, given in dict(variants).items()}
+    others = {name: _part(**variant) for name, variant in dict(variants).items()}
     return PartTexts(see=" ".join(see.split()), tries=values, questions=texts, variants=others, **rest)
 
 

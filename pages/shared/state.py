@@ -72,16 +72,16 @@ class State:
 
     def take(self) -> None:
         """Keeps what the widgets say, where it fits, and puts back what they forgot."""
-        kept = self.kept
+        values = self.kept
         for field, spec in self.params.items():
-            value = st.session_state.setdefault(self.key(field), kept[field])
+            value = st.session_state.setdefault(self.key(field), values[field])
             if value == spec.default or spec.rule.fits(value):  # None may stand for no value
-                kept[field] = value
+                values[field] = value
             else:
                 refuse(self._refusal(field, value))
-                if not spec.rule.fits(kept[field]):  # such as a run that is gone
-                    kept[field] = spec.default
-                st.session_state[self.key(field)] = kept[field]
+                if not spec.rule.fits(values[field]):  # such as a run that is gone
+                    values[field] = spec.default
+                st.session_state[self.key(field)] = values[field]
         streamlit_internals.write_again(map(self.key, self.params))
 
     def put(self, values: Mapping[str, Any]) -> None:
@@ -111,19 +111,19 @@ class State:
         cannot hold a value beyond its end. changes: what differs this time from what is declared, such as its
         label.
         """
-        spec, key, kept = self.params[field], self.key(field), self.kept
+        spec, key, values = self.params[field], self.key(field), self.kept
         if not spec.label:
             raise TypeError(f"{self.name}.{field} is declared without a widget")
 
         def on_change() -> None:
-            kept[field] = st.session_state[key]
+            values[field] = st.session_state[key]
             if then:
                 then()
 
-        if count is not None and kept[field] < count:
+        if count is not None and values[field] < count:
             changes["max_value"] = max(1, count - 1)
         draw_widget(spec, place, key=key, on_change=on_change, **changes)
-        guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: kept[field])
+        guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: values[field])
 
     def draw_grid(
         self, fields: Sequence[str], columns: int = 2, changes: Mapping[str, Mapping[str, Any]] | None = None
@@ -145,8 +145,8 @@ class State:
 
     def link(self, fields: Iterable[str]) -> dict[str, str]:
         """The query parameters of those of these inputs that differ from their defaults."""
-        kept, usual = self.kept, self.defaults()
-        return {field: written(kept[field]) for field in fields if kept[field] != usual[field]}
+        values, usual = self.kept, self.defaults()
+        return {field: written(values[field]) for field in fields if values[field] != usual[field]}
 
     def reset(self, fields: Iterable[str]) -> None:
         """Sets these inputs to their defaults."""

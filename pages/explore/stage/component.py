@@ -43,7 +43,7 @@ CHOICES = {
 }
 """What of the view the stage offers, as its JavaScript has it."""
 stage = Component(
-    "attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS, given={"CHOICES": CHOICES}
+    "attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS, constants={"CHOICES": CHOICES}
 )
 _OF_TYPESCRIPT = {int: "number", float: "number", str: "string", list: "number[]", (int, float): "number"}
 

@@ -37,8 +37,8 @@ def table(board: Board, frame: int) -> str:
             raise ValueError(
                 f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
             )
-        named = [spreadsheet_cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
-        writer.writerow(named + [None] * (len(_HEAD) - len(row)))
+        cells = [spreadsheet_cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
+        writer.writerow(cells + [None] * (len(_HEAD) - len(row)))
     return out.getvalue()
 
 

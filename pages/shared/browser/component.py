@@ -156,7 +156,7 @@ class Component:
     """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
     panels: modules that it finds in PANELS, by the names of their files; each exports a class `Panel`.
-    acts: what it may ask the server for, by type, with the fields of each. given: constants of the modules.
+    acts: what it may ask the server for, by type, with the fields of each. constants: of the modules.
     `route` is for `app.py`.
     """
 
@@ -168,11 +168,11 @@ class Component:
         panels: Sequence[Path] = (),
         *,
         acts: Kinds,
-        given: Mapping[str, Any] | None = None,
+        constants: Mapping[str, Any] | None = None,
     ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
         mount = f"{module_name(main)}.mount"
-        script = f"{_program(main, style, panels, given or {})}\n{promise}.resolve({mount});\n"
+        script = f"{_program(main, style, panels, constants or {})}\n{promise}.resolve({mount});\n"
         self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
         self.route = requests.program_route(self.address, lambda: script)
         self._name, self._acts = f"{name}_code", acts

@@ -194,10 +194,10 @@ def refusal(scope: Scope) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused; None where it may pass."""
     if scope["path"].startswith(_STREAMLITS) and not _NEEDED.fullmatch(scope["path"]):
         return 404, "This server does not answer at that address; open one of its pages."
-    headers, named = Headers(scope=scope), _named()
+    headers, hosts = Headers(scope=scope), _named()
     host, origin = headers.get("host", ""), headers.get("origin")
     netloc = (origin or "").partition("//")[2]
-    if named is not None and _name(host) not in named:
+    if hosts is not None and _name(host) not in hosts:
         sentence = f"This server is not called {_name(host)[:80]!r}; open it by its own name, or set {HOSTS}."
         return 421, sentence
     writes = scope["type"] == "websocket" or scope["method"] not in _READING

@@ -96,7 +96,7 @@ def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
 
     for of in ("heads", "positions"):
         with pytest.raises(EndedError):
-            sweep.run_sweep(INPUTS, of, "kl", 0, "zero", WIDE, told=told)
+            sweep.run_sweep(INPUTS, of, "kl", 0, "zero", WIDE, progress=told)
 
 
 def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:

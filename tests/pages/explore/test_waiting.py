@@ -258,10 +258,10 @@ def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(waiting.st, "session_state", {"explore.last": inputs})
     waiting.note_request("smallest", "encoder.self")
 
-    def ended(inputs: Inputs, stack: str, told: Any) -> dict[str, Any]:
-        told(0.1)
+    def ended(inputs: Inputs, stack: str, progress: Any) -> dict[str, Any]:
+        progress(0.1)
         waits[0].end()
-        told(0.2)
+        progress(0.2)
         raise AssertionError("it went on")
 
     waits: list[waiting.Waiting] = []
