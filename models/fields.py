@@ -75,12 +75,12 @@ class Rule:
             over = len(value) - self.most
             return f"{len(value):,} characters; at most {self.most:,} are read; remove {over:,}"
         try:
-            shown = repr(value if isinstance(value, int | float | str | None) else written(value))
+            words = repr(value if isinstance(value, int | float | str | None) else written(value))
         except (TypeError, ValueError):  # nothing that a link could hold
-            shown = repr(value)
-        if len(shown) > SHOWN + 2:
-            shown = f"{shown[: SHOWN + 1]}…' ({len(shown) - 2:,} characters)"
-        return f"{shown} is not {self}"
+            words = repr(value)
+        if len(words) > SHOWN + 2:
+            words = f"{words[: SHOWN + 1]}…' ({len(words) - 2:,} characters)"
+        return f"{words} is not {self}"
 
     def check(self, name: str, value: Any, remedy: str) -> None:
         """Raises ValueError, with value, rule and remedy, where a value does not fit."""
@@ -97,8 +97,8 @@ class Rule:
         endless = isinstance(value, float) and not math.isfinite(value)
         if not _is_number(value) or endless or (is_whole and not isinstance(value, int)):
             raise ValueError(f"{name}={quoted(value)} is no {'whole ' * is_whole}number; {remedy}")
-        shown = f"{value:,}" if abs(value) < 10**15 else quoted(value)
-        raise ValueError(f"{name}={shown} is not within {self.low:,.10g} to {self.high:,.10g}; {remedy}")
+        number = f"{value:,}" if abs(value) < 10**15 else quoted(value)
+        raise ValueError(f"{name}={number} is not within {self.low:,.10g} to {self.high:,.10g}; {remedy}")
 
 
 def quoted(value: Any) -> str:
@@ -135,10 +135,10 @@ class Field:
         """Raises ValueError where the field may not be `value`. example: of the remedy, else the default."""
         if value is None and self.default is None:
             return
-        shown = self.default if example is None else example
-        if shown is None or shown is MISSING:  # a size
-            shown = 4
-        remedy = f"try {shown:,}" if _is_number(shown) else f"try {shown!r}"
+        sample = self.default if example is None else example
+        if sample is None or sample is MISSING:  # a size
+            sample = 4
+        remedy = f"try {sample:,}" if _is_number(sample) else f"try {sample!r}"
         self.rule.check(name, value, f"{remedy}, or leave it out" if self.default is None else remedy)
 
 
@@ -175,10 +175,10 @@ def options_of(kind: type[Any]) -> dict[str, Option]:
     return {name: field for name, field in fields_of(kind).items() if isinstance(field, Option)}
 
 
-def check_fields(given: Any) -> None:
+def check_fields(instance: Any) -> None:
     """Checks every setting of a dataclass. Raises ValueError, with value, rule and remedy."""
-    for name, field in fields_of(type(given)).items():
-        field.check(name, getattr(given, name))
+    for name, field in fields_of(type(instance)).items():
+        field.check(name, getattr(instance, name))
 
 
 def from_values(kind: type[Declared], values: Mapping[str, Any]) -> Declared:
@@ -262,7 +262,9 @@ def rule_of(
 
 def characters(most: int) -> Rule:
     """A text of at most so many characters."""
-    rule = text(f"at most {most:,} characters", lambda raw: checked(raw, lambda given: len(given) <= most))
+    rule = text(
+        f"at most {most:,} characters", lambda raw: checked(raw, lambda raw_text: len(raw_text) <= most)
+    )
     return replace(rule, most=most)
 
 
@@ -341,8 +343,8 @@ def read_link(
         try:
             values[name] = field.rule.parsed(params[name])
         except ValueError:
-            shown = params[name][:SHOWN]
-            problems.append(f"The link's {name}={shown!r} is not {field.rule}; its default is shown.")
+            start = params[name][:SHOWN]
+            problems.append(f"The link's {name}={start!r} is not {field.rule}; its default is shown.")
     return values, problems
 
 

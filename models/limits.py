@@ -106,11 +106,13 @@ def read(own: Path | None = None) -> Limits:
 
     Raises ValueError, with value, rule and remedy, for what that file must not say.
     """
-    said = _toml(own) if own else {}
+    settings = _toml(own) if own else {}
     rules = declared()
     try:
-        values = {name: _checked(name, said.get(name, rule["default"]), rule) for name, rule in rules.items()}
-        for name in said:
+        values = {
+            name: _checked(name, settings.get(name, rule["default"]), rule) for name, rule in rules.items()
+        }
+        for name in settings:
             if name not in rules:
                 raise ValueError(f"there is no limit {shortened(repr(name))}; {nearest(name, rules)}")
         if values["models"] and "translator" not in values["models"]:
@@ -125,9 +127,9 @@ def read(own: Path | None = None) -> Limits:
 
 def declared() -> dict[str, dict[str, Any]]:
     """Each limit of limits.toml: its default, its bounds or choices, and its reason."""
-    found = _toml(PACKAGED)
-    assert list(found) == [spec.name for spec in fields(Limits)]
-    return found
+    entries = _toml(PACKAGED)
+    assert list(entries) == [spec.name for spec in fields(Limits)]
+    return entries
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def about_in(file: Path) -> MaskName:
 MASKS = dict(
     sorted(
         ((file.stem, about_in(file)) for file in _KINDS.glob("[!_]*.py")),
-        key=lambda named: (named[1].order, named[0]),
+        key=lambda item: (item[1].order, item[0]),
     )
 )
 """What is said of each mask, by its name; a file each."""

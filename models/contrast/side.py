@@ -71,11 +71,11 @@ class Side:
 
 
 def _widened(reduce: Reduce | None) -> Reduce:
-    def kept(address: str, value: Tensor) -> Any:
+    def reduce_and_widen(address: str, value: Tensor) -> Any:
         value = value.float() if value.dtype in HALVES else value
         return value if reduce is None else reduce(address, value)
 
-    return kept
+    return reduce_and_widen
 
 
 class RecordedModel(Model):

@@ -67,7 +67,7 @@ def _prompt(model: Model, text: str, first: str, second: str) -> Prompt | None:
     return Prompt(reading, io, s, places[0]) if len(places) == 1 and io != s else None
 
 
-def kept(address: str, values: Tensor) -> Tensor | None:
+def keep_last_rows(address: str, values: Tensor) -> Tensor | None:
     """The last row of the logits and of every pattern: what the next token is written from."""
     if address == "logits":
         return values[-1].double()
@@ -81,7 +81,7 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
     weights: list[Tensor] = []  # [layer, head], a prompt each
     questions = prompts(model, texts)
     for at, prompt in enumerate(questions):
-        trace = model.trace(prompt.reading, reduce=kept)
+        trace = model.trace(prompt.reading, reduce=keep_last_rows)
         logits = trace["logits"]
         differences.append(float(logits[prompt.object] - logits[prompt.subject]))
         chances.append(float(logits.softmax(dim=-1)[prompt.object]))
@@ -140,5 +140,5 @@ FINDING = Finding(
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters={"texts": Field(24, whole(2, 56), "Texts")},
-    code=(prompts, kept, measure),
+    code=(prompts, keep_last_rows, measure),
 )

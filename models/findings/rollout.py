@@ -50,7 +50,7 @@ TABLE_1: dict[str, Sequence[int | float]] = {
 _CHANCE = (0, "no correlation")
 
 
-def kept(address: str, values: Tensor) -> Tensor | None:
+def keep_patterns_and_values(address: str, values: Tensor) -> Tensor | None:
     return values if address.endswith((".self.pattern", ".self.v")) else None
 
 
@@ -102,7 +102,7 @@ def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
     for reading in readings(model, own_texts(model), texts, tell):
         words = [at for at, token in enumerate(reading.tokens["encoder"]) if is_word(token)]
         changes = effects(model, reading, words, blank)
-        rates = rated(model, model.trace(reading, reduce=kept)).values()
+        rates = rated(model, model.trace(reading, reduce=keep_patterns_and_values)).values()
         agreements.append(torch.tensor([[spearman(layer[words], changes) for layer in way] for way in rates]))
     # Where a way rates all words of a text alike, there is no correlation.
     known = [each for each in agreements if not each.isnan().any()]

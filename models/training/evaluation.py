@@ -184,7 +184,7 @@ def table(metrics: dict[str, Any], *, named: bool = True) -> str:
     in_layer = f"from the pronoun, mean over the heads of encoder layer {layer['layer']}"
     in_head = f"the best single head, {head['layer']}.{head['head']}"
 
-    def asked(least: str) -> str:
+    def bound(least: str) -> str:
         return f">= {least}" if named else ""
 
     rows = [
@@ -193,9 +193,9 @@ def table(metrics: dict[str, Any], *, named: bool = True) -> str:
         ("    French to English", translation["fr-en"], ""),
         ("pronouns right in the translation", metrics["pronoun"], ">= 99.5%"),
         ("antecedent named by the encoder", metrics["named"], ""),
-        (f"{in_layer}: antecedent above the other noun", layer["right"], asked("99%")),
-        ("    attention on the antecedent, mean", layer["weight"], asked("40%")),
-        ("    the deciding adjective changed: it flips", layer["flip"], asked("99%")),
+        (f"{in_layer}: antecedent above the other noun", layer["right"], bound("99%")),
+        ("    attention on the antecedent, mean", layer["weight"], bound("40%")),
+        ("    the deciding adjective changed: it flips", layer["flip"], bound("99%")),
         (f"{in_head}: antecedent above the other noun", head["right"], ""),
         ("    attention on the antecedent, mean", head["weight"], ""),
         ("    the deciding adjective changed: it flips", head["flip"], ""),

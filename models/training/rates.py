@@ -76,7 +76,7 @@ class RateFinder(Iterator[RateTest]):
     def result(self) -> RateTest:
         """The test so far."""
         rates = self._rates[: len(self._losses)]
-        return judged(rates, self._losses, done=self._over, seconds=time.monotonic() - self._start)
+        return judge(rates, self._losses, done=self._over, seconds=time.monotonic() - self._start)
 
 
 class _Rising(Training):
@@ -107,7 +107,7 @@ def rising(low: float, high: float, steps: int) -> list[float]:
     return [low * (high / low) ** (at / (steps - 1)) for at in range(steps)]
 
 
-def judged(rates: Sequence[float], losses: Sequence[float], *, done: bool, seconds: float) -> RateTest:
+def judge(rates: Sequence[float], losses: Sequence[float], *, done: bool, seconds: float) -> RateTest:
     """What the losses at some rates say of the rate to take. Losses are finite, one for each rate."""
     curve = smoothed(losses)
     suggestion, steepest, least = _suggested(rates, curve)

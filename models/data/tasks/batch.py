@@ -240,18 +240,18 @@ def of_examples(right: Tensor, counted: Tensor | None = None) -> Quotients:
 
 def answers_at(logits: Tensor, targets: Tensor, batch: Batch) -> Answers:
     """From logits [answer, output] and targets [answer] of what a batch asks, or of all its positions."""
-    logits, asked = logits.float(), batch.targets != IGNORED
+    logits, is_asked = logits.float(), batch.targets != IGNORED
     nats = cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none")
     top, best = logits.max(dim=-1)
     sure = (top - logits.logsumexp(dim=-1)).exp()
-    place = asked if len(targets) != asked.numel() else torch.ones_like(asked)
+    place = is_asked if len(targets) != is_asked.numel() else torch.ones_like(is_asked)
 
     def spread(values: Tensor) -> Tensor:
-        whole = torch.zeros(asked.shape, dtype=values.dtype, device=values.device)
+        whole = torch.zeros(is_asked.shape, dtype=values.dtype, device=values.device)
         whole[place] = values
         return whole.cpu()
 
-    return Answers(asked.cpu(), spread(nats).double(), batch.targets.cpu(), spread(best), spread(sure))
+    return Answers(is_asked.cpu(), spread(nats).double(), batch.targets.cpu(), spread(best), spread(sure))
 
 
 # Random tokens, read twice in a row: a text of which nothing can be known but that it repeats.

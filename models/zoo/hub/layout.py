@@ -357,8 +357,8 @@ def find_layout(
             LayerModules(each.module, path, stack, next(numbers[stack]), each.calls, each.out, ff, each.whole)
         )
     _check(layers, stacks, type(model).__name__)
-    called = {name: _called(model, name, whole, layers, scout) for name, whole in stacks.items()}
-    return Layout(called, layers, places)
+    outputs = {name: _output_module(model, name, whole, layers, scout) for name, whole in stacks.items()}
+    return Layout(outputs, layers, places)
 
 
 def _layer_paths(model: PreTrainedModel) -> dict[int, str]:
@@ -379,7 +379,7 @@ def _numbers(paths: list[str]) -> list[int]:
     return numbers if all(a < b for a, b in pairwise(numbers)) else list(range(len(numbers)))
 
 
-def _called(
+def _output_module(
     model: PreTrainedModel, stack: str, whole: nn.Module, layers: list[LayerModules], scout: _StreamScout
 ) -> nn.Module:
     """The module whose output is the stack's: what transformers names, or, where that is passed over, the

@@ -9,7 +9,7 @@ import torch
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
-from models.training.rates import RateFinder, judged, rising, smoothed
+from models.training.rates import RateFinder, judge, rising, smoothed
 
 CONFIG = run_config(
     make_task("copy"),
@@ -31,7 +31,7 @@ def test_smoothing_weighs_neighbours_by_their_distance():
 def test_the_suggestion_is_a_tenth_of_where_the_loss_is_least():
     rates = rising(1e-6, 1.0, 121)
     losses = [3 + (math.log10(rate) + 2) ** 2 for rate in rates]  # least at 1e-2, symmetric around it
-    found = judged(rates, losses, done=True, seconds=0.0)
+    found = judge(rates, losses, done=True, seconds=0.0)
     assert found.least == pytest.approx(1e-2, rel=0.3)
     assert found.suggestion == pytest.approx(found.least / 10)
     assert found.steepest < 1e-4  # a parabola falls fastest at its beginning
@@ -40,7 +40,7 @@ def test_the_suggestion_is_a_tenth_of_where_the_loss_is_least():
 
 def test_a_loss_that_does_not_fall_suggests_nothing():
     rates = rising(1e-6, 1.0, 60)
-    found = judged(rates, [2.0 + rate for rate in rates], done=True, seconds=0.0)
+    found = judge(rates, [2.0 + rate for rate in rates], done=True, seconds=0.0)
     assert (found.suggestion, found.steepest, found.least) == (None, None, None)
     assert "the loss has not fallen at any of these rates" in found.sentence
 
