@@ -26,10 +26,10 @@ from pages.lab.attention.inputs import (
     TOKENS,
     Inputs,
     embeddings,
+    given_tensors,
     matrices,
     names,
 )
-from pages.lab.attention.inputs import given_tensors as given
 from pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
 from pages.shared.state import State
 from pages.shared.wording import distinct
@@ -229,10 +229,10 @@ _RUN: dict[str, Callable[..., Tensors]] = {
 }  # fmt: skip
 STEPS = tuple(
     Step(
-        key, given["source"], " ".join(given["change"].split()), given["formula"], _RUN[key],
-        tuple(Line(name, axes, does, tuple(reads)) for name, axes, does, reads in given["lines"]),
+        key, texts["source"], " ".join(texts["change"].split()), texts["formula"], _RUN[key],
+        tuple(Line(name, axes, does, tuple(reads)) for name, axes, does, reads in texts["lines"]),
     )
-    for key, given in STEP_TEXTS.items()
+    for key, texts in STEP_TEXTS.items()
 )  # fmt: skip
 """The steps in their order; what is said of them is in steps.toml."""
 
@@ -485,7 +485,7 @@ def lesson(inputs: Inputs) -> Lesson:
         for text, what in ((inputs.tokens, "words"), (inputs.queries, "words that ask"))
     )
     seed = inputs.seed if inputs.matrices == "random" else None
-    tensors = given(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
+    tensors = given_tensors(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
     index = list(STEP_NAMES).index(inputs.step)
     step = STEPS[index]
     before, now = (compute(STEPS[at], tensors, n_heads=inputs.n_heads) for at in (max(index - 1, 0), index))

@@ -26,7 +26,7 @@ class Padded(NamedTuple):
 
     scores: Float[Tensor, "query key"]
     allowed: Bool[Tensor, "query key"]
-    seen: Float[Tensor, "query key"]
+    unmasked: Float[Tensor, "query key"]
     """The weights when padding is a word like any other."""
     hidden: Masked
     alone: Float[Tensor, "query word"]
@@ -97,7 +97,7 @@ def _rows(padded: Padded) -> list[list[Any]]:
             Sign(text="softmax →"),
             Matrix(values=padded.hidden.pattern.numpy(), title="padding hidden", **weights, **rows),
             Sign(text="instead of"),
-            Matrix(values=padded.seen.numpy(), title="padding seen", **weights, **AXES),
+            Matrix(values=padded.unmasked.numpy(), title="padding seen", **weights, **AXES),
         ],
         [
             Matrix(values=alone, title="no padding at all", scale="weights", columns=SOURCE, **rows),

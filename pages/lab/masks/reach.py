@@ -27,7 +27,7 @@ class Reach(NamedTuple):
     """What a mask lets through in models of 1, 2, ... layers."""
 
     reached: Bool[Tensor, "layer query key"]
-    heard: Int[Tensor, "layer query"]
+    counts: Int[Tensor, "layer query"]
     """How many tokens each query's vector depends on, itself included."""
     layers: Int[Tensor, "query key"]
     """How many layers it takes; 0 for oneself, -1 where none are enough."""
@@ -124,16 +124,16 @@ def _notices(n: int, through: Reach) -> list[str]:
     return [
         f"After **{layers}** {'layer' if layers == 1 else 'layers'} “{last}” can depend on "
         f"**{n_words} of {n}** words; {to_first}."
-        for layers, n_words in zip(LAYERS, through.heard[:, -1].tolist(), strict=True)
+        for layers, n_words in zip(LAYERS, through.counts[:, -1].tolist(), strict=True)
     ]
 
 
 def questions() -> tuple[Answer, ...]:
     window = through_layers(masks.sliding_window(16, 5)[0, 0], 3)
-    counts = window.heard[:, -1].tolist()  # of the last of 16 words
+    counts = window.counts[:, -1].tolist()  # of the last of 16 words
     after_three = (counts[0] + 2, counts[0] + 2 * (counts[0] - 1), 3 * counts[0])
     needed = int(window.layers[15, 0])
-    apart = int(through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
+    apart = int(through_layers(masks.memory(12, 3, 0)[0, 0], 5).counts[4, 11])
     joined = furthest_back(through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
     return (

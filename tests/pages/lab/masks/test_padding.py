@@ -18,9 +18,9 @@ def test_hidden_padding_changes_nothing(n_padding: int):
 
 def test_padding_that_is_not_hidden_takes_weight_from_the_words():
     result = cross_attention(4, 3, 5)
-    torch.testing.assert_close(result.seen.sum(-1), torch.ones(4, dtype=torch.float64))
-    torch.testing.assert_close(result.wasted, result.seen[:, 3:].sum(-1))
-    torch.testing.assert_close(result.seen[:, :3], result.alone * (1 - result.wasted[:, None]))
+    torch.testing.assert_close(result.unmasked.sum(-1), torch.ones(4, dtype=torch.float64))
+    torch.testing.assert_close(result.wasted, result.unmasked[:, 3:].sum(-1))
+    torch.testing.assert_close(result.unmasked[:, :3], result.alone * (1 - result.wasted[:, None]))
     assert (result.wasted > 0.1).all()
 
 

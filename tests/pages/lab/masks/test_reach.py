@@ -26,16 +26,16 @@ def test_what_is_heard_is_the_cones_ground_floor():
     result = through_layers(allowed, 6)
     for query in (0, 7, 11):
         assert cone(allowed, query, 6)[:, 0].equal(result.reached[:, query])
-        assert result.heard[:, query].tolist() == [min(query + 1, 1 + 2 * layer) for layer in range(1, 7)]
+        assert result.counts[:, query].tolist() == [min(query + 1, 1 + 2 * layer) for layer in range(1, 7)]
     assert result.layers[11].tolist() == [6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0]
     assert result.layers[0].tolist() == [0] + [-1] * 11
 
 
 def test_full_attention_needs_one_layer_and_a_chain_of_edges_one_for_each_step():
-    assert through_layers(masks.named("none", "", 6)[0, 0], 1).heard.tolist() == [[6] * 6]
+    assert through_layers(masks.named("none", "", 6)[0, 0], 1).counts.tolist() == [[6] * 6]
     chain = through_layers(masks.named("edges", "", 6)[0, 0], 3)
     assert chain.layers[0].tolist() == [0, 1, 2, 3, 4, 5]
-    assert chain.heard[:, 0].tolist() == [2, 3, 4]
+    assert chain.counts[:, 0].tolist() == [2, 3, 4]
 
 
 def test_memory_reaches_back_a_segment_further_with_each_layer():
@@ -49,7 +49,7 @@ def test_memory_reaches_back_a_segment_further_with_each_layer():
 
 def test_documents_packed_together_never_hear_each_other():
     result = through_layers(masks.named("packed", "3.2", 7)[0, 0], 6)
-    assert result.heard[-1].tolist() == [3, 3, 3, 2, 2, 2, 2]
+    assert result.counts[-1].tolist() == [3, 3, 3, 2, 2, 2, 2]
     assert (result.layers[0, 3:] == -1).all()
 
 
