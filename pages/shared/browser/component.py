@@ -19,6 +19,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -184,9 +185,16 @@ class Component:
 
     def load(self) -> None:
         """Has the browser fetch the program. Call it once per page, outside fragments."""
-        session = st.session_state.setdefault("session", secrets.token_hex(8))
         with st.container(key=f"code_{self._name}"):
-            self._code(data=session, key=self._name)
+            self._session()
+
+    # Streamlit's page asks a server that it reaches anew for a run only if the last run was a fragment's, or
+    # if something is to run again by itself. Else a new server would be told of acts in fragments that it
+    # does not know, and pass them over.
+    @st.fragment(run_every=timedelta(days=1))
+    def _session(self) -> None:
+        session = st.session_state.setdefault("session", secrets.token_hex(8))
+        self._code(data=session, key=self._name)
 
     def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None] = lambda act: None) -> None:
         """Mounts the component, or hands it a new payload.
