@@ -106,8 +106,10 @@ def _work(model_type: str, folder: str, there: Connection) -> None:
 def line(row: Row) -> str:
     """Its line of the table."""
     shown = "" if row.difference is None else f"{row.difference:.1g}"
-    why = " ".join(row.why.split()).replace("|", "\\|")
-    checked = ", ".join(dict.fromkeys(row.checked))
+    checked, why = (
+        " ".join(text.split()).replace("|", "\\|")
+        for text in (", ".join(dict.fromkeys(row.checked)), row.why)
+    )
     return f"| {row.model_type} | {row.kind} | {row.outcome} | {shown} | {checked} | {why} |"
 
 

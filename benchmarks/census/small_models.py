@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 import transformers
-from torch import nn
 from transformers import PreTrainedModel
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -203,9 +202,11 @@ def random_model(model_type: str, seed: int = 0) -> PreTrainedModel:
         config = config_of(model_type)
     except Exception as error:
         raise GapError(f"config: {first_line(error)}") from error
-    if (n := _n_weights(kind, config)) > MOST_WEIGHTS:
-        raise GapError(f"too large: {n:,} weights")
     try:
+        with torch.device("meta"):
+            n_weights = sum(parameter.numel() for parameter in kind(config).parameters())
+        if n_weights > MOST_WEIGHTS:
+            raise GapError(f"too large: {n_weights:,} weights")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = kind(config)
@@ -214,17 +215,11 @@ def random_model(model_type: str, seed: int = 0) -> PreTrainedModel:
                     odd = ~parameter.data.isfinite() | (parameter.data.abs() > 1e3)
                     parameter.data.masked_fill_(odd, 0)
                     parameter.data += 0.1 * torch.randn_like(parameter)
+    except GapError:
+        raise
     except Exception as error:
         raise GapError(f"{kind.__name__}: {first_line(error)}") from error
     return model.eval()
-
-
-def _n_weights(kind: type[nn.Module], config: Any) -> int:
-    try:
-        with torch.device("meta"):
-            return sum(parameter.numel() for parameter in kind(config).parameters())
-    except Exception:
-        return 0
 
 
 def save(model_type: str, folder: Path) -> type[PreTrainedModel]:
