@@ -147,16 +147,24 @@ class Clock:
         return self.now
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What the waiting is timed by: it goes on only where a test says so."""
+    clock = Clock()
+    monkeypatch.setattr(waiting, "time", clock)
+    return clock
+
+
 def said(text: str) -> str:
     return f'<div class="computing" role="status">{text}</div>'
 
 
-def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    slot, clock = Slot(), Clock()
-    monkeypatch.setattr(waiting, "time", clock)
+def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot: Any = Slot()
     monkeypatch.setattr(waiting, "last", lambda page, otherwise: DEAR)
-    given: Any = slot
-    with waiting.waiting_for(CHEAP, given) as wait:
+    with waiting.waiting_for(CHEAP, slot) as wait:
         wait.check()
         assert slot.shows == []  # a quick figure shows nothing
         clock.now += 0.3
@@ -201,12 +209,12 @@ def _waits_twice() -> None:
         wait.check()
 
 
-def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    slot, clock = Slot(), Clock()
-    monkeypatch.setattr(waiting, "time", clock)
+def test_another_head_of_what_is_shown_cannot_be_stopped(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot: Any = Slot()
     monkeypatch.setattr(waiting, "last", lambda page, otherwise: CHEAP)
-    given: Any = slot
-    with waiting.waiting_for(CHEAP, given) as wait:
+    with waiting.waiting_for(CHEAP, slot) as wait:
         clock.now += 5
         wait.check()
         assert len(slot.shows) == 1 and slot.buttons == []
