@@ -393,7 +393,7 @@ class StageView:
             lit=most.index(self.place) if self.place in most else None,
         )  # fmt: skip
         notice = f"{sum(values.values()) / len(values):.4g} is {definition}."
-        return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=f"{self.title}, {notice}")
+        return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
 
     def _output(self, dark: bool) -> go.Figure:
         from pages.explore.payload import steps_of

@@ -100,7 +100,8 @@ def test_the_figure_the_table_and_the_code_to_take_away_hold_the_same_numbers() 
     np.testing.assert_allclose(figure.data[0].y, sorted(expected.values(), reverse=True), atol=1e-6)
     mean = sum(expected.values()) / 2
     said = f"{mean:.4g} is the weight on the chosen key, on average over 4 queries and 2 heads."
-    assert said in figure.layout.title.text.replace("<br>", " ")
+    words = " ".join(note.text for note in figure.layout.annotations).replace("<br>", " ")
+    assert said in words and figure.layout.title.text == shown.title
     assert sums.definition(1, 3, 1).startswith(
         "the weight on the 3 chosen keys together, on average over 1 q"
     )
