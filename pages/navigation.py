@@ -17,8 +17,8 @@ st.html(SHARED / "page.css")
 st.logo(str(SHARED / "logo.svg"), size="large")
 pages = {
     "": [
-        st.Page("explore/page.py", title="Explore", default=True),
         st.Page("start/page.py", title="Start here", url_path="start"),
+        st.Page("explore/page.py", title="Explore", default=True),
         st.Page("documents/page.py", title="Long texts", url_path="documents"),
         st.Page("beside/page.py", title="Side by side", url_path="beside"),
         st.Page("findings/page.py", title="Findings", url_path="findings"),

@@ -13,8 +13,8 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
     page = explore.open().page
     paths = "(links) => links.map((link) => link.pathname)"
     assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == [
-        "/",
         "/start",
+        "/",
         "/documents",
         "/beside",
         "/findings",
