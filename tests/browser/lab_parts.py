@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from pages.shared.lab_stops import STOPS
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import Tab, settle
-from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, STICKING_OUT
+from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, SCROLLED_SIDEWAYS, STICKING_OUT
 
 # Page, name and label of each.
 PARTS = [(stop.name, name, part.label) for stop in STOPS for name, part in stop.parts.items()]
@@ -43,9 +43,12 @@ def lasting(lab: BoardPage, question: str, *given: float) -> list[str]:
 
 def overflow(lab: BoardPage) -> list[str]:
     """What sticks out of the page, or of the board, at the right."""
-    found = lasting(lab, STICKING_OUT)
-    most = lab.page.get_by_test_id("stMain").evaluate("(main) => main.scrollWidth - main.clientWidth")
-    return [*found, f"the page by {most} px"] if most > 0 else found
+    return [*lasting(lab, STICKING_OUT), *sideways(lab)]
+
+
+def sideways(lab: BoardPage) -> list[str]:
+    """How far the page can be scrolled to the right, if at all."""
+    return lasting(lab, SCROLLED_SIDEWAYS)
 
 
 def tab_through(page: Page, wanted: Sequence[Locator]) -> list[str]:

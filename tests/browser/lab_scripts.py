@@ -127,6 +127,13 @@ STICKING_OUT = """
     .map(([part, px]) => `${part.innerText.slice(0, 20)} by ${px} px`);
 }
 """
+SCROLLED_SIDEWAYS = """
+() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  const px = main.scrollWidth - main.clientWidth;
+  return px > 0 ? [`the page by ${px} px`] : [];
+}
+"""
 # Focus that moves within the board's shadow tree is not told outside it.
 NOTE_FOCUS = """
 (board) => {
