@@ -459,7 +459,7 @@ class StageView:
 
 
 def csv_of(view: StageView) -> str:
-    """What the view shows as a table; words go through `takeaway.cells`, numbers as they are."""
+    """What the view shows as a table; words go through `spreadsheet_cells`, numbers as they are."""
     if view.view.view == "sweep":
         return view.sweep.table().to_csv(index=False)
     return (_sums(view) if view.view.view == "sums" else _cells(view)).to_csv(index=False)

@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 def table(board: Board, frame: int) -> str:
     """All numbers of one frame as CSV, one per line; those of curves with x and the bounds of their bands.
 
-    Words go through `takeaway.cells`; numbers stand as they are, with all their digits.
+    Words go through `spreadsheet_cells`; numbers stand as they are, with all their digits.
     Raises ValueError if there are more than 200,000.
     """
     out = io.StringIO()
