@@ -140,28 +140,35 @@ def fill(draw: Any, message: Message, field: FieldDescriptor) -> None:
 
 
 def draw_message(draw: Any, sender: Sender) -> BackMsg:
-    """One that says something of the page's widgets, components, or of what is not there."""
+    """One that says something of the page's widgets, components, or of what is not there.
+
+    What is drawn depends on nothing that the server did, so that Hypothesis can draw the same again.
+    """
     message = BackMsg()
     asked = message.rerun_script
     asked.query_string = draw(st.just("") | WORDS)
     known = {**{id_: fragment for id_, (_, _, fragment) in sender.widgets.items()},
              **{id_: fragment for id_, (fragment, _) in sender.components.items()}}  # fmt: skip
     for _ in range(draw(st.integers(1, 3))):
-        id_ = draw(st.sampled_from(sorted(known))) if known else "x"
-        asked.fragment_id = draw(st.sampled_from(sorted({"", known.get(id_, "")} & {"", *sender.fragments})))
-        state = asked.widget_states.widgets.add(id=id_)
+        which, in_fragment, chosen = draw(st.integers(0, 9999)), draw(st.booleans()), draw(st.integers(0, 99))
         how = draw(st.sampled_from(["usual", "odd", "odd", "stranger"]))
+        event = draw(EVENTS.map(lambda value: json.dumps(value, default=str)) | JSON)
+        id_ = sorted(known)[which % len(known)] if known else "x"
+        if in_fragment and known.get(id_) in sender.fragments:
+            asked.fragment_id = known[id_]
+        state = asked.widget_states.widgets.add(id=id_)
         if id_ in sender.components:
             state.id = f"$$STREAMLIT_INTERNAL_KEY_{id_}__events"
-            state.json_trigger_value = draw(EVENTS.map(lambda value: json.dumps(value, default=str)) | JSON)
+            state.json_trigger_value = event
         elif how == "usual" and id_ in sender.widgets:
             kind, widget, _ = sender.widgets[id_]
-            VALUES[kind](widget, state, random.Random(draw(st.integers(0, 99))))
+            VALUES[kind](widget, state, random.Random(chosen))
         if how in ("odd", "stranger"):
             of = WidgetState.DESCRIPTOR.fields
             fill(draw, state, draw(st.sampled_from([each for each in of if each.name != "id"])))
         if how == "stranger":
-            state.id = draw(WORDS | st.sampled_from([f"{id_}__events", id_[:-1], f"$$ID-{'0' * 32}-None"]))
+            others = ("", f"{id_}__events", id_[:-1], f"$$ID-{'0' * 32}-None")
+            state.id = others[draw(st.integers(0, 3))] or draw(WORDS)
     return message
 
 

@@ -108,8 +108,9 @@ def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch
     at = opened(learning_rate="fast")
     assert start(at).disabled and any(wrong in text.value for text in at.text)
     write_status(run.path, replace(status, state="stopped"))
-    # The browser asks for what is told before the start alone, as it does by itself every few seconds.
-    (told,) = at._fragment_storage._fragments
+    # The browser asks for what is told before the start alone, as it does by itself every few seconds; the
+    # fragment before it loads the program of boards.
+    _, told = at._fragment_storage._fragments
     alone = partial(RerunData, fragment_id=told)
     monkeypatch.setattr("streamlit.testing.v1.local_script_runner.RerunData", alone)
     at.run()
