@@ -20,6 +20,7 @@ from viz_core.boards.panels.facts import Fact as Fact
 from viz_core.boards.panels.facts import Facts as Facts
 from viz_core.boards.panels.layers import Layers as Layers
 from viz_core.boards.panels.matrix import Matrix as Matrix
+from viz_core.boards.panels.matrix import query_by_key as query_by_key
 from viz_core.boards.panels.parallel import Axis as Axis
 from viz_core.boards.panels.parallel import Parallel as Parallel
 from viz_core.boards.panels.plane import Plane as Plane

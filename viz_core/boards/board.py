@@ -16,7 +16,7 @@ from viz_core.boards.panel import WIDTH, Drawing, Panel, Place, Room, Trace, wor
 from viz_core.labels import escape, tick
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Scrub:
     """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
 

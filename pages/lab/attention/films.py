@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
 from pages.lab.lesson import Answer, Lesson, Note, part
-from viz_core.boards import Matrix, Panel
+from viz_core.boards import Matrix, query_by_key
 from viz_core.labels import short
 
 
@@ -31,58 +31,54 @@ def best(dots: Float[Tensor, "viewer film"]) -> Bool[Tensor, "viewer film"]:
     return dots == dots.amax(dim=-1, keepdim=True)
 
 
-_TASTES = tuple(VIEWERS.values())
-
-
 def lesson(inputs: Inputs) -> Lesson:
     viewers = names(inputs.viewers, "viewers", separator=",")
     titles = names(inputs.films, "films", separator=",")
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
     result = recommend(tastes, features)
     chosen = best(result["dots"])
-    n_features = len(FEATURES)
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
     viewer: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
-    film: dict[str, Any] = {"columns": titles, "column_axis": "key"}
     described: dict[str, Any] = {"columns": FEATURES, "column_axis": "feature"}
-    inputs_row: list[Panel] = [
-        Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **viewer, **described),
-        Matrix(
-            title="films: K", values=features.numpy(), role="key", edit="features",
-            rows=titles, row_axis="key", **described,
-        ),
-    ]  # fmt: skip
-    computed: list[Panel] = [
-        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **viewer, **film),
-        Matrix(title="pattern: softmax", values=pattern, scale="weights", **viewer, **film),
-        Matrix(title="Z: pattern K", values=z, **viewer, **described),
-    ]
+    cells = query_by_key(viewers, titles)
     first = [titles[at] for at in chosen[0].nonzero()[:, 0].tolist()]
     terms = " + ".join(
         f"({short(t)})·({short(f)})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
     )
-    notice = (
-        f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = "
-        f"**{short(dots[0].max())}**, and attention would give it {pattern[0].max():.2f} of its weight."
-    )
     return Lesson(
-        rows=[inputs_row, computed],
-        notice=notice,
-        sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
-        axes={"viewer": len(viewers), "film": len(titles), "feature": n_features},
+        rows=[
+            [
+                Matrix(
+                    title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **viewer,
+                    **described,
+                ),
+                Matrix(
+                    title="films: K", values=features.numpy(), role="key", edit="features",
+                    rows=titles, row_axis="key", **described,
+                ),
+            ],
+            [
+                Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **cells),
+                Matrix(title="pattern: softmax", values=pattern, scale="weights", **cells),
+                Matrix(title="Z: pattern K", values=z, **viewer, **described),
+            ],
+        ],
+        notice=f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{short(dots[0].max())}**, "
+        f"and attention would give it {pattern[0].max():.2f} of its weight.",
+        sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {len(FEATURES)}",
+        axes={"viewer": len(viewers), "film": len(titles), "feature": len(FEATURES)},
         code=[recommend, best],
-    )
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
-    tastes = torch.tensor(_TASTES)
-    titles = torch.tensor(tuple(FILMS.values()))
+    tastes, titles = torch.tensor(tuple(VIEWERS.values())), torch.tensor(tuple(FILMS.values()))
     usual, keen = recommend(tastes, titles), recommend(3 * tastes, titles)
     same = torch.equal(best(usual["dots"]), best(keen["dots"]))
     before, after = (result["pattern"][3].max().item() for result in (usual, keen))
     bored = recommend(torch.zeros(1, 3), titles)["pattern"][0]
     evenly = (bored.max() - bored.min()).item() < 1e-6
-    bo, letter = _TASTES[1][0], FILMS["One Last Letter"][0]  # action
+    bo, letter = VIEWERS["Bo"][0], FILMS["One Last Letter"][0]  # action
     return (
         Answer.of(1 if same and after > before else 0, before=before, after=after),
         Answer.of(0 if not bored.any() else 1 if evenly else 2, n_films=len(bored), bored=bored),
@@ -90,14 +86,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        Note("Change a number in the tables: a like is above 0, a dislike below.", small=False),
-        "viewers",
-        "films",
-    ),
-    lesson,
-    questions,
-    also=("tastes", "features"),
-)
+TYPED = Note("Change a number in the tables: a like is above 0, a dislike below.", small=False)
+PART = part(__name__, (TYPED, "viewers", "films"), lesson, questions, also=("tastes", "features"))

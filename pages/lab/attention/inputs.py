@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -19,11 +20,7 @@ TOKENS = {
     "it": (0.5, 0.5, 1.5, 0.0),
     "tired": (0.5, 0.0, 0.0, 1.5),
 }
-QUERIES = {
-    "il": (2.0, 0.0, 1.0, 0.0),
-    "rue": (0.0, 2.0, 0.0, 0.0),
-    "fatigué": (0.0, 0.0, 0.0, 2.0),
-}
+QUERIES = {"il": (2.0, 0.0, 1.0, 0.0), "rue": (0.0, 2.0, 0.0, 0.0), "fatigué": (0.0, 0.0, 0.0, 2.0)}
 N_HEADS = (1, 2, 4)
 
 # Worked example.
@@ -43,25 +40,20 @@ FILMS = {
     "Three Uncles": (0.0, 1.0, 2.0),
     "Agents in Love": (2.0, 2.0, 0.0),
 }
-VIEWERS = {
-    "Ana": (2.0, -1.0, 0.0),
-    "Bo": (-1.0, 2.0, 0.0),
-    "Chi": (-1.0, 0.0, 2.0),
-    "Dev": (1.0, 1.0, 0.0),
-}
+VIEWERS = {"Ana": (2.0, -1.0, 0.0), "Bo": (-1.0, 2.0, 0.0), "Chi": (-1.0, 0.0, 2.0), "Dev": (1.0, 1.0, 0.0)}
 
 
 # The pronoun's row of W_Q asks for something living and for a state; a pronoun itself offers no key and no
 # value. Each hidden unit of additive attention listens to one channel, unless the query is about another.
-_BY_HAND: dict[str, list[list[float]]] = {
+_BY_HAND: dict[str, list[Any]] = {
     "W_Q": [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 0, 1]],
     "W_K": [[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]],
     "W_V": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1]],
     "W_O": [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0.5, 0, 0, 1]],
     "W_a": [[0, -2, 0, -2], [-2, 0, 0, -2], [-2, -2, 0, 0]],
     "U_a": [[1.5, 0, 0, 0], [0, 1.5, 0, 0], [0, 0, 0, 1.5]],
+    "v_a": [3, 3, 3],
 }
-_V_A_BY_HAND = [3.0, 3.0, 3.0]
 
 
 def embeddings(words: Sequence[str], rows: Sequence[Sequence[float]]) -> Float[Tensor, "token channel"]:
@@ -78,21 +70,18 @@ def matrices(seed: int | None = None) -> dict[str, Tensor]:
     W_Q, W_K, W_V, W_O [channel, channel], W_a, U_a [hidden, channel], v_a [hidden], float64. Random ones are
     rounded to one decimal, so that the numbers on the screen are the numbers themselves.
     """
+    by_hand = {name: torch.tensor(rows, dtype=torch.float64) for name, rows in _BY_HAND.items()}
     if seed is None:
-        by_hand = {name: torch.tensor(rows, dtype=torch.float64) for name, rows in _BY_HAND.items()}
-        return by_hand | {"v_a": torch.tensor(_V_A_BY_HAND, dtype=torch.float64)}
+        return by_hand
     generator = torch.Generator().manual_seed(seed)
-    shapes = {name: (len(rows), len(rows[0])) for name, rows in _BY_HAND.items()} | {"v_a": (3,)}
     return {
-        name: torch.randn(shape, generator=generator, dtype=torch.float64).round(decimals=1)
-        for name, shape in shapes.items()
+        name: torch.randn(matrix.shape, generator=generator, dtype=torch.float64).round(decimals=1)
+        for name, matrix in by_hand.items()
     }
 
 
 def given_tensors(
-    X: Float[Tensor, "token channel"],
-    Q: Float[Tensor, "query channel"],
-    seed: int | None = None,
+    X: Float[Tensor, "token channel"], Q: Float[Tensor, "query channel"], seed: int | None = None
 ) -> dict[str, Tensor]:
     """Every tensor that some step takes, by name; the single query q is the first row of Q."""
     return {"X": X, "Q": Q, "q": Q[0]} | matrices(seed)

@@ -91,7 +91,10 @@ def lesson(inputs: Inputs) -> Lesson:
     n_words, d_model = plain.original.shape
     return Lesson(
         rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
-        notice=_notice(new, plain.largest, placed.largest),
+        notice="The order is the same, and so is every output. Change the order."
+        if new == sorted(new)
+        else f"Without positions the outputs only change places: they differ by **{short(plain.largest)}**, "
+        f"no more than rounding. With positions they differ by up to **{placed.largest:.2f}**.",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
         axes={"token": n_words, "channel": d_model, "place": n_words},
         code=[compare, encoder, outputs],
@@ -100,31 +103,21 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _row(label: str, words: Sequence[str], new: Sequence[int], comparison: Comparison) -> list[Panel]:
     """Outputs in both orders, and how far each word's output moved."""
-    reach = float(comparison.original.abs().max())
+    reach, names = float(comparison.original.abs().max()), distinct(words)
     moved = comparison.difference.amax(dim=1, keepdim=True)
     return [
         Matrix(
             title=f"outputs, {label}", values=comparison.original.numpy(), reach=reach,
-            rows=distinct(words), row_axis="token", column_axis="channel",
+            rows=names, row_axis="token", column_axis="channel",
         ),
         Matrix(
             title=f"reordered, {label}", values=comparison.reordered.numpy(), reach=reach,
-            rows=[distinct(words)[at] for at in new], row_axis="place", column_axis="channel",
+            rows=[names[at] for at in new], row_axis="place", column_axis="channel",
         ),
         Matrix(
-            title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=distinct(words),
-            row_axis="token",
+            title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=names, row_axis="token"
         ),
     ]  # fmt: skip
-
-
-def _notice(new: Sequence[int], plain: float, placed: float) -> str:
-    if list(new) == sorted(new):
-        return "The order is the same, and so is every output. Change the order."
-    return (
-        f"Without positions the outputs only change places: they differ by **{short(plain)}**, no more "
-        f"than rounding. With positions they differ by up to **{placed:.2f}**."
-    )
 
 
 def _backwards(state: State) -> None:

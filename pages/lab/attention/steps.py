@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -270,11 +270,6 @@ def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:
 Named = Mapping[str, Tensor]
 
 
-def followed(words: Sequence[str]) -> int:
-    """The word whose row the sentences follow: “it”, or the last."""
-    return list(words).index("it") if "it" in words else len(words) - 1
-
-
 def _best(weights: Tensor, words: Sequence[str]) -> str:
     """Where a row of weights is largest: “animal” (0.56)."""
     at = int(weights.argmax())
@@ -284,10 +279,11 @@ def _best(weights: Tensor, words: Sequence[str]) -> str:
 def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking: Sequence[str]) -> str:
     """One sentence about a step's tensors; `before` are those of the step before."""
     pattern, then = tensors["pattern"], before["pattern"]
-    it, first = followed(words), asking[0]
+    it = list(words).index("it") if "it" in words else len(words) - 1  # the row that the sentences follow
+    first = asking[0]
     match key:
         case "free":
-            own = int((pattern.argmax(dim=-1) == pattern.argmax(dim=-1).new_tensor(range(len(words)))).sum())
+            own = int((pattern.argmax(dim=-1) == torch.arange(len(words))).sum())
             return (
                 f"**{own} of {len(words)}** words look most at themselves; “{words[it]}” gives itself "
                 f"**{pattern[it, it]:.2f}** of its weight. Similar words look at each other."
@@ -347,13 +343,12 @@ class StepBoard:
         self.nodes, self.edges = boxes(index)
         self.new = {node.name for node in self.nodes if node.changed}
         self.tensors = tensors
+        self.column_heads: list[int] = []  # the head of each channel, where channels are cut
+        if "Q_heads" in tensors:
+            n_heads, _, d_head = tensors["Q_heads"].shape
+            self.column_heads = [head for head in range(n_heads) for _ in range(d_head)]
         asks = asking if {"q", "Q"} & set(self.step.takes) else words
-        self.labels: dict[str, Sequence[str]] = {
-            "token": words,
-            "key": words,
-            "query": asks,
-            "channel": CHANNELS,
-        }
+        self.labels = {"token": words, "key": words, "query": asks, "channel": CHANNELS}
 
     def rows(self) -> list[list[Panel]]:
         """The diagram, what is given, projections, and the rest in the order of computation."""
@@ -373,16 +368,12 @@ class StepBoard:
         stages = sorted({_PLACES[node.name][0] for node in boxes_here})
         nodes = [
             Node(
-                id=node.name,
-                label=self._name(node.name),
-                note=node.does or "",
-                column=stages.index(_PLACES[node.name][0]),
-                row=_PLACES[node.name][1],
-                colour=_ROLES.get(node.name[0]),
-                changed=node.changed,
+                id=node.name, label=self._name(node.name), note=node.does or "",
+                column=stages.index(_PLACES[node.name][0]), row=_PLACES[node.name][1],
+                colour=_ROLES.get(node.name[0]), changed=node.changed,
             )
             for node in boxes_here
-        ]
+        ]  # fmt: skip
         names = {node.name for node in boxes_here}
         return Diagram(nodes=nodes, edges=[edge for edge in self.edges if set(edge) <= names])
 
@@ -413,13 +404,7 @@ class StepBoard:
         return self._matrix(name, title=f"{self._name(name)}, head {head}", values=self.tensors[name][head])
 
     def _matrix(
-        self,
-        name: str,
-        *,
-        title: str | None = None,
-        values: Tensor | None = None,
-        edit: str | None = None,
-        marked: np.ndarray | None = None,
+        self, name: str, *, title: str | None = None, values: Tensor | None = None, **options: Any
     ) -> Matrix:
         values = self.tensors[name] if values is None else values
         axes = AXES.get(name) or self.step.axes[name]
@@ -441,17 +426,9 @@ class StepBoard:
             column_axis=column_axis if columns else "",
             scale="weights" if name == "pattern" else "signed",
             digits=1 if name in AXES and name not in _PROJECTED else 2,
-            edit=edit,
-            marked=marked,
-            column_heads=self._heads_of_channels() if name in _CUT else (),
+            column_heads=self.column_heads if name in _CUT else (),
+            **options,
         )
-
-    def _heads_of_channels(self) -> list[int]:
-        """Which head each channel belongs to; nothing where channels are not cut."""
-        if "Q_heads" not in self.tensors:
-            return []
-        n_heads, _, d_head = self.tensors["Q_heads"].shape
-        return [head for head in range(n_heads) for _ in range(d_head)]
 
     def _title(self, name: str) -> str:
         does = next((line.does for line in self.step.lines if line.name == name), None)
@@ -489,36 +466,28 @@ def lesson(inputs: Inputs) -> Lesson:
     index = list(STEP_NAMES).index(inputs.step)
     step = STEPS[index]
     before, now = (compute(STEPS[at], tensors, n_heads=inputs.n_heads) for at in (max(index - 1, 0), index))
-    rows = StepBoard(index, tensors | now, words, asking).rows()
+    sizes = rf"n = {len(words)} \text{{ tokens}},\; "
+    if "Q_heads" in now:
+        sizes += rf"H = {inputs.n_heads},\; d_\text{{head}} = {now['Q_heads'].shape[-1]}"
+    else:
+        sizes += f"d_k = {len(CHANNELS)}"
+        sizes += rf",\; {len(now['Q'])} \text{{ queries}}" if "Q" in now else ""
     return Lesson(
         see=f"**{STEP_NAMES[step.key]}** ({step.source}). {step.change}",
-        rows=rows,
+        rows=StepBoard(index, tensors | now, words, asking).rows(),
         notice=notice(step.key, now, before, words, asking),
         formula=step.formula,
-        sizes=_sizes(now),
-        shapes=[_shape(name, step.axes[name], tensor) for name, tensor in now.items()],
+        sizes=sizes,
+        shapes=[Shape(_latex(name), step.axes[name], tuple(tensor.shape)) for name, tensor in now.items()],
         code=[step.run, split] if step.run is multi_head else [step.run],
     )
 
 
-def _shape(name: str, axes: str, tensor: Tensor) -> Shape:
-    letter, _, index = name.partition("_")
-    return Shape(rf"{letter}_{{\text{{{index}}}}}" if index else _latex(name), axes, tuple(tensor.shape))
-
-
 def _latex(name: str) -> str:
+    letter, _, index = name.partition("_")
+    if index:
+        return rf"{letter}_{{\text{{{index}}}}}"
     return name if len(name) == 1 else rf"\text{{{name}}}"
-
-
-def _sizes(tensors: dict[str, Tensor]) -> str:
-    n_tokens, n_channels = tensors["X"].shape
-    sizes = rf"n = {n_tokens} \text{{ tokens}},\; d_k = {n_channels}"
-    if "Q_heads" in tensors:
-        n_heads, _, d_head = tensors["Q_heads"].shape
-        return rf"n = {n_tokens} \text{{ tokens}},\; H = {n_heads},\; d_\text{{head}} = {d_head}"
-    if "Q" in tensors:
-        sizes += rf",\; {len(tensors['Q'])} \text{{ queries}}"
-    return sizes
 
 
 def _back_and_next(state: State) -> None:
@@ -548,15 +517,10 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        Own(_back_and_next),
-        "step",
-        Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
-        When("step", "v6", ("n_heads",)),
-    ),
-    lesson,
-    questions,
-    also=("X", "Q"),
+CONTROLS = (
+    Own(_back_and_next),
+    "step",
+    Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
+    When("step", "v6", ("n_heads",)),
 )
+PART = part(__name__, CONTROLS, lesson, questions, also=("X", "Q"))

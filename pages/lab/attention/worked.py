@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pages.lab.attention.inputs import Inputs
 from pages.lab.lesson import Answer, Lesson, Note, part
-from viz_core.boards import Matrix, Panel, Scrub, Sign
+from viz_core.boards import Matrix, Panel, Scrub, Sign, query_by_key
 from viz_core.labels import short
 
 # Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
@@ -67,101 +67,84 @@ def attend(
 DIVISORS = np.linspace(1, 32, 63)
 _KEYS = ("k1", "k2")
 _QUERIES = ("q1", "q2")
-_VALUES = ("v1", "v2")
 OUT = "channel of v"
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    tables = (QUERIES, KEYS, inputs.V)
-    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in tables)
+    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (QUERIES, KEYS, inputs.V))
     wished = Q @ K.mT
     wished[0] = torch.tensor(inputs.dots[0])
     K = keys_with(Q, K, wished)
     computed = attend(Q, K, V, torch.tensor(DIVISORS))
-    tensors = {"Q": Q, "K": K, "V": V} | computed
-    by_channel = products(Q[0], K)
+    first, second = inputs.dots[0]
+    scores, weights = computed["scores"][:, 0].tolist(), computed["pattern"][:, 0].tolist()
     return Lesson(
-        rows=[_vectors(Q, K, by_channel), _one_query(tensors), *_equation(tensors)],
-        notice=_notices(inputs, computed),
-        scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
+        rows=[
+            [
+                Matrix(
+                    title="one query, two keys", values=np.stack([Q[0].numpy(), *K.numpy()]),
+                    rows=("q1", *_KEYS), column_axis="channel",
+                ),
+                Matrix(
+                    title="channel by channel", values=products(Q[0], K).numpy(), rows=("q1 k1", "q1 k2"),
+                    column_axis="channel",
+                ),
+            ],
+            *_equations({"Q": Q, "K": K, "V": V} | computed),
+        ],
+        notice=[
+            f"{short(first)} and {short(second)}, divided by {divisor:g}, are {short(a)} and {short(b)}; "
+            f"softmax turns them into the weights **{p:.2f}** and **{q:.2f}**."
+            for divisor, (a, b), (p, q) in zip(DIVISORS, scores, weights, strict=True)
+        ],
+        scrub=Scrub(
+            "divisor", "divide by", DIVISORS, [f"{d:g}{' = √64' if d == 8 else ''}" for d in DIVISORS]
+        ),
         sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ queries},\; 2 \text{ keys}",
         axes={"query": 2, "channel": 64, "key": 2, "channel of v": 4},
         code=[attend, products, keys_with],
+    )  # fmt: skip
+
+
+def _equations(tensors: dict[str, Tensor]) -> list[list[Panel]]:
+    """z of one query, Q K^T, and softmax(Q K^T / divisor) V = Z; K is drawn as it is stored, a key a row."""
+    Q, K, V, dots, scores, pattern, Z = (
+        tensors[name].numpy() for name in ("Q", "K", "V", "dots", "scores", "pattern", "z")
     )
-
-
-def _words() -> list[str]:
-    return [f"{divisor:g}" + (" = √64" if divisor == 8 else "") for divisor in DIVISORS]
-
-
-def _vectors(Q: Tensor, K: Tensor, by_channel: Tensor) -> list[Panel]:
-    vectors = np.stack([Q[0].numpy(), *K.numpy()])
-    return [
-        Matrix(title="one query, two keys", values=vectors, rows=("q1", *_KEYS), column_axis="channel"),
-        Matrix(
-            title="channel by channel",
-            values=by_channel.numpy(),
-            rows=("q1 k1", "q1 k2"),
-            column_axis="channel",
-        ),
-    ]
-
-
-def _one_query(tensors: dict[str, Tensor]) -> list[Panel]:
-    scores, weights, z = (tensors[name][:, :1].numpy() for name in ("scores", "pattern", "z"))
-    dots, V = tensors["dots"][:1].numpy(), tensors["V"].numpy()
     keys: dict[str, Any] = {"rows": ("q1",), "columns": _KEYS, "column_axis": "key"}
+    values: dict[str, Any] = {
+        "values": V, "role": "value", "rows": ("v1", "v2"), "row_axis": "key", "column_axis": OUT
+    }  # fmt: skip
+    cells = query_by_key(_QUERIES, _KEYS)
+    times, equals = Sign("×"), Sign("=")
     return [
-        Matrix(title="dot products", values=dots, edit="dots", digits=0, **keys),
-        Matrix(title="divided: scores", values=scores, digits=1, **keys),
-        Matrix(title="softmax: weights", values=weights, scale="weights", **keys),
-        Sign(text="×"),
-        Matrix(
-            title="values",
-            values=V,
-            role="value",
-            edit="V",
-            rows=_VALUES,
-            row_axis="key",
-            digits=0,
-            column_axis=OUT,
-        ),
-        Sign(text="="),
-        Matrix(title="z1", values=z, rows=("z1",), column_axis=OUT),
-    ]
-
-
-def _equation(tensors: dict[str, Tensor]) -> list[list[Panel]]:
-    """Q K^T, and softmax(Q K^T / divisor) V = Z; K is drawn as it is stored, a key in each row."""
-    Q, K, V, dots, pattern, Z = (tensors[name].numpy() for name in ("Q", "K", "V", "dots", "pattern", "z"))
-    cells: dict[str, Any] = {"rows": _QUERIES, "row_axis": "query", "columns": _KEYS, "column_axis": "key"}
-    by_channel: list[Panel] = [
-        Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
-        Sign(text="×"),
-        Matrix(
-            title="K (upright: Kᵀ)", values=K, role="key", rows=_KEYS, row_axis="key", column_axis="channel"
-        ),
-        Sign(text="="),
-        Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
-    ]
-    sums: list[Panel] = [
-        Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
-        Sign(text="×"),
-        Matrix(title="V", values=V, role="value", rows=_VALUES, row_axis="key", column_axis=OUT),
-        Sign(text="="),
-        Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query", column_axis=OUT),
-    ]
-    return [by_channel, sums]
-
-
-def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
-    first, second = inputs.dots[0]
-    scores, weights = computed["scores"][:, 0].tolist(), computed["pattern"][:, 0].tolist()
-    return [
-        f"{short(first)} and {short(second)}, divided by {divisor:g}, are {short(a)} and {short(b)}; "
-        f"softmax turns them into the weights **{p:.2f}** and **{q:.2f}**."
-        for divisor, (a, b), (p, q) in zip(DIVISORS, scores, weights, strict=True)
-    ]
+        [
+            Matrix(title="dot products", values=dots[:1], edit="dots", digits=0, **keys),
+            Matrix(title="divided: scores", values=scores[:, :1], digits=1, **keys),
+            Matrix(title="softmax: weights", values=pattern[:, :1], scale="weights", **keys),
+            times,
+            Matrix(title="values", edit="V", digits=0, **values),
+            equals,
+            Matrix(title="z1", values=Z[:, :1], rows=("z1",), column_axis=OUT),
+        ],
+        [
+            Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
+            times,
+            Matrix(
+                title="K (upright: Kᵀ)", values=K, role="key", rows=_KEYS, row_axis="key",
+                column_axis="channel",
+            ),
+            equals,
+            Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
+        ],
+        [
+            Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
+            times,
+            Matrix(title="V", **values),
+            equals,
+            Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query", column_axis=OUT),
+        ],
+    ]  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -169,12 +152,8 @@ def questions() -> tuple[Answer, ...]:
         dots = torch.tensor([first, second], dtype=torch.float64)
         return (dots / d_k**0.5).softmax(dim=-1)[0].item()
 
-    usual, doubled, raised, undivided = (
-        weight(112, 96),
-        weight(224, 192),
-        weight(212, 196),
-        weight(112, 96, 1),
-    )
+    usual, doubled, raised = weight(112, 96), weight(224, 192), weight(212, 196)
+    undivided = weight(112, 96, 1)
     return (
         Answer.of(1 if doubled > usual else 2, usual=usual, doubled=doubled),
         Answer.of(0 if abs(raised - usual) < 1e-9 else 1, raised=raised),
@@ -182,17 +161,9 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        Note(
-            "Type other **dot products** or **values** into the cells: the keys change just enough to give "
-            "them. Drag **divide by** to divide by another number.",
-            small=False,
-        ),
-    ),
-    lesson,
-    questions,
-    scrub="divisor",
-    also=("dots", "V"),
+TYPED = Note(
+    "Type other **dot products** or **values** into the cells: the keys change just enough to give them. "
+    "Drag **divide by** to divide by another number.",
+    small=False,
 )
+PART = part(__name__, (TYPED,), lesson, questions, scrub="divisor", also=("dots", "V"))

@@ -20,9 +20,8 @@ from pages.lab.heads import cut
 from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
 from pages.lab.lesson import Answer, Lesson, part
 from pages.shared.wording import distinct
-from viz_core import labels
-from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub
-from viz_core.labels import short
+from viz_core.boards import Fact, Facts, Matrix, Scrub
+from viz_core.labels import decimal, short
 
 Contributions = Float[Tensor, "head query d_model"]
 PerQuery = Float[Tensor, "head query"]
@@ -116,18 +115,49 @@ MOST_CHANNELS, MOST_TOKENS = 128, 32
 
 def lesson(inputs: Inputs) -> Lesson:
     read = _output(inputs)
-    written = _written(read)
+    written = contributions(read.z, read.w_o)
     h, n, d_model = written.shape
+    tokens, names = distinct(read.tokens), _names(h)
+    lengths, shares = length_share(written), signed_share(written)
+    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
+    bias = torch.zeros(d_model) if read.bias is None else read.bias.detach()
+    below = (add_up(written, None), bias.expand(n, d_model), read.out)  # each [query, d_model]
+    vectors = torch.cat([written.transpose(0, 1), *(each[:, None] for each in below)], dim=1)
+    left_out = f", its first {MOST_CHANNELS} of {d_model:,} channels" if d_model > MOST_CHANNELS else ""
+    off = gap(add_up(written, read.bias), read.out)
     return Lesson(
-        rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
-        notice=_notices(read, written),
-        scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
+        rows=[
+            [
+                *(
+                    Matrix(
+                        title=title, values=share.T.numpy(), reach=1.0, marked=chosen, rows=tokens,
+                        row_axis="query", columns=names, column_heads=range(h), column_axis="head",
+                    )
+                    for title, share in (("share of the lengths", lengths), ("share of the sum", shares))
+                ),
+                Facts.of(
+                    Fact("length of the sum / sum of the lengths", agreement(written).numpy()),
+                    Fact("sum + bias against the layer's own out: largest difference", short(off)),
+                ),
+            ],
+            [
+                Matrix(
+                    title=f"c at this token: what each head writes, their sum, and the output{left_out}",
+                    values=vectors[:, :, :MOST_CHANNELS].numpy(), picture=True,
+                    rows=(*names, "sum", "+ bias", "= out"), row_heads=(*range(h), -1, -1, -1),
+                    row_axis="head", column_axis="channel",
+                )
+            ],
+        ],
+        notice=[
+            f"At “{name}”, head **{head}** writes the longest vector: "
+            f"**{lengths[head, at]:.2f}** of all lengths, and **{decimal(shares[head, at])}** of the sum."
+            for at, (name, head) in enumerate(zip(tokens, lengths.argmax(dim=0).tolist(), strict=True))
+        ],
+        scrub=Scrub("query", "token", np.arange(n), tokens),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.z.shape[-1]}",
         axes={"head": h, "query": n, "d_head": read.z.shape[-1], "d_model": d_model},
-        code=(
-            contributions, add_up, length_share,
-            signed_share, agreement,
-        ),
+        code=(contributions, add_up, length_share, signed_share, agreement),
     )  # fmt: skip
 
 
@@ -136,87 +166,24 @@ def _output(inputs: Inputs) -> Output:
         read = any_model.read(inputs, most=MOST_TOKENS)
         return of_model(read.model, read.reading, read.stack, inputs.other_layer)
     own = reading_of(inputs)
-    attention = own.attention
-    return Output(own.tokens, own.z, cut.blocks(attention).w_o, attention.out_proj.bias, own.out)
-
-
-def _written(read: Output) -> Tensor:
-    return contributions(read.z, read.w_o)
-
-
-def _shares(read: Output, written: Tensor) -> list[Panel]:
-    """Two tables [query, head]; the token that the frame chooses is marked."""
-    h, n, _ = written.shape
-    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
-    shares = {
-        "share of the lengths": length_share(written),
-        "share of the sum": signed_share(written),
-    }
-    return [
-        Matrix(
-            title=title, values=share.T.numpy(), reach=1.0, marked=chosen,
-            rows=distinct(read.tokens), row_axis="query",
-            columns=_names(h), column_heads=tuple(range(h)), column_axis="head",
-        )
-        for title, share in shares.items()
-    ]  # fmt: skip
-
-
-def _vectors(read: Output, written: Tensor) -> list[Panel]:
-    """At the chosen token: each head's vector, and how they add up to the output."""
-    h, n, d_model = written.shape
-    total = add_up(written, None)
-    bias = torch.zeros(d_model) if read.bias is None else read.bias.detach()
-    below = (part[:, None] for part in (total, bias.expand(n, d_model), read.out))  # each [query, 1, d_model]
-    vectors = torch.cat([written.transpose(0, 1), *below], dim=1)[:, :, :MOST_CHANNELS]
-    left_out = f", its first {MOST_CHANNELS} of {d_model:,} channels" if d_model > MOST_CHANNELS else ""
-    return [
-        Matrix(
-            title=f"c at this token: what each head writes, their sum, and the output{left_out}",
-            values=vectors.numpy(), picture=True,
-            rows=(*_names(h), "sum", "+ bias", "= out"), row_heads=(*range(h), -1, -1, -1), row_axis="head",
-            column_axis="channel",
-        )
-    ]  # fmt: skip
-
-
-def _facts(read: Output, written: Tensor) -> Facts:
-    off = gap(add_up(written, read.bias), read.out)
-    share = agreement(written).numpy()
-    return Facts(
-        facts=(
-            Fact(label="length of the sum / sum of the lengths", values=share),
-            Fact(label="sum + bias against the layer's own out: largest difference", values=short(off)),
-        )
-    )
+    return Output(own.tokens, own.z, cut.blocks(own.attention).w_o, own.attention.out_proj.bias, own.out)
 
 
 def _names(n_heads: int) -> list[str]:
     return [f"head {head}" for head in range(n_heads)]
 
 
-def _notices(read: Output, written: Tensor) -> list[str]:
-    lengths, shares = length_share(written), signed_share(written)
-    loudest = lengths.argmax(dim=0).tolist()
-    return [
-        f"At “{name}”, head **{head}** writes the longest vector: "
-        f"**{lengths[head, at]:.2f}** of all lengths, and **{labels.decimal(shares[head, at])}** of the sum."
-        for at, (name, head) in enumerate(zip(distinct(read.tokens), loudest, strict=True))
-    ]
-
-
 def questions() -> tuple[Answer, ...]:
     read = _output(Inputs(model="layer1"))
-    written, it = _written(read), read.tokens.index("it")
+    written, it = contributions(read.z, read.w_o), read.tokens.index("it")
     names, shares = _names(len(written)), signed_share(written)[:, it].tolist()
-    backwards = add_up(written.flip(0), read.bias)
-    off = gap(backwards, read.out)
+    off = gap(add_up(written.flip(0), read.bias), read.out)  # added up backwards
     share = agreement(written)[it].item()
     return (
         Answer.of(
             shares.index(max(shares)),
             options=tuple(names),
-            each=", ".join(f"{n} {labels.decimal(s)}" for n, s in zip(names, shares, strict=True)),
+            each=", ".join(f"{n} {decimal(s)}" for n, s in zip(names, shares, strict=True)),
         ),
         Answer.of(1 if off < 1e-4 else 2, off=off),
         Answer.of(1 if share < 1 else 0, share=share),

@@ -18,7 +18,7 @@ from pages.lab.attention_cost import count
 from pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
 from pages.lab.lesson import Answer, Lesson, part
 from pages.shared.wording import distinct
-from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign
+from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign, query_by_key
 
 
 class Blocks(NamedTuple):
@@ -34,13 +34,8 @@ def blocks(attention: MultiHeadAttention) -> Blocks:
     """A layer's four matrices, cut into its heads."""
     projections = (attention.q_proj, attention.k_proj, attention.v_proj, attention.out_proj)
     W_Q, W_K, W_V, W_O = (projection.weight.detach().T for projection in projections)
-    n_heads = attention.n_heads
-    return Blocks(
-        cut_columns(W_Q, n_heads),
-        cut_columns(W_K, n_heads),
-        cut_columns(W_V, n_heads),
-        cut_rows(W_O, n_heads),
-    )
+    n = attention.n_heads
+    return Blocks(cut_columns(W_Q, n), cut_columns(W_K, n), cut_columns(W_V, n), cut_rows(W_O, n))
 
 
 @torch.no_grad()
@@ -80,22 +75,31 @@ def owner(column: int, d_head: int) -> int:
 
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs)
-    h, d_model, d_head = read.config.n_heads, read.config.d_model, read.config.head_size
-    n, width = len(read.tokens), h * d_head
+    config, names = read.config, distinct(read.tokens)
+    h, d_model, d_head = config.n_heads, config.d_model, config.head_size
+    n, width = len(names), h * d_head
+    counted = {
+        "d_head": d_head,
+        "parameters: attention": size.attention_parameters(config),
+        "+ feed-forward": size.feed_forward_parameters(config),
+        "+ norms": 2 * size.norm_parameters(config),
+        "= the layer, sum(p.numel())": count(read.layer),
+    }
+    parameters = Facts(facts=[Fact(label, f"{number:,}") for label, number in counted.items()])
+    notices = []
+    for head, pattern in enumerate(read.pattern):
+        first, last, link = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
+        notices.append(
+            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. Its "
+            f"largest weight goes from “{names[link.query]}” to “{names[link.key]}”: **{link.weight:.2f}**."
+        )
     return Lesson(
-        rows=[_queries(read), _head(read), _output(read), [_parameters(read)]],
-        notice=_notices(read),
-        scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        rows=[_queries(read), _head(read), _output(read), [parameters]],
+        notice=notices,
+        scrub=Scrub("head", "head", np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={d_head},\; h\cdot d_{{head}}={width}",
-        axes={
-            "position": n,
-            "d_model": d_model,
-            "h · d_head": width,
-            "head": h,
-            "d_head": d_head,
-            "query": n,
-            "key": n,
-        },
+        axes={"d_model": d_model, "h · d_head": width, "head": h, "d_head": d_head}
+        | dict.fromkeys(("position", "query", "key"), n),
         code=(blocks, cut_columns, cut_rows, project, concatenate, count),
     )
 
@@ -122,24 +126,18 @@ def _queries(read: Reading) -> list[Panel]:
 
 def _head(read: Reading) -> list[Panel]:
     """What the chosen head computes from its blocks."""
-    names = distinct(read.tokens)
+    of_key: dict[str, Any] = {"picture": True, "row_axis": "token", "column_axis": "channel"}
     return [
         _by_token(read, "its q", read.q.numpy(), role="query", column_axis="channel"),
-        Matrix(
-            title="its k", values=read.k.numpy(), role="key", picture=True,
-            row_axis="token", column_axis="channel",
-        ),
-        Sign(text="→"),
+        Matrix(title="its k", values=read.k.numpy(), role="key", **of_key),
+        Sign("→"),
         Matrix(
             title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
-            rows=names, columns=names, row_axis="query", column_axis="key",
+            **query_by_key(distinct(read.tokens)),
         ),
-        Sign(text="×"),
-        Matrix(
-            title="its v", values=read.v.numpy(), role="value", picture=True,
-            row_axis="token", column_axis="channel",
-        ),
-        Sign(text="="),
+        Sign("×"),
+        Matrix(title="its v", values=read.v.numpy(), role="value", **of_key),
+        Sign("="),
         _by_token(read, "its z", read.z.numpy(), column_axis="channel"),
     ]  # fmt: skip
 
@@ -162,18 +160,6 @@ def _output(read: Reading) -> list[Panel]:
     ]  # fmt: skip
 
 
-def _parameters(read: Reading) -> Facts:
-    config = read.config
-    counted = {
-        "d_head": config.head_size,
-        "parameters: attention": size.attention_parameters(config),
-        "+ feed-forward": size.feed_forward_parameters(config),
-        "+ norms": 2 * size.norm_parameters(config),
-        "= the layer, sum(p.numel())": count(read.layer),
-    }
-    return Facts(facts=[Fact(label=label, values=f"{count:,}") for label, count in counted.items()])
-
-
 def _by_token(read: Reading, title: str, values: np.ndarray, **options: Any) -> Matrix:
     names = distinct(read.tokens)
     return Matrix(title=title, values=values, rows=names, row_axis="token", picture=True, **options)
@@ -191,34 +177,17 @@ def _columns(read: Reading, n_rows: int) -> np.ndarray:
     return np.repeat(own[:, None, :], n_rows, axis=1)
 
 
-def _notices(read: Reading) -> list[str]:
-    names, d_head = distinct(read.tokens), read.config.head_size
-    notices = []
-    for head, pattern in enumerate(read.pattern):
-        first, last, link = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
-        notices.append(
-            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. Its "
-            f"largest weight goes from “{names[link.query]}” to “{names[link.key]}”: **{link.weight:.2f}**."
-        )
-    return notices
-
-
 def questions() -> tuple[Answer, ...]:
     four, eight, wide = (reading_of(Inputs(n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32)))
     now, more, wider = (count(read.attention) for read in (four, eight, wide))
     third = [column for column, head in enumerate(_owners(four)) if head == 2]
     columns = ("all 32", "8 to 15", "16 to 23")
     times = {1: "as many", 2: "twice as many", 4: "about four times as many"}
+    factors, options = list(times), tuple(times.values())
     return (
         Answer.of(columns.index(f"{third[0]} to {third[-1]}"), options=columns, four=four),
-        Answer.of(list(times).index(round(more / now)), options=tuple(times.values()), now=now, more=more),
-        Answer.of(
-            list(times).index(round(wider / now)),
-            options=tuple(times.values()),
-            now=now,
-            wider=wider,
-            wide=wide,
-        ),
+        Answer.of(factors.index(round(more / now)), options=options, now=now, more=more),
+        Answer.of(factors.index(round(wider / now)), options=options, now=now, wider=wider, wide=wide),
     )
 
 

@@ -63,16 +63,11 @@ def _remedies(sizes: Sizes, offered: Offered, otherwise: str) -> str:
     moves = []
     for name in ("n_heads", "d_model") if sizes.d_head is None else ("d_head",):
         possible = [v for v in getattr(offered, name) if _possible(sizes._replace(**{name: v}))]
-        near = _nearest(getattr(sizes, name), possible)
-        if near:
+        below = [value for value in possible if value < getattr(sizes, name)]
+        above = [value for value in possible if value > getattr(sizes, name)]
+        if near := below[-1:] + above[:1]:
             moves.append(f"{name}={' or '.join(map(str, near))}")
     return ", or ".join(filter(None, [", ".join(moves), otherwise]))
-
-
-def _nearest(value: int, possible: Sequence[int]) -> list[int]:
-    """The nearest below and the nearest above, where there are any."""
-    below, above = [p for p in possible if p < value], [p for p in possible if p > value]
-    return below[-1:] + above[:1]
 
 
 class Reading(NamedTuple):
@@ -157,13 +152,9 @@ class Inputs(Other):
     n_heads: int = setting(4, one_of(N_HEADS), "n_heads", control="steps")
     d_model: int = setting(32, one_of(D_MODELS), "d_model", "Numbers per token", control="steps")
     d_head: int = setting(
-        0,
-        one_of(D_HEADS),
-        "d_head",
-        "Numbers per token in one head; auto = d_model / n_heads",
-        "steps",
+        0, one_of(D_HEADS), "d_head", "Numbers per token in one head; auto = d_model / n_heads", "steps",
         show=lambda d: str(d or "auto"),
-    )
+    )  # fmt: skip
     positions: str = setting("sinusoidal", one_of(POSITIONS), "Positions")
     seed: int = setting(0, whole(0, 999), "Seed", "Another seed draws other random weights", control="slider")
     head: int = setting(0, whole(0, max(N_HEADS) - 1))
@@ -183,31 +174,25 @@ LAYER_CONTROLS = ("text", "model", SIZES)
 """Those of a part that takes the weights of a layer apart, which only the engine's own layers have."""
 ANY_LAYER_CONTROLS = ("model", When("model", ANOTHER, any_model.LAYER, ("text", SIZES)))
 """Those of a part that any model can fill."""
-NOT_OTHERS = (
-    "This part takes W_Q, W_K, W_V and W_O of a small layer apart, and another model may keep them joined or "
-    "far too wide to draw; choose random weights or a layer of the translator."
-)
 
 
 def reading_of(inputs: Inputs) -> Reading:
-    """The sentence, read by the layer that the inputs choose; ValueError with a sentence where none can."""
+    """The sentence, read by the layer that the inputs choose; ValueError with a sentence where none can.
+
+    Random weights are those of the model that Explore shows for these sizes and this seed.
+    """
     check_length(len(inputs.text.split()), MAX_WORDS)
     if inputs.model == ANOTHER:
-        raise ValueError(NOT_OTHERS)
-    if inputs.model == "random":
-        return of_untrained(_untrained(inputs), inputs.text)
-    return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))
-
-
-def _untrained(inputs: Inputs) -> UntrainedModel:
-    """One layer of the model that Explore shows for these sizes and this seed."""
+        raise ValueError(
+            "This part takes W_Q, W_K, W_V and W_O of a small layer apart, and another model may keep them "
+            "joined or far too wide to draw; choose random weights or a layer of the translator."
+        )
+    if inputs.model != "random":
+        return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))
     sizes = Sizes(inputs.n_heads, inputs.d_model, inputs.d_head or None, inputs.positions)
     check(sizes, Offered(N_HEADS, D_MODELS, D_HEADS[1:]))
     config = ModelConfig(
-        kind="encoder-only",
-        n_layers=1,
-        vocab_size=MAX_UNTRAINED_WORDS + 1,
-        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING,
-        **sizes._asdict(),
-    )
-    return UntrainedModel(config, seed=inputs.seed)
+        kind="encoder-only", n_layers=1, vocab_size=MAX_UNTRAINED_WORDS + 1,
+        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING, **sizes._asdict(),
+    )  # fmt: skip
+    return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -80,84 +80,11 @@ def difference(out: Float[Tensor, "query d_model"], reference: Float[Tensor, "qu
 def lesson(inputs: Inputs) -> Lesson:
     read = _whole(inputs)
     cuts = recuts(read)
+    one, most, names = cuts[0], cuts[-1], distinct(read.tokens)
     n, d_model = read.x.shape
-    return Lesson(
-        rows=[
-            [_patterns(read, cuts)],
-            [_dot_products(read, cuts)],
-            [_facts(cuts)],
-        ],
-        notice=_notices(read, cuts),
-        scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
-        sizes=rf"n={n},\; d_{{model}}={d_model},\; h\cdot d_{{head}}={cuts[0].d_head}",
-        axes={"query": n, "key": n} | {f"{h} head{'s' * (h > 1)}": h for h in (cut.n_heads for cut in cuts)},
-        code=(recut, summed_dot_products, with_one_pattern, difference),
-    )
-
-
-def _whole(inputs: Inputs) -> Reading:
-    """A layer with 64 columns, whichever model is chosen."""
-    return reading_of(replace(inputs, n_heads=4, d_model=64, d_head=0, positions="sinusoidal"))
-
-
-def _patterns(read: Reading, cuts: list[Recut]) -> Matrix:
-    """Where the heads of all cuts look from the chosen token: [frame, head, key]."""
     heads = [(cut.n_heads, head) for cut in cuts for head in range(cut.n_heads)]
-    return Matrix(
-        title="weights of 1, 2, 4 and 8 heads: head i of h",
-        values=np.concatenate([cut.pattern.transpose(0, 1).numpy() for cut in cuts], axis=1),
-        scale="weights",
-        rows=[f"{head} of {n}" for n, head in heads],
-        row_heads=[head for _, head in heads],
-        columns=distinct(read.tokens),
-        column_axis="key",
-    )
-
-
-def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
-    """q . k of the most heads, their sum, and that of the one head: [frame, row, key]."""
-    one, most = cuts[0], cuts[-1]
-    each = (most.q @ most.k.mT).transpose(0, 1).numpy()
-    sums = [summed_dot_products(cut.q, cut.k)[:, None].numpy() for cut in (most, one)]  # [query, 1, key]
-    return Matrix(
-        title=f"q · k in each of {most.n_heads} heads, their sum, and q · k of the one head",
-        values=np.concatenate([each, *sums], axis=1),
-        rows=(*_names(most.n_heads), "sum", "one"),
-        row_heads=(*range(most.n_heads), -1, -1),
-        row_axis="head",
-        columns=distinct(read.tokens),
-        column_axis="key",
-        digits=1,
-    )
-
-
-def _facts(cuts: list[Recut]) -> Facts:
-    one, *others = cuts
-    apart = [
-        Fact(
-            label=f"output of {cut.n_heads} heads differs from 1 by",
-            values=f"{difference(cut.out, one.out):.2f}",
-            unit="of its length",
-        )
-        for cut in others
-    ]
-    spread = [
-        Fact(
-            label=f"entropy of {cut.n_heads} head{'s' * (cut.n_heads > 1)}",
-            values=f"{entropy(cut.pattern.numpy()).mean():.2f}",
-            unit="nats",
-        )
-        for cut in cuts
-    ]
-    return Facts(facts=(*apart, *spread))
-
-
-def _names(n_heads: int) -> list[str]:
-    return [str(head) for head in range(n_heads)]
-
-
-def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
-    names, one, most = distinct(read.tokens), cuts[0], cuts[-1]
+    sums = [summed_dot_products(cut.q, cut.k)[:, None] for cut in (most, one)]  # [query, 1, key]
+    keys: dict[str, Any] = {"columns": names, "column_axis": "key"}
     notices = []
     for query, name in enumerate(names):
         key = int(one.pattern[0, query].argmax())
@@ -167,7 +94,57 @@ def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
             f"Cut into {most.n_heads} heads, the same matrices put **{weights.min():.2f}** to "
             f"**{weights.max():.2f}** there: each head has a softmax of its own."
         )
-    return notices
+    return Lesson(
+        rows=[
+            [
+                Matrix(
+                    title="weights of 1, 2, 4 and 8 heads: head i of h", scale="weights",
+                    values=torch.cat([cut.pattern.transpose(0, 1) for cut in cuts], dim=1).numpy(),
+                    rows=[f"{head} of {of}" for of, head in heads], row_heads=[head for _, head in heads],
+                    **keys,
+                )
+            ],
+            [
+                Matrix(
+                    title=f"q · k in each of {most.n_heads} heads, their sum, and q · k of the one head",
+                    values=torch.cat([(most.q @ most.k.mT).transpose(0, 1), *sums], dim=1).numpy(),
+                    rows=(*map(str, range(most.n_heads)), "sum", "one"),
+                    row_heads=(*range(most.n_heads), -1, -1), row_axis="head", digits=1, **keys,
+                )
+            ],
+            [_facts(cuts)],
+        ],
+        notice=notices,
+        scrub=Scrub("query", "token", np.arange(n), names),
+        sizes=rf"n={n},\; d_{{model}}={d_model},\; h\cdot d_{{head}}={one.d_head}",
+        axes={"query": n, "key": n} | {f"{h} head{'s' * (h > 1)}": h for h in (cut.n_heads for cut in cuts)},
+        code=(recut, summed_dot_products, with_one_pattern, difference),
+    )  # fmt: skip
+
+
+def _whole(inputs: Inputs) -> Reading:
+    """A layer with 64 columns, whichever model is chosen."""
+    return reading_of(replace(inputs, n_heads=4, d_model=64, d_head=0, positions="sinusoidal"))
+
+
+def _facts(cuts: list[Recut]) -> Facts:
+    one, *others = cuts
+    return Facts.of(
+        *(
+            Fact(
+                f"output of {cut.n_heads} heads differs from 1 by", f"{difference(cut.out, one.out):.2f}",
+                unit="of its length",
+            )
+            for cut in others
+        ),
+        *(
+            Fact(
+                f"entropy of {cut.n_heads} head{'s' * (cut.n_heads > 1)}",
+                f"{entropy(cut.pattern.numpy()).mean():.2f}", unit="nats",
+            )
+            for cut in cuts
+        ),
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:

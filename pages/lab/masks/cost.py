@@ -43,14 +43,13 @@ def count_pairs(allowed: Tensor) -> int:
 
 def by_length(sizes: Int[Tensor, " size"]) -> ByLength:
     """Pairs kept, counted in the masks themselves; Child et al. 2019, 4.3, take a stride close to sqrt(n)."""
-    full, causal, window, strided, fixed = torch.tensor([_counts(n) for n in sizes.tolist()]).T
+    counts = []
+    for n in sizes.tolist():
+        root = round(math.sqrt(n))
+        sparse = (masks.sliding_window(n, root), masks.strided(n, root), masks.fixed(n, root))
+        counts.append([n * n, count_pairs(masks.causal(n, n)), *map(count_pairs, sparse)])
+    full, causal, window, strided, fixed = torch.tensor(counts).T
     return ByLength(sizes, full, causal, window, strided, fixed, sizes * sizes.double().sqrt())
-
-
-def _counts(n: int) -> list[int]:
-    root = round(math.sqrt(n))
-    sparse = (masks.sliding_window(n, root), masks.strided(n, root), masks.fixed(n, root))
-    return [n * n, count_pairs(masks.causal(n, n)), *map(count_pairs, sparse)]
 
 
 def by_stride(n: int, most: int) -> ByStride:
@@ -68,65 +67,53 @@ def lesson(inputs: Inputs) -> Lesson:
     n = inputs.text_length
     strides = np.arange(1, n + 1)
     causal = count_pairs(masks.causal(n, n))
-    of_strides = by_stride(n, n)
+    kept = by_stride(n, n)
+    strided, fixed = kept.strided_kept.numpy(), kept.fixed_kept.numpy()
+    best = 1 + int(strided.argmin())
     of_lengths = by_length(torch.tensor([2**power for power in range(2, 10)]))
     return Lesson(
-        rows=_rows(n, causal, of_strides, of_lengths),
-        notice=_notices(causal, of_strides),
-        scrub=Scrub(field="stride", label="stride", values=strides),
-        sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
-        axes={"stride": n, "query": of_strides.fixed.shape[1], "key": of_strides.fixed.shape[2]},
-        code=[masks.strided, masks.fixed, by_stride, by_length],
-    )
-
-
-def _rows(
-    n: int, causal: int, of_strides: ByStride, of_lengths: ByLength
-) -> list[list[Matrix | Facts | Curves]]:
-    strides = np.arange(1, n + 1)
-    strided, fixed = (pairs.numpy() for pairs in (of_strides.strided_kept, of_strides.fixed_kept))
-    patterns = {"strided": of_strides.strided, "fixed": of_strides.fixed}
-    pictures = [
-        Matrix(values=pairs.numpy(), title=name, scale="mask", picture=True, **AXES)
-        for name, pairs in patterns.items()
-    ]
-    facts = [
-        Fact(label=f"{name}: pairs kept", values=pairs, digits=0, unit=f"of {causal:,}", colour=colour)
-        for name, pairs, colour in (("strided", strided, STRIDED), ("fixed", fixed, FIXED))
-    ]
-    grown = [
-        Line(y=getattr(of_lengths, field).numpy(), name=name, colour=colour, dashed=field == "n_sqrt_n")
-        for field, name, colour in (
-            ("full", "n²", "muted"), ("causal", "causal", "accent"), ("strided", "strided", STRIDED),
-            ("fixed", "fixed", FIXED), ("n_sqrt_n", "n √n", "muted"),
-        )
-    ]  # fmt: skip
-    return [
-        [*pictures, Facts(facts=facts)],
-        [
-            Curves(
-                x=strides, at=strides, x_label="stride l", y_label="pairs kept", y_range=(0, causal * 1.05),
-                lines=[
-                    Line(y=np.full(n, causal), name="causal", colour="muted", dashed=True),
-                    Line(y=strided, name="strided", colour=STRIDED),
-                    Line(y=fixed, name="fixed", colour=FIXED),
-                ],
-            ),
-            Curves(
-                x=of_lengths.n.numpy(), lines=grown, log_x=True, log_y=True, x_label="words n, with l = √n",
-                y_label="pairs kept",
-            ),
+        rows=[
+            [
+                Matrix(values=kept.strided.numpy(), title="strided", scale="mask", picture=True, **AXES),
+                Matrix(values=kept.fixed.numpy(), title="fixed", scale="mask", picture=True, **AXES),
+                Facts.of(
+                    Fact("strided: pairs kept", strided, 0, f"of {causal:,}", STRIDED),
+                    Fact("fixed: pairs kept", fixed, 0, f"of {causal:,}", FIXED),
+                ),
+            ],
+            [
+                Curves(
+                    x=strides, at=strides, x_label="stride l", y_label="pairs kept",
+                    y_range=(0, causal * 1.05),
+                    lines=[
+                        Line(np.full(n, causal), "causal", "muted", dashed=True),
+                        Line(strided, "strided", STRIDED),
+                        Line(fixed, "fixed", FIXED),
+                    ],
+                ),
+                Curves(
+                    x=of_lengths.n.numpy(), log_x=True, log_y=True, x_label="words n, with l = √n",
+                    y_label="pairs kept",
+                    lines=[
+                        Line(of_lengths.full.numpy(), "n²", "muted"),
+                        Line(of_lengths.causal.numpy(), "causal"),
+                        Line(of_lengths.strided.numpy(), "strided", STRIDED),
+                        Line(of_lengths.fixed.numpy(), "fixed", FIXED),
+                        Line(of_lengths.n_sqrt_n.numpy(), "n √n", "muted", dashed=True),
+                    ],
+                ),
+            ],
         ],
-    ]  # fmt: skip
-
-
-def _notices(causal: int, of_strides: ByStride) -> list[str]:
-    best = 1 + int(of_strides.strided_kept.argmin())
-    return [
-        f"With stride **{stride}**, strided attention keeps **{n_pairs:,}** of {causal:,} causal pairs, "
-        f"{n_pairs / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
-        for stride, n_pairs in enumerate(of_strides.strided_kept.tolist(), start=1)
-    ]
+        notice=[
+            f"With stride **{stride}**, strided attention keeps **{pairs:,}** of {causal:,} causal pairs, "
+            f"{pairs / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
+            for stride, pairs in enumerate(strided.tolist(), start=1)
+        ],
+        scrub=Scrub("stride", "stride", strides),
+        sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
+        axes={"stride": n, "query": n, "key": n},
+        code=[masks.strided, masks.fixed, by_stride, by_length],
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -152,10 +139,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("text_length", Note("Only square numbers are offered, so that √n is a whole stride.")),
-    lesson,
-    questions,
-    scrub="stride",
-)
+SQUARES = Note("Only square numbers are offered, so that √n is a whole stride.")
+PART = part(__name__, ("text_length", SQUARES), lesson, questions, scrub="stride")

@@ -1,6 +1,6 @@
 """Attention on a graph: tokens are nodes, and its edges are the mask."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -13,8 +13,8 @@ from models.engine.trace import Trace, within
 from models.engine.transformer import Transformer
 from pages.lab.lesson import Answer, Lesson, Set, part
 from pages.lab.masks import reach
-from pages.lab.masks.inputs import AXES, N_NODES, Inputs, allowed_of, mask_matrix, painted
-from viz_core.boards import Diagram, Layers, Matrix, Node
+from pages.lab.masks.inputs import N_NODES, Inputs, allowed_of, mask_matrix, painted
+from viz_core.boards import Diagram, Layers, Matrix, Node, query_by_key
 
 CHANNELS = 4
 
@@ -77,55 +77,38 @@ def lesson(inputs: Inputs) -> Lesson:
     computed = step(features, allowed, seed=inputs.seed)
     moved = answers(features, allowed, inputs.changed, seed=inputs.seed)
     news = reach.spread(allowed, inputs.changed, _LAYERS)
-    return Lesson(
-        numbers={"node": NODES[inputs.changed].capitalize()},
-        rows=_rows(allowed, computed, moved, news),
-        notice=_notice(inputs.changed, moved, news),
-        sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
-        axes={
-            "node": features.shape[0],
-            "channel": features.shape[1],
-            "query": allowed.shape[0],
-            "key": allowed.shape[1],
-        },
-        code=[masks.edges, step, answers, MultiHeadAttention.forward, reach.spread],
-    )
-
-
-def _rows(allowed: Tensor, computed: Step, moved: Tensor, news: Tensor) -> list[list[Any]]:
-    nodes: dict[str, Any] = {"rows": NODES, "columns": NODES, **AXES}
-    diagram_nodes = [
-        Node(id=name, label=name, column=column, row=row, changed=bool(news[0, at]))
+    changed, nodes = NODES[inputs.changed].capitalize(), query_by_key(NODES)
+    drawn = [
+        Node(id=name, label=name, column=column, row=row, changed=at == inputs.changed)
         for at, (name, (column, row)) in enumerate(zip(NODES, _RING, strict=True))
     ]
-    links = [(NODES[key], NODES[query]) for query, key in allowed.nonzero().tolist() if query != key]
-    return [
-        [
-            Diagram(nodes=diagram_nodes, edges=links, title="graph"),
-            mask_matrix(allowed.numpy(), edit="graph", **nodes),
+    edges = [(NODES[key], NODES[query]) for query, key in allowed.nonzero().tolist() if query != key]
+    return Lesson(
+        numbers={"node": changed},
+        rows=[
+            [
+                Diagram(nodes=drawn, edges=edges, title="graph"),
+                mask_matrix(allowed.numpy(), edit="graph", **nodes),
+            ],
+            [
+                Matrix(values=computed.pattern.numpy(), title="weights", scale="weights", **nodes),
+                Matrix(
+                    values=moved[:, None].numpy(), title="moved", columns=("by",), row_axis="query",
+                    scale="plain",
+                ),
+                Layers(
+                    tokens=[str(at) for at in range(N_NODES)], links=allowed.numpy(), lit=news.numpy(),
+                    title="which nodes the news reaches",
+                ),
+            ],
         ],
-        [
-            Matrix(values=computed.pattern.numpy(), title="weights", scale="weights", **nodes),
-            Matrix(
-                values=moved[:, None].numpy(), title="moved", columns=("by",), row_axis="query", scale="plain"
-            ),
-            Layers(
-                tokens=[str(at) for at in range(N_NODES)],
-                links=allowed.numpy(),
-                lit=news.numpy(),
-                title="which nodes the news reaches",
-            ),
-        ],
-    ]
-
-
-def _notice(changed: int, moved: Tensor, news: Tensor) -> str:
-    answered = int((moved > 0).sum())
-    return (
-        f"{NODES[changed].capitalize()} changes, and after one step **{answered} of {N_NODES}** outputs have "
-        f"moved: those of the nodes that may look at it. {_LAYERS} layers carry the news to "
-        f"**{int(news[-1].sum())}** nodes."
-    )
+        notice=f"{changed} changes, and after one step **{int((moved > 0).sum())} of {N_NODES}** outputs "
+        f"have moved: those of the nodes that may look at it. {_LAYERS} layers carry the news to "
+        f"**{int(news[-1].sum())}** nodes.",
+        sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
+        axes={"node": N_NODES, "channel": CHANNELS, "query": N_NODES, "key": N_NODES},
+        code=[masks.edges, step, answers, MultiHeadAttention.forward, reach.spread],
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -141,9 +124,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("graph", "changed", Set("seed", {"help": "Other features and other weights"})),
-    lesson,
-    questions,
-)
+CONTROLS = ("graph", "changed", Set("seed", {"help": "Other features and other weights"}))
+PART = part(__name__, CONTROLS, lesson, questions)

@@ -1,6 +1,7 @@
 """What the masks page can be asked."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from models.fields import Table, characters, checked, number, one_of, setting, t
 from models.mask_names import MASK_TITLES, about_argument
 from pages.lab.lesson import Note, Own
 from pages.shared.state import State
-from viz_core.boards import Matrix
+from viz_core.boards import Matrix, query_by_key
 
 TALK: Table = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
 WORDS = (
@@ -44,6 +45,7 @@ _GRAPH = text(
     "edges, such as 0-1 1-2, or painted rows, such as 10;11",
     lambda raw: checked(raw, lambda raw_value: painted(raw_value) or len(raw_value) <= 200),
 )
+_PAIRS = f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2"
 _WHO = "Who may attend to whom; or paint your own on the board"
 
 
@@ -71,13 +73,7 @@ class Inputs:
     )
     padding: int = setting(3, whole(0, MOST_PADDING), "Padding", "How many <pad> follow", control="slider")
     seed: int = setting(0, whole(0, 99), "Seed", control="slider")
-    graph: str = setting(
-        "0-1 1-2 2-3 1-4",
-        _GRAPH,
-        "Edges",
-        f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2",
-        "line",
-    )
+    graph: str = setting("0-1 1-2 2-3 1-4", _GRAPH, "Edges", _PAIRS, "line")
     changed: int = setting(0, whole(0, N_NODES - 1), "Node that changes", control="slider")
 
 
@@ -116,26 +112,30 @@ def of_mask(field: str, argument: str) -> Own:
 
 
 def on_explore(field: str, argument: str, length: str) -> Own:
-    """A link to all heads of an untrained model under this mask, in a tab of its own."""
+    """A link to all heads of an untrained model under this mask."""
 
-    def draw(state: State) -> None:
+    def parameters(state: State) -> dict[str, Any]:
         mask, code, n = (state.kept[name] for name in (field, argument, length))
         if painted(mask):
             mask, code = "painted", mask
-        parameters = {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": code}
-        st.link_button(
-            "This mask on Explore",
-            f"/?{urlencode(parameters)}",
-            width="stretch",
-            help="All heads of an untrained model that reads these words under this mask",
-        )
+        return {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": code}
+
+    help = "All heads of an untrained model that reads these words under this mask"
+    return link_to_explore("This mask on Explore", help, parameters)
+
+
+def link_to_explore(label: str, help: str, parameters: Callable[[State], dict[str, Any]]) -> Own:
+    """A button that opens Explore in a tab of its own."""
+
+    def draw(state: State) -> None:
+        st.link_button(label, f"/?{urlencode(parameters(state))}", width="stretch", help=help)
 
     return Own(draw)
 
 
 def names(n: int) -> dict[str, Any]:
     """Rows and columns of a matrix [query, key] over the first n words."""
-    return {"rows": WORDS[:n], "columns": WORDS[:n], **AXES}
+    return query_by_key(WORDS[:n])
 
 
 def mask_matrix(allowed: np.ndarray, edit: str | None = None, **options: Any) -> Matrix:

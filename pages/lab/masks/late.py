@@ -80,55 +80,42 @@ def lesson(inputs: Inputs) -> Lesson:
     key = last_hidden(allowed, query)
     late = change_hidden(scores, allowed, query, key, torch.from_numpy(HIDDEN))
     pair = f"“{WORDS[query]}” → “{WORDS[key]}”"
+    axes: dict[str, Any] = {"scale": "weights", **names(n)}
+    bare = axes | {"rows": ()}  # the words of the rows are beside the first matrix
     return Lesson(
         numbers={"pair": pair},
-        rows=_rows(n, query, late),
+        rows=[
+            [
+                Matrix(values=late.softmax.numpy(), title="softmax of all", **axes),
+                Sign("cut →"),
+                Matrix(values=late.cut.numpy(), title=LATE, **bare),
+                Matrix(
+                    values=late.sums[..., None].numpy(), title="row sum", columns=("Σ",), row_axis="query",
+                    scale="plain",
+                ),
+            ],
+            [
+                Matrix(values=late.before.numpy(), title=FIRST, **axes),
+                Sign("=?"),
+                Matrix(values=late.renormalised.numpy(), title="cut ÷ row sum", **bare),
+            ],
+            [
+                Curves(
+                    x=HIDDEN, at=HIDDEN, x_label="hidden score", log_x=True,
+                    y_label=f"row sum of “{WORDS[query]}”", y_range=(0, 1.05),
+                    lines=[
+                        Line(late.sums[:, query].numpy(), LATE, 2),
+                        Line(late.before[:, query].sum(dim=-1).numpy(), FIRST),
+                    ],
+                )
+            ],
+        ],
         notice=_notices(query, late),
-        scrub=Scrub(
-            field="hidden",
-            label=f"hidden score {pair}",
-            values=HIDDEN,
-            words=[f"{value:.1f}" for value in HIDDEN],
-        ),
+        scrub=Scrub("hidden", f"hidden score {pair}", HIDDEN, [f"{value:.1f}" for value in HIDDEN]),
         sizes=rf"n = {n}; {len(HIDDEN)} \text{{ hidden scores, in float32}}",
         axes=dict(zip(("frame", "query", "key"), late.cut.shape, strict=True)),
         code=[change_hidden, mask_after, mask.masked_softmax],
-    )
-
-
-def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
-    axes = names(n)
-    bare = {**axes, "rows": ()}  # the words of the rows are beside the first matrix
-    frames = {name: tensor.numpy() for name, tensor in late._asdict().items()}
-    one_column: dict[str, Any] = {"columns": ("Σ",), "row_axis": "query", "scale": "plain"}
-    sums_by_order = {LATE: late.sums[:, query], FIRST: late.before[:, query].sum(dim=-1)}
-    return [
-        [
-            Matrix(values=frames["softmax"], title="softmax of all", scale="weights", **axes),
-            Sign(text="cut →"),
-            Matrix(values=frames["cut"], title=LATE, scale="weights", **bare),
-            Matrix(values=frames["sums"][..., None], title="row sum", **one_column),
-        ],
-        [
-            Matrix(values=frames["before"], title=FIRST, scale="weights", **axes),
-            Sign(text="=?"),
-            Matrix(values=frames["renormalised"], title="cut ÷ row sum", scale="weights", **bare),
-        ],
-        [
-            Curves(
-                x=HIDDEN,
-                at=HIDDEN,
-                x_label="hidden score",
-                log_x=True,
-                y_label=f"row sum of “{WORDS[query]}”",
-                y_range=(0, 1.05),
-                lines=[
-                    Line(y=sums.numpy(), name=name, colour="accent" if name == FIRST else 2)
-                    for name, sums in sums_by_order.items()
-                ],
-            )
-        ],
-    ]
+    )  # fmt: skip
 
 
 def _notices(query: int, late: TooLate) -> list[str]:
@@ -156,6 +143,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__, (of_mask("mask", "argument"), "n", "query"), lesson, questions, scrub="hidden", also=("scores",)
-)
+CONTROLS = (of_mask("mask", "argument"), "n", "query")
+PART = part(__name__, CONTROLS, lesson, questions, scrub="hidden", also=("scores",))

@@ -1,9 +1,8 @@
 """Scores + mask = masked scores, then softmax: the talks' opening example, and any other."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -13,6 +12,7 @@ from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.masks import cost
 from pages.lab.masks.inputs import (
     PAINT,
+    TALK,
     WORDS,
     Inputs,
     allowed_of,
@@ -22,10 +22,7 @@ from pages.lab.masks.inputs import (
     on_explore,
     painted,
 )
-from viz_core.boards import Matrix, Sign
-
-TALK = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
-"""The scores of the talks' example."""
+from viz_core.boards import Matrix, Panel, Sign
 
 
 class Masked(NamedTuple):
@@ -90,31 +87,32 @@ def lesson(inputs: Inputs) -> Lesson:
     scores = scores_of(n, inputs.scores)
     allowed = allowed_of(inputs.mask, inputs.argument, n)
     masked = masked_softmax(scores, allowed)
-    example = telling(scores, allowed)
-    return Lesson(
-        rows=_rows(scores.numpy(), allowed.numpy(), masked),
-        notice=_notice(n, cost.count_pairs(allowed), allowed.any(dim=-1).tolist(), example),
-        sizes=rf"n = {n},\; {cost.count_pairs(allowed)} \text{{ of }} {n * n} \text{{ pairs kept}}",
-        axes={"query": n, "key": n},
-        code=[masked_softmax, *_sources(inputs.mask)],
-    )
-
-
-def _rows(scores: np.ndarray, allowed: np.ndarray, masked: Masked) -> list[list[Any]]:
-    axes = names(len(scores))
-    bare = {**axes, "rows": ()}  # the words of the rows are beside the first matrix
-    first = [
-        Matrix(values=scores, title="scores", edit="scores", **axes),
-        Sign(text="+"),
-        mask_matrix(allowed, edit="mask", **bare),
-        Sign(text="="),
-        Matrix(values=masked.masked.numpy(), title="masked scores", **bare),
+    sees, n_pairs = allowed.any(dim=-1).tolist(), cost.count_pairs(allowed)
+    axes = names(n)
+    bare = axes | {"rows": ()}  # the words of the rows are beside the first matrix
+    weights: list[Panel] = [
+        Sign("softmax →"),
+        Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **axes),
     ]
-    weights = Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **axes)
-    if allowed.any(axis=-1).all():
-        return [first, [Sign(text="softmax →"), weights]]
-    formula = Matrix(values=masked.softmax.numpy(), title="by the formula", scale="weights", **bare)
-    return [first, [Sign(text="softmax →"), weights, Sign(text="instead of"), formula]]
+    if not all(sees):
+        formula = Matrix(values=masked.softmax.numpy(), title="by the formula", scale="weights", **bare)
+        weights += [Sign("instead of"), formula]
+    return Lesson(
+        rows=[
+            [
+                Matrix(values=scores.numpy(), title="scores", edit="scores", **axes),
+                Sign("+"),
+                mask_matrix(allowed.numpy(), edit="mask", **bare),
+                Sign("="),
+                Matrix(values=masked.masked.numpy(), title="masked scores", **bare),
+            ],
+            weights,
+        ],
+        notice=_notice(n, n_pairs, sees, telling(scores, allowed)),
+        sizes=rf"n = {n},\; {n_pairs} \text{{ of }} {n * n} \text{{ pairs kept}}",
+        axes={"query": n, "key": n},
+        code=[masked_softmax, *([masks.painted] if painted(inputs.mask) else masks.code_of(inputs.mask))],
+    )
 
 
 def _notice(n: int, n_pairs: int, sees: list[bool], example: Telling | None) -> str:
@@ -139,11 +137,6 @@ def _notice(n: int, n_pairs: int, sees: list[bool], example: Telling | None) -> 
     )
 
 
-def _sources(mask: str) -> list[Callable[..., Any]]:
-    """The functions that made the mask."""
-    return [masks.painted] if painted(mask) else masks.code_of(mask)
-
-
 def questions() -> tuple[Answer, ...]:
     n, causal = 4, masks.causal(4, 4)[0, 0]
     scores = scores_of(n)
@@ -161,10 +154,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), PAINT),
-    lesson,
-    questions,
-    also=("scores",),
-)
+CONTROLS = (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), PAINT)
+PART = part(__name__, CONTROLS, lesson, questions, also=("scores",))

@@ -1,21 +1,18 @@
 """Padding in cross-attention: a mask that is a rectangle, and what the padding would do without it."""
 
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from typing import NamedTuple
 
 import numpy as np
-import streamlit as st
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Own, Set, part
+from pages.lab.lesson import Answer, Lesson, Set, part
 from pages.lab.masks import mask
-from pages.lab.masks.inputs import AXES, Inputs, mask_matrix
+from pages.lab.masks.inputs import AXES, Inputs, link_to_explore, mask_matrix
 from pages.lab.masks.mask import Masked, masked_softmax
-from pages.shared.state import State
-from viz_core.boards import Fact, Facts, Matrix, Sign
+from viz_core.boards import Fact, Facts, Matrix, Sign, query_by_key
 from viz_core.labels import short
 
 D_K = 8
@@ -68,61 +65,46 @@ TARGET = ("<bos>", "je", "vais", "bien")
 
 def lesson(inputs: Inputs) -> Lesson:
     padded = cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
-    n_query, n_key = padded.scores.shape
+    keys, wasted = (*SOURCE, *["<pad>"] * inputs.padding), padded.wasted.mean()
+    named = query_by_key(TARGET, keys)
     return Lesson(
-        rows=_rows(padded),
-        notice=_notice(inputs.padding, padded),
-        sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {D_K}",
-        axes={"query": n_query, "key": n_key, "channel": D_K},
-        code=[cross_attention, masks.padding, mask.masked_softmax],
-    )
-
-
-def _rows(padded: Padded) -> list[list[Any]]:
-    keys = (*SOURCE, *["<pad>"] * (padded.scores.shape[1] - len(SOURCE)))
-    rows: dict[str, Any] = {"rows": TARGET, **AXES}
-    alone = padded.alone.numpy()
-    facts = [
-        Fact(label="<pad> takes, if seen", values=padded.wasted.mean().numpy(), unit="of the weights"),
-        Fact(label="hidden <pad> changes a weight by", values=np.array(padded.change)),
-    ]
-    weights: dict[str, Any] = {"scale": "weights", "columns": keys}
-    return [
-        [
-            Matrix(values=padded.scores.numpy(), title="scores", columns=keys, **rows),
-            Sign(text="+"),
-            mask_matrix(padded.allowed.numpy(), columns=keys, **AXES),
+        rows=[
+            [
+                Matrix(values=padded.scores.numpy(), title="scores", **named),
+                Sign("+"),
+                mask_matrix(padded.allowed.numpy(), columns=keys, **AXES),
+            ],
+            [
+                Sign("softmax →"),
+                Matrix(
+                    values=padded.hidden.pattern.numpy(), title="padding hidden", scale="weights", **named
+                ),
+                Sign("instead of"),
+                Matrix(
+                    values=padded.unmasked.numpy(), title="padding seen", scale="weights", columns=keys,
+                    **AXES,
+                ),
+            ],
+            [
+                Matrix(
+                    values=padded.alone.numpy(), title="no padding at all", scale="weights",
+                    **query_by_key(TARGET, SOURCE),
+                ),
+                Facts.of(
+                    Fact("<pad> takes, if seen", wasted.numpy(), unit="of the weights"),
+                    Fact("hidden <pad> changes a weight by", np.array(padded.change)),
+                ),
+            ],
         ],
-        [
-            Sign(text="softmax →"),
-            Matrix(values=padded.hidden.pattern.numpy(), title="padding hidden", **weights, **rows),
-            Sign(text="instead of"),
-            Matrix(values=padded.unmasked.numpy(), title="padding seen", **weights, **AXES),
-        ],
-        [
-            Matrix(values=alone, title="no padding at all", scale="weights", columns=SOURCE, **rows),
-            Facts(facts=facts),
-        ],
-    ]
-
-
-def _notice(n_padding: int, padded: Padded) -> str:
-    if n_padding == 0:
-        return "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for."
-    return (
-        f"If they could be seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the "
-        f"weights. Hidden, they take nothing: compared with no padding, the words' weights change by "
+        notice=f"If they could be seen, {inputs.padding} <pad> would take **{wasted:.0%}** of the weights. "
+        "Hidden, they take nothing: compared with no padding, the words' weights change by "
         f"**{short(padded.change)}**."
-    )
-
-
-def _on_explore(state: State) -> None:
-    st.link_button(
-        "Padding on Explore",
-        f"/?{urlencode({'view': 'head', 'stack': 'decoder.cross', 'padding': 3})}",
-        width="stretch",
-        help="The translator reads three <pad>, and they change nothing",
-    )
+        if inputs.padding
+        else "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for.",
+        sizes=rf"{len(TARGET)} \text{{ queries}},\; {len(keys)} \text{{ keys}},\; d_k = {D_K}",
+        axes={"query": len(TARGET), "key": len(keys), "channel": D_K},
+        code=[cross_attention, masks.padding, mask.masked_softmax],
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -136,9 +118,13 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("padding", Set("seed", {"help": "Other queries and keys"}), Own(_on_explore)),
-    lesson,
-    questions,
+CONTROLS = (
+    "padding",
+    Set("seed", {"help": "Other queries and keys"}),
+    link_to_explore(
+        "Padding on Explore",
+        "The translator reads three <pad>, and they change nothing",
+        lambda _: {"view": "head", "stack": "decoder.cross", "padding": 3},
+    ),
 )
+PART = part(__name__, CONTROLS, lesson, questions)

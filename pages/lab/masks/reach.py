@@ -76,56 +76,43 @@ NEEDED = "layers needed (∞: never)"
 
 def lesson(inputs: Inputs) -> Lesson:
     n = inputs.length
+    last, first = WORDS[n - 1], WORDS[0]
     allowed = allowed_of(inputs.flow, inputs.flow_argument, n)
     through = through_layers(allowed, MOST_LAYERS)
     lit = cone(allowed, n - 1, MOST_LAYERS)
+    needed = through.layers.numpy().astype(float)
+    to_first = int(needed[n - 1, 0])
+    story = (
+        f"no number of layers brings it “{first}”"
+        if to_first < 0
+        else f"“{first}” needs **{to_first}** {'layer' if to_first == 1 else 'layers'} to get there"
+    )
+    tree = Layers(tokens=WORDS[:n], links=allowed.numpy(), lit=lit.numpy(), title=f"what “{last}” depends on")
     return Lesson(
-        numbers={"word": WORDS[n - 1]},
-        rows=_rows(allowed.numpy(), through, lit.numpy()),
-        notice=_notices(n, through),
-        scrub=Scrub(field="layers", label="layers", values=LAYERS),
+        numbers={"word": last},
+        rows=[
+            [tree],
+            [
+                mask_matrix(allowed.numpy(), edit="flow", **names(n)),
+                Matrix(
+                    values=np.where(needed < 0, np.inf, needed), title=NEEDED, digits=0, reach=n,
+                    marked=through.reached.numpy(), **names(n) | {"rows": ()},
+                ),
+            ],
+        ],
+        notice=[
+            f"After **{layers}** {'layer' if layers == 1 else 'layers'} “{last}” can depend on "
+            f"**{n_words} of {n}** words; {story}."
+            for layers, n_words in zip(LAYERS, through.counts[:, -1].tolist(), strict=True)
+        ],
+        scrub=Scrub("layers", "layers", LAYERS),
         sizes=rf"n = {n},\; L = 1 \ldots {MOST_LAYERS}",
         axes={
-            "query": n,
-            "key": n,
-            "layer": MOST_LAYERS,
-            "layers": lit.shape[0],
-            "floor": lit.shape[1],
-            "token": lit.shape[2],
+            "query": n, "key": n, "layer": MOST_LAYERS,
+            **dict(zip(("layers", "floor", "token"), lit.shape, strict=True)),
         },
         code=[through_layers, masks.reach, masks.layers_needed, cone],
-    )
-
-
-def _rows(allowed: np.ndarray, through: Reach, lit: np.ndarray) -> list[list[Layers | Matrix]]:
-    n = len(allowed)
-    axes = names(n)
-    needed = through.layers.numpy().astype(float)
-    return [
-        [Layers(tokens=WORDS[:n], links=allowed, lit=lit, title=f"what “{WORDS[n - 1]}” depends on")],
-        [
-            mask_matrix(allowed, edit="flow", **axes),
-            Matrix(
-                values=np.where(needed < 0, np.inf, needed), title=NEEDED, digits=0, reach=n,
-                marked=through.reached.numpy(), **{**axes, "rows": ()},
-            ),
-        ],
-    ]  # fmt: skip
-
-
-def _notices(n: int, through: Reach) -> list[str]:
-    last, first = WORDS[n - 1], WORDS[0]
-    needed = int(through.layers[n - 1, 0])
-    to_first = (
-        f"no number of layers brings it “{first}”"
-        if needed < 0
-        else f"“{first}” needs **{needed}** {'layer' if needed == 1 else 'layers'} to get there"
-    )
-    return [
-        f"After **{layers}** {'layer' if layers == 1 else 'layers'} “{last}” can depend on "
-        f"**{n_words} of {n}** words; {to_first}."
-        for layers, n_words in zip(LAYERS, through.counts[:, -1].tolist(), strict=True)
-    ]
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -150,15 +137,7 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        of_mask("flow", "flow_argument"),
-        "length",
-        on_explore("flow", "flow_argument", "length"),
-        PAINT,
-    ),
-    lesson,
-    questions,
-    scrub="layers",
-)
+CONTROLS = (
+    of_mask("flow", "flow_argument"), "length", on_explore("flow", "flow_argument", "length"), PAINT
+)  # fmt: skip
+PART = part(__name__, CONTROLS, lesson, questions, scrub="layers")

@@ -6,6 +6,7 @@ variance 1, then q . k = sum of q_i k_i has mean 0 and variance d_k.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -98,31 +99,58 @@ BINS = ["< −98", *(str(at).replace("-", "−") for at in range(-96, 97, 4)), "
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    vectors = draw(seed=inputs.seed)
+    vectors, d_ks = draw(seed=inputs.seed), np.array(D_KS)
     sampled = sample(vectors)
-    plain = attend(vectors, inputs.n_keys, power=0.0)
-    scaled = attend(vectors, inputs.n_keys, power=0.5)
-    d_ks = np.array(D_KS)
+    plain, scaled = (attend(vectors, inputs.n_keys, power=power) for power in (0.0, 0.5))
+    shares = histogram(sampled.dots, torch.from_numpy(EDGES).double()).numpy()
+    band = sampled.variance_band.numpy()
+    over_d_k: dict[str, Any] = {"x": d_ks, "at": d_ks, "x_label": "d_k", "log_x": True}
     return Lesson(
         rows=[
             [
                 _weights(plain, "without the scale", AS_IT_IS),
                 _weights(scaled, "divided by √d_k", SCALED),
-                _gradients(plain, scaled, d_ks),
+                Curves(
+                    lines=_both(plain.gradient, scaled.gradient), title="gradient that gets through",
+                    y_label="norm of the Jacobian", log_y=True, y_range=(1e-6, 1), **over_d_k,
+                ),
             ],
-            [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
-            [_moments(sampled)],
+            [
+                Bars(
+                    values=shares, labels=BINS, title="512 dot products q · k", x_label="q · k",
+                    y_label="share", colour=AS_IT_IS,
+                ),
+                Curves(
+                    lines=[
+                        Line(d_ks, "theory: d_k, and where 95% of samples fall", "muted", dashed=True,
+                             low=d_ks - band, high=d_ks + band),
+                        Line(sampled.variance.numpy(), "measured", AS_IT_IS),
+                    ],
+                    title="variance of q · k", y_label="variance", log_y=True, **over_d_k,
+                ),
+                Curves(
+                    lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights",
+                    y_label="nats", y_range=(0, 1.05 * math.log(inputs.n_keys)), **over_d_k,
+                ),
+            ],
+            [
+                Facts.of(
+                    Fact("mean of 512 q · k", sampled.mean.numpy(), colour=AS_IT_IS),
+                    Fact("its band: 0 ±", sampled.mean_band.numpy()),
+                    Fact("their variance", sampled.variance.numpy(), 1, colour=AS_IT_IS),
+                    Fact("its band: d_k ±", band, 1),
+                    title="In theory the mean is 0 and the variance d_k; 95 of 100 samples lie within these "
+                    "bands",
+                )
+            ],
         ],
         notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(D_KS)],
-        scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, D_KS))),
+        scrub=Scrub("d_k", "d_k", d_ks, list(map(_channels, D_KS))),
         sizes=rf"{inputs.n_keys} \text{{ keys}},\; \ln {inputs.n_keys} = {math.log(inputs.n_keys):.3f}",
         axes={
             "pair": N_PAIRS, "channel": MAX_D_K, "d_k": len(D_KS), "query": N_QUERIES, "key": inputs.n_keys,
         },
-        code=(
-            draw, sample, bands, attend,
-            softmax, gradient_norm,
-        ),
+        code=(draw, sample, bands, attend, softmax, gradient_norm),
     )  # fmt: skip
 
 
@@ -134,60 +162,16 @@ def _weights(result: Softmax, name: str, colour: Colour) -> Panel:
     )  # fmt: skip
 
 
-def _gradients(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
-    return Curves(
-        x=d_ks, lines=_both(plain.gradient, scaled.gradient), title="gradient that gets through",
-        x_label="d_k", y_label="norm of the Jacobian", log_x=True, log_y=True, y_range=(1e-6, 1), at=d_ks,
-    )  # fmt: skip
-
-
-def _entropies(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
-    return Curves(
-        x=d_ks, lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights", x_label="d_k",
-        y_label="nats", log_x=True, y_range=(0, 1.05 * math.log(plain.weights.shape[-1])), at=d_ks,
-    )  # fmt: skip
-
-
 def _both(plain: Tensor, scaled: Tensor) -> list[Line]:
-    return [_middle(plain, "without the scale", AS_IT_IS), _middle(scaled, "divided by √d_k", SCALED)]
-
-
-def _middle(numbers: Tensor, name: str, colour: Colour) -> Line:
-    low, median, high = quartiles(numbers).numpy()
-    return Line(y=median, low=low, high=high, name=name, colour=colour)
-
-
-def _dots(sampled: Sampled) -> Panel:
-    shares = histogram(sampled.dots, torch.from_numpy(EDGES).double()).numpy()
-    return Bars(
-        values=shares, labels=BINS, title="512 dot products q · k", x_label="q · k", y_label="share",
-        colour=AS_IT_IS,
+    """The medians of queries, in bands of their quartiles."""
+    ways: tuple[tuple[Tensor, str, Colour], ...] = (
+        (plain, "without the scale", AS_IT_IS), (scaled, "divided by √d_k", SCALED)
     )  # fmt: skip
-
-
-def _variances(sampled: Sampled, d_ks: np.ndarray) -> Panel:
-    band = sampled.variance_band.numpy()
-    return Curves(
-        x=d_ks,
-        lines=[
-            Line(y=d_ks, name="theory: d_k, and where 95% of samples fall", colour="muted", dashed=True,
-                 low=d_ks - band, high=d_ks + band),
-            Line(y=sampled.variance.numpy(), name="measured", colour=AS_IT_IS),
-        ],
-        title="variance of q · k", x_label="d_k", y_label="variance", log_x=True, log_y=True, at=d_ks,
-    )  # fmt: skip
-
-
-def _moments(sampled: Sampled) -> Panel:
-    return Facts(
-        title="In theory the mean is 0 and the variance d_k; 95 of 100 samples lie within these bands",
-        facts=[
-            Fact(label="mean of 512 q · k", values=sampled.mean.numpy(), colour=AS_IT_IS),
-            Fact(label="its band: 0 ±", values=sampled.mean_band.numpy()),
-            Fact(label="their variance", values=sampled.variance.numpy(), digits=1, colour=AS_IT_IS),
-            Fact(label="its band: d_k ±", values=sampled.variance_band.numpy(), digits=1),
-        ],
-    )
+    lines = []
+    for numbers, name, colour in ways:
+        low, median, high = quartiles(numbers).numpy()
+        lines.append(Line(median, name, colour, low=low, high=high))
+    return lines
 
 
 def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:

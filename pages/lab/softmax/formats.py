@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import Inputs
-from viz_core.boards import Colour, Curves, Line, Matrix, Panel, Scrub
+from viz_core.boards import Colour, Curves, Line, Matrix, Scrub
 from viz_core.labels import short
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -71,24 +71,38 @@ COLOURS: dict[str, Colour] = {"float32": "accent", "bfloat16": 1, "float16": 7}
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    x = logits()
+    x, heights = logits(), HEIGHTS.numpy()
     as_written, subtracted = (
         {name: compute(x, dtype, subtract_max=subtract) for name, dtype in FORMATS.items()}
         for subtract in (False, True)
     )
-    heights = HEIGHTS.numpy()
+    ways = {"exact": x.softmax(dim=-1)}
+    ways |= {f"{name}, as written": result.weights for name, result in as_written.items()}
+    ways |= {f"{name}, minus max": result.weights for name, result in subtracted.items()}
+    weights = np.stack([each.numpy() for each in ways.values()], axis=1)  # [frame, way, weight]
     return Lesson(
         rows=[
-            [_weights(x, as_written, subtracted)],
             [
-                _errors(heights, as_written, "error, as written"),
-                _errors(heights, subtracted, "error, maximum subtracted"),
+                Matrix(
+                    values=weights, title="weights", rows=list(ways), column_axis="logit", scale="weights",
+                    columns=[f"−{-step:.1f}" if step else "largest" for step in STEPS.tolist()], digits=4,
+                    marked=~(abs(weights - weights[:, :1]) < 0.01),
+                )
+            ],
+            [
+                Curves(
+                    x=heights, at=heights, title=title, x_label="largest logit",
+                    y_label="largest error of a weight", log_y=True, y_range=(1e-9, 1),
+                    lines=[Line(of[name].error.numpy(), name, colour) for name, colour in COLOURS.items()],
+                )
+                for title, of in (
+                    ("error, as written", as_written), ("error, maximum subtracted", subtracted)
+                )
             ],
         ],
         notice=_notices(as_written, subtracted, heights),
         scrub=Scrub(
-            field="height", label="largest logit", values=heights,
-            words=[f"{height:.0f}".replace("-", "−") for height in heights],
+            "height", "largest logit", heights, [f"{height:.0f}".replace("-", "−") for height in heights]
         ),
         sizes=r",\; ".join(
             rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {overflow_at(dtype):.2f}"
@@ -96,28 +110,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         axes={"frame": x.shape[0], "logit": x.shape[1], "weight": as_written["float32"].weights.shape[1]},
         code=(logits, naive, stable, compute),
-    )  # fmt: skip
-
-
-def _weights(x: Tensor, as_written: dict[str, Computed], subtracted: dict[str, Computed]) -> Panel:
-    rows = {"exact": x.softmax(dim=-1)}
-    rows |= {f"{name}, as written": result.weights for name, result in as_written.items()}
-    rows |= {f"{name}, minus max": result.weights for name, result in subtracted.items()}
-    values = np.stack([weights.numpy() for weights in rows.values()], axis=1)  # [frame, way, weight]
-    return Matrix(
-        values=values, title="weights", rows=list(rows), column_axis="logit", scale="weights",
-        columns=[f"−{-step:.1f}" if step else "largest" for step in STEPS.tolist()], digits=4,
-        marked=~(abs(values - values[:, :1]) < 0.01),
-    )  # fmt: skip
-
-
-def _errors(heights: np.ndarray, results: dict[str, Computed], title: str) -> Panel:
-    lines = [
-        Line(y=results[name].error.numpy(), name=name, colour=colour) for name, colour in COLOURS.items()
-    ]
-    return Curves(
-        x=heights, lines=lines, title=title, x_label="largest logit", y_label="largest error of a weight",
-        log_y=True, y_range=(1e-9, 1), at=heights,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -15,18 +16,9 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.model import Model
 from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, ModelReading, Translator
+from pages.lab.any_model import ANOTHER, Translator
 from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.softmax.inputs import (
-    HEAD_CONTROLS,
-    PRONOUN,
-    STACKS,
-    TEXT,
-    Inputs,
-    Softmax,
-    softmax,
-    trace_of,
-)
+from pages.lab.softmax.inputs import HEAD_CONTROLS, PRONOUN, STACKS, TEXT, Inputs, Softmax, softmax, trace_of
 from pages.shared import cache, on_offer
 from pages.shared.wording import distinct, plain
 from viz_core.boards import Bars, Curves, Line, Panel, Scrub
@@ -110,9 +102,13 @@ def output(
             f"the text has {n_words} words; as it runs at {len(temperatures)} temperatures here, it may have "
             f"{MAX_WORDS}; remove {n_words - MAX_WORDS}"
         )
-    source, target = _ids(lm, trace.tokens["encoder"]), _ids(lm, trace.tokens["decoder"])
+    source, target = (
+        torch.tensor([[lm.task.words.id(token) for token in trace.tokens[side]]])  # [1, token]
+        for side in ("encoder", "decoder")
+    )
     _check_index("step", step, target.shape[1])
-    logits = _logits(heated(lm.model, place, temperatures), source, target, n_rows=len(temperatures))
+    model, sources = heated(lm.model, place, temperatures), source.expand(len(temperatures), -1)
+    logits = model.decode(target.expand(len(temperatures), -1), model.encode(sources), sources)
     probabilities = logits[:, step].softmax(dim=-1)  # [temperature, vocab]
     likeliest = probabilities.amax(dim=0).topk(N_SHOWN).indices
     return Output(
@@ -152,17 +148,6 @@ def heated(model: Transformer, place: HeadGroup, temperatures: Float[Tensor, " r
     return model
 
 
-def _ids(lm: Translator, tokens: list[str]) -> Int[Tensor, "1 token"]:
-    return torch.tensor([[lm.task.words.id(token) for token in tokens]])
-
-
-def _logits(
-    model: Transformer, source: Int[Tensor, "1 source"], target: Int[Tensor, "1 target"], *, n_rows: int
-) -> Float[Tensor, "row target vocab"]:
-    source = source.expand(n_rows, -1)
-    return model.decode(target.expand(n_rows, -1), model.encode(source), source)
-
-
 def _translations(
     lm: Translator,
     place: HeadGroup,
@@ -182,12 +167,9 @@ def _translations(
     rows = greedy(model, begin, source=sources, eos_id=EOS, max_new_tokens=room) if len(changed) else begin
     written = iter(rows.tolist())
     language = "fr" if source[0, 0] == TO_FRENCH else "en"
-    return [_text(lm, own if stays_own else next(written), language) for stays_own in stays.tolist()]
-
-
-def _text(lm: Translator, ids: list[int], language: str) -> str:
-    """Words as text, with an ellipsis where the sentence has not ended."""
-    return lm.task.words.decode(ids, language=language) + " …" * (EOS not in ids)
+    ids = [own if stays_own else next(written) for stays_own in stays.tolist()]
+    # An ellipsis stands where the sentence has not ended.
+    return [lm.task.words.decode(each, language=language) + " …" * (EOS not in each) for each in ids]
 
 
 def _check_index(name: str, value: int, count: int) -> None:
@@ -243,14 +225,11 @@ def _answer(
         changed[heads] /= temperature
         return changed
 
-    trace = model.trace(reading, reduce=only_logits, edit=heated)
+    trace = model.trace(
+        reading, reduce=lambda address, value: value if address == "logits" else None, edit=heated
+    )
     logits: Tensor = trace["logits"]
     return logits[min(at, len(logits) - 1)].double()
-
-
-def only_logits(address: str, value: Tensor) -> Tensor | None:
-    """The `reduce` of a trace that keeps nothing else."""
-    return value if address == "logits" else None
 
 
 MOST_TOKENS = 64
@@ -259,18 +238,24 @@ N_LINES = 3
 
 def lesson_of_another(inputs: Inputs) -> Lesson:
     read = any_model.read(inputs, most=MOST_TOKENS, passes=len(TEMPERATURES))
-    _check_softmax(inputs, read)
+    if read.attention.normalizer != "softmax":
+        raise ValueError(
+            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
+            "temperature is a softmax's; choose a model with the softmax."
+        )
     query, address = any_model.position(inputs, read), read.at(inputs.other_layer)
     heads = [inputs.other_head] if inputs.scope == "head" else list(range(read.attention.n_heads))
-    scores = f"{address}.scores"
-    trace = read.model.trace(read.reading, reduce=lambda a, value: value if a == scores else None)
+    trace = read.model.trace(
+        read.reading, reduce=lambda a, value: value if a == f"{address}.scores" else None
+    )
     row = row_of_another(trace, address, head=inputs.other_head, query=query)
-    answered = answers(read.model, read.reading, address, heads=heads, at=_asked(read, query))
+    # The row of the logits that is watched is the query's own, or the last where these are other tokens'.
+    last = list(read.reading.tokens)[-1]
+    at = query if read.side == last else len(read.reading.tokens[last]) - 1
+    answered = answers(read.model, read.reading, address, heads=heads, at=at)
     answered = replace(answered, words=[visible(word) for word in answered.words])
     keys = distinct([visible(key) for key in read.keys])
     distinct_answers = replace(answered, words=distinct(answered.words))
-    n_outputs = len(read.model.names(read.reading))
-    word = visible(read.queries[query])
     return Lesson(
         variant="another",
         numbers={
@@ -280,60 +265,54 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
             "head": inputs.other_head,
             "where": "" if read.model.pooled else " there, or at the last token that it writes",
         },
-        rows=_rows(row, keys, word, inputs.other_head, distinct_answers, "what the model answers"),
+        rows=_rows(
+            row, keys, visible(read.queries[query]), inputs.other_head, distinct_answers,
+            "what the model answers",
+        ),
         notice=[_notice(row, answered, keys, at, "answer") for at in range(len(TEMPERATURES))],
         scrub=_scrub(),
         sizes=rf"d_k = {read.attention.d_head}",
-        axes={"temperature": len(TEMPERATURES), "key": len(keys), "output": n_outputs},
+        axes={
+            "temperature": len(TEMPERATURES), "key": len(keys),
+            "output": len(read.model.names(read.reading)),
+        },
         code=(row_of_another, softmax, answers),
     )  # fmt: skip
-
-
-def _check_softmax(inputs: Inputs, read: ModelReading) -> None:
-    if read.attention.normalizer != "softmax":
-        raise ValueError(
-            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
-            "temperature is a softmax's; choose a model with the softmax."
-        )
-
-
-def _asked(read: ModelReading, query: int) -> int:
-    """The row of the logits that is watched: the query's own, or the last where these are other tokens'."""
-    last = list(read.reading.tokens)[-1]
-    return query if read.side == last else len(read.reading.tokens[last]) - 1
 
 
 def _rows(
     row: Softmax, keys: list[str], word: str, head: int, answered: Answers, title: str
 ) -> list[list[Panel]]:
     """What a head looks at from a word, how evenly, and what the model answers; title: of the answers."""
-    x = TEMPERATURES.numpy()
-    bars = Bars(
-        values=row.weights.numpy(), labels=keys, title=f"weights of “{word}” in head {head}",
-        x_label="key", y_label="weight", colour=head, reach=1, axis="key",
-    )  # fmt: skip
-    entropy = Curves(
-        x=x, at=x, log_x=True, lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
-        title="entropy of these weights", x_label="temperature T", y_label="nats",
-    )  # fmt: skip
-    probabilities = answered.probabilities.numpy()
-    words = Bars(values=probabilities, labels=answered.words, title=title, y_label="probability", reach=1)
-    likeliest = [
-        Line(y=probabilities[:, at], name=word, colour=at + 4)
-        for at, word in enumerate(answered.words[:N_LINES])
-    ]
-    curves = Curves(
-        x=x, at=x, log_x=True, lines=likeliest, title="probability of the likeliest",
-        x_label="temperature T", y_label="probability", y_range=(0, 1),
-    )  # fmt: skip
-    return [[bars], [entropy, words, curves]]
+    x, probabilities = TEMPERATURES.numpy(), answered.probabilities.numpy()
+    over_t: dict[str, Any] = {"x": x, "at": x, "x_label": "temperature T", "log_x": True}
+    likeliest = [Line(probabilities[:, at], word, at + 4) for at, word in enumerate(answered.words[:N_LINES])]
+    return [
+        [
+            Bars(
+                values=row.weights.numpy(), labels=keys, title=f"weights of “{word}” in head {head}",
+                x_label="key", y_label="weight", colour=head, reach=1, axis="key",
+            )
+        ],
+        [
+            Curves(
+                lines=[Line(row.entropy.numpy(), "entropy", head)], title="entropy of these weights",
+                y_label="nats", **over_t,
+            ),
+            Bars(values=probabilities, labels=answered.words, title=title, y_label="probability", reach=1),
+            Curves(
+                lines=likeliest, title="probability of the likeliest", y_label="probability", y_range=(0, 1),
+                **over_t,
+            ),
+        ],
+    ]  # fmt: skip
 
 
 def _scrub(d_k: int | None = None) -> Scrub:
     """d_k: of a model whose scale is 1 / sqrt(d_k), which a temperature can take away again."""
     known = {1.0: " (as trained)"} | ({d_k**-0.5: " (without 1/√d_k)"} if d_k else {})
     words = [f"{t:.3g}{known.get(t, '')}" for t in TEMPERATURES.tolist()]
-    return Scrub(field="temperature", label="temperature T", values=TEMPERATURES.numpy(), words=words)
+    return Scrub("temperature", "temperature T", TEMPERATURES.numpy(), words)
 
 
 def _notice(row: Softmax, answered: Answers, keys: list[str], at: int, noun: str) -> str:
@@ -350,13 +329,15 @@ def lesson(inputs: Inputs) -> Lesson:
     lm, trace = cache.translator(), trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
     place = HeadGroup(inputs.stack, inputs.layer, heads)
-    query, step = _positions(inputs, trace)
+    # The decoder's row that predicts a word is that of the word before it.
+    step = pronoun(trace.tokens["decoder"]) - 1 if inputs.step == PRONOUN else inputs.step
+    query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
+    query = query if inputs.stack == "encoder.self" else step
     written = output(lm, trace, place, step)
     row = row_of(trace, place, head=inputs.head, query=query)
     keys = distinct(trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"])
     word = trace.tokens[inputs.stack.split(".")[0]][query]
     title = f"next word after “… {' '.join(written.before[-3:]) or '<bos>'}”"
-    notices = [_notice(row, written, keys, at, "next word") for at in range(len(TEMPERATURES))]
     return Lesson(
         variant="translator",
         numbers={
@@ -367,24 +348,14 @@ def lesson(inputs: Inputs) -> Lesson:
         },
         rows=_rows(row, keys, word, inputs.head, written, title),
         notice=[
-            f"{notice} The translator writes: **{text}**"
-            for notice, text in zip(notices, written.translations, strict=True)
+            f"{_notice(row, written, keys, at, 'next word')} The translator writes: **{text}**"
+            for at, text in enumerate(written.translations)
         ],
         scrub=_scrub(lm.config.head_size),
         sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
         axes={"temperature": len(TEMPERATURES), "key": len(keys), "vocabulary": len(lm.task.words)},
         code=(row_of, softmax, heated, output),
     )  # fmt: skip
-
-
-def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
-    """The row of the pattern, and how many words stand before the one to watch.
-
-    The decoder's row that predicts a word is that of the word before it.
-    """
-    step = pronoun(trace.tokens["decoder"]) - 1 if inputs.step == PRONOUN else inputs.step
-    query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
-    return (query if inputs.stack == "encoder.self" else step), step
 
 
 def questions() -> tuple[Answer, ...]:

@@ -1,7 +1,6 @@
 """A softmax and the numbers that describe it: entropy, largest weight, the gradient that gets through."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 import torch
@@ -114,14 +113,10 @@ def trace_of(text: str) -> Trace:
     """Tokens and scores of a sentence and its translation; ValueError with a sentence where it has none."""
 
     def make() -> tuple[Trace, int]:
-        trace = cache.translator().trace(text, reduce=_only_scores)
+        trace = cache.translator().trace(text, reduce=lambda at, x: x if at.endswith(".scores") else None)
         return trace, 2_000 + sum(trace[address].nbytes for address in trace)
 
     return cache.cached(cache.results, ("scores", text), make)
-
-
-def _only_scores(address: str, tensor: Any) -> Any:
-    return tensor if address.endswith(".scores") else None
 
 
 def _words(state: State) -> None:

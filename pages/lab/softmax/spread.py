@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -74,22 +75,43 @@ BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 
 def lesson(inputs: Inputs) -> Lesson:
     result = spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
+    ways: tuple[tuple[str, str, Tensor, Softmax, Colour], ...] = (
+        ("logits", "as they are", result.logits, result.original, AS_IT_IS),
+        ("logits / their deviation", DIVIDED, result.unit_logits, result.unit, SCALED),
+    )
+    over_deviation: dict[str, Any] = {
+        "x": deviations, "at": deviations, "x_label": "standard deviation of the logits", "log_x": True,
+    }  # fmt: skip
+    curves = (
+        Curves(
+            lines=[Line(of.gradient.numpy(), name, colour) for _, name, _, of, colour in ways],
+            title="gradient that gets through", y_label="norm of the Jacobian", log_y=True, y_range=(1e-6, 1),
+            **over_deviation,
+        ),
+        Curves(
+            lines=[Line(of.entropy.numpy(), name, colour) for _, name, _, of, colour in ways],
+            title="entropy", y_label="nats", y_range=(0, 1.05 * math.log(inputs.n_logits)), **over_deviation,
+        ),
+    )  # fmt: skip
+    facts = [
+        Facts.of(
+            Fact("largest weight", of.largest.numpy(), 3, colour=colour),
+            Fact("entropy", of.entropy.numpy(), 3, "nats", colour),
+            Fact("gradient that gets through", of.gradient.numpy(), 3, colour=colour),
+            title=name,
+        )
+        for _, name, _, of, colour in ways
+    ]
     return Lesson(
         rows=[
-            [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
-            [*_bars("logits", result.logits, result.original, AS_IT_IS), _gradients(result, deviations)],
-            [
-                *_bars("logits / their deviation", result.unit_logits, result.unit, SCALED),
-                _entropies(result, deviations),
-            ],
+            facts,
+            *(
+                [*_bars(name, logits, of, colour), each]
+                for (name, _, logits, of, colour), each in zip(ways, curves, strict=True)
+            ),
         ],
         notice=[_notice(result, at) for at in range(len(deviations))],
-        scrub=Scrub(
-            field="deviation",
-            label="standard deviation",
-            values=deviations,
-            words=list(map(short, deviations)),
-        ),
+        scrub=Scrub("deviation", "standard deviation", deviations, list(map(short, deviations))),
         sizes=rf"n = {inputs.n_logits},\; \ln n = {math.log(inputs.n_logits):.3f}",
         axes={"frame": result.logits.shape[0], "logit": inputs.n_logits, "weight": inputs.n_logits},
         code=(draw, spread, softmax, jacobian, gradient_norm),
@@ -110,42 +132,6 @@ def _bars(name: str, logits: Tensor, result: Softmax, colour: Colour) -> list[Pa
             x_label="weights, largest first", y_label="weight", colour=colour, reach=1,
         ),
     ]  # fmt: skip
-
-
-def _facts(name: str, result: Softmax, colour: Colour) -> Panel:
-    return Facts(
-        title=name,
-        facts=[
-            Fact(label="largest weight", values=result.largest.numpy(), digits=3, colour=colour),
-            Fact(label="entropy", values=result.entropy.numpy(), digits=3, unit="nats", colour=colour),
-            Fact(label="gradient that gets through", values=result.gradient.numpy(), digits=3, colour=colour),
-        ],
-    )
-
-
-def _entropies(result: Spread, deviations: np.ndarray) -> Curves:
-    lines = _both(result.original.entropy, result.unit.entropy)
-    top = math.log(result.logits.shape[-1])
-    return Curves(
-        x=deviations, lines=lines, title="entropy", x_label="standard deviation of the logits",
-        y_label="nats", log_x=True, y_range=(0, 1.05 * top), at=deviations,
-    )  # fmt: skip
-
-
-def _gradients(result: Spread, deviations: np.ndarray) -> Curves:
-    lines = _both(result.original.gradient, result.unit.gradient)
-    return Curves(
-        x=deviations, lines=lines, title="gradient that gets through",
-        x_label="standard deviation of the logits", y_label="norm of the Jacobian", log_x=True, log_y=True,
-        y_range=(1e-6, 1), at=deviations,
-    )  # fmt: skip
-
-
-def _both(original: Tensor, unit: Tensor) -> list[Line]:
-    return [
-        Line(y=original.numpy(), name="as they are", colour=AS_IT_IS),
-        Line(y=unit.numpy(), name=DIVIDED, colour=SCALED),
-    ]
 
 
 def _notice(result: Spread, at: int) -> str:

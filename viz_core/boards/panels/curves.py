@@ -11,7 +11,7 @@ from viz_core.boards.chart import Chart, LegendPanel, Moving, Paint, Written, sc
 from viz_core.boards.panel import Colour, Framed, NumberRow, Pair, at_frame, axis_title, word
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Line:
     """One curve: y [*frame, point]; low and high [*frame, point] bound a band around it.
 

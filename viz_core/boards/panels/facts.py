@@ -24,7 +24,7 @@ _LINE = 54
 _LARGE = 22
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Fact:
     """One important number, written large: values [*frame] in `unit`, or words."""
 
@@ -41,6 +41,11 @@ class Facts(Panel):
 
     facts: Sequence[Fact]
     title: str = ""
+
+    @classmethod
+    def of(cls, *facts: Fact, title: str = "") -> "Facts":
+        """These numbers, side by side."""
+        return cls(facts=facts, title=title)
 
     def framed(self) -> list[Framed]:
         return [(fact.label, fact.values, 0) for fact in self.facts if isinstance(fact.values, np.ndarray)]

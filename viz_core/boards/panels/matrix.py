@@ -141,6 +141,12 @@ class Matrix(ChartPanel):
         return grid_numbers(at_frame(self.values, frame, 2), self.rows, self.columns)
 
 
+def query_by_key(queries: Sequence[str], keys: Sequence[str] | None = None) -> dict[str, Any]:
+    """What a matrix of attention says of its rows and columns; without keys, both are the same tokens."""
+    keys = queries if keys is None else keys
+    return {"rows": queries, "columns": keys, "row_axis": "query", "column_axis": "key"}
+
+
 def _describe(panel: Matrix) -> Chart:
     """The matrix as a heat map, with the first row on top."""
     n_rows, n_columns = panel.values.shape[-2:]

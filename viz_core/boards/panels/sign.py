@@ -9,7 +9,7 @@ from viz_core.labels import escape, text_width
 _SIZE = 22
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Sign(Panel):
     """What stands between panels of an equation: =, +, ×, softmax(."""
 
