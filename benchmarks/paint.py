@@ -17,10 +17,7 @@ WARM_UPS = 3
 PAUSE_MS = 300  # lets the last interaction's aftermath end before the next page's turn
 SECONDS_BETWEEN_ROUNDS = 2
 TOKENS = (32, 128, 512)
-AT_MOST_FLOOR = {
-    1: {32: 1.0, 128: 1.0, 512: 1.3},
-    4: {32: 1.1, 128: 1.3, 512: 1.6},
-}
+AT_MOST_FLOOR = {1: {32: 1.0, 128: 1.0, 512: 1.3}, 4: {32: 1.1, 128: 1.3, 512: 1.6}}
 """By layers and tokens."""
 AT_MOST_SUBPLOTS = {32: 0.25, 512: 0.1}
 FRAME_BUDGET_MS = 50

@@ -144,9 +144,7 @@ def test_the_scale_shown_is_the_one_that_was_used(explore: ExplorePage) -> None:
     assert_shows_cell(explore, arrays(untrained(seed=5, attention_scale=0.1)), QUERY, KEY, scale=0.1)
 
 
-def test_special_tokens_are_left_out_and_what_lies_on_them_is_said(
-    explore: ExplorePage,
-) -> None:
+def test_special_tokens_are_left_out_and_what_lies_on_them_is_said(explore: ExplorePage) -> None:
     text = "[CLS] the cat sat on the mat [SEP]"
     explore.untrained(text=text, seed=5, layer=1, head=2, query=0, key=7, view="head")
     pattern = arrays(untrained(text, seed=5))["pattern"]

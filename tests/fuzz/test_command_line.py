@@ -103,14 +103,7 @@ OTHERS = VALUES.filter(lambda value: not isinstance(value, bytes)).map(
 FOREIGN = st.one_of(
     st.sampled_from(["null", "-1", "1e400", "NaN", "[]", "{}", "true", "[[1]]", '"x"', "1" * 30]), OTHERS
 )
-IN_FILES = (
-    "config.json",
-    "status.json",
-    "report.json",
-    "probe.json",
-    "metrics.jsonl",
-    "samples.jsonl",
-)
+IN_FILES = ("config.json", "status.json", "report.json", "probe.json", "metrics.jsonl", "samples.jsonl")
 
 
 def put(file: Path, place: float, value: str) -> tuple[Any, ...]:

@@ -101,10 +101,7 @@ def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
         ("[threads." + "a." * 2_000 + "b]", ": threads=a dict that is nested too deep is no whole number"),
         ("a" * 40_000 + " = 1", "… (40,002 characters); known are read_only, kiosk"),
         (f"kiosk = '{'a' * 40_000}'", f": kiosk='{'a' * 59}… (40,002 characters) is unknown; choose one of"),
-        (
-            f"models = {['a' * 10_000] * 4}",
-            "… (40,016 characters) lacks 'translator', with which every page",
-        ),
+        (f"models = {['a' * 10_000] * 4}", "… (40,016 characters) lacks 'translator', with which every page"),
         ("threads = 1\nthreads = 2", " is no TOML: Cannot overwrite a value (at end of document)"),
         ("threads = 8\x00", " is no TOML: "),
         ("\x00", " is no TOML: Invalid statement (at line 1, column 1)"),

@@ -18,14 +18,7 @@ from models.runs.folder import list_runs
 from models.runs.jobs import RayBackend
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, create, find, start
-from tests.processes.clusters import (
-    NODE,
-    STOP_SECONDS,
-    alone,
-    done,
-    make,
-    ray_cluster,
-)
+from tests.processes.clusters import NODE, STOP_SECONDS, alone, done, make, ray_cluster
 from tests.small_runs import assert_same, in_state, until
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")

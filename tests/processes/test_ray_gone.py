@@ -16,15 +16,7 @@ from models.runs.owners import MACHINE
 from models.runs.ray import cluster as known
 from models.runs.ray.dispatcher import CONNECT_SECONDS, NAMED
 from models.runs.ray.keeper import GONE_SECONDS, RESUME
-from tests.processes.clusters import (
-    START_SECONDS,
-    STOP_SECONDS,
-    alone,
-    beside,
-    make,
-    one_trains,
-    ray_cluster,
-)
+from tests.processes.clusters import START_SECONDS, STOP_SECONDS, alone, beside, make, one_trains, ray_cluster
 from tests.small_runs import assert_same, in_state, until
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")

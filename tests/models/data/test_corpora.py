@@ -12,11 +12,7 @@ from models.data.reviews import sample_review
 from models.data.tasks import TASKS, generator_of
 from models.data.tasks.verb_number import sample_beginning
 
-CORPORA = {
-    "pairs": "11cb376fa1f20884",
-    "reviews": "b244dcbb533ec2a1",
-    "beginnings": "aae451e9dadffcc4",
-}
+CORPORA = {"pairs": "11cb376fa1f20884", "reviews": "b244dcbb533ec2a1", "beginnings": "aae451e9dadffcc4"}
 BATCHES = {
     "addition": "eb4852a60e7203b4",
     "copy": "e98b313f4dfead47",

@@ -44,10 +44,7 @@ def random_mask(*shape: int, seed: int = 0) -> Tensor:
 
 def both_paths(layer: MultiHeadAttention, *args: Any, **options: Any) -> list[tuple[Tensor, Trace | None]]:
     trace = Trace()
-    return [
-        (layer(*args, **options), None),
-        (layer(*args, **options, trace=within(trace, "here")), trace),
-    ]
+    return [(layer(*args, **options), None), (layer(*args, **options, trace=within(trace, "here")), trace)]
 
 
 def torch_attention(layer: MultiHeadAttention) -> nn.MultiheadAttention:

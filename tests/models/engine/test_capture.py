@@ -283,11 +283,7 @@ def test_multi_head_attention(need_weights: bool, mask: str) -> None:
 @pytest.mark.parametrize("fields", [{"add_bias_kv": True}, {"add_zero_attn": True}, {"kdim": 7, "vdim": 5}])
 def test_multi_head_attention_of_other_makes(fields: dict[str, Any]) -> None:
     module = seeded(nn.MultiheadAttention, 12, 3, **fields)  # sequence first
-    x, k, v = (
-        random(4, 1, 12),
-        random(5, 1, fields.get("kdim", 12)),
-        random(5, 1, fields.get("vdim", 12)),
-    )
+    x, k, v = (random(4, 1, 12), random(5, 1, fields.get("kdim", 12)), random(5, 1, fields.get("vdim", 12)))
     output, trace = capture(module, x, k, v, average_attn_weights=False)
     close(trace["attention.pattern"], output[1][0])
     close(trace["attention.out"], output[0][:, 0])
@@ -465,25 +461,10 @@ def nested(x: Tensor) -> Tensor:
 
 
 REFUSED: list[tuple[nn.Module, list[Tensor], dict[str, Any], str]] = [
-    (
-        Attending(),
-        [narrow(2, 1, 4, 3)] * 3,
-        {},
-        r"attention attends with a batch of 2, .* x\[i : i \+ 1\]",
-    ),
+    (Attending(), [narrow(2, 1, 4, 3)] * 3, {}, r"attention attends with a batch of 2, .* x\[i : i \+ 1\]"),
     (Attending(), [narrow(1, 1, 4, 3), *[narrow(2, 1, 4, 3)] * 2], {}, "with a batch of 2"),
-    (
-        Attending(),
-        [narrow(1, 1, 4, 3)] * 3,
-        {"dropout_p": 1e-9},
-        "dropout_p=1e-09, .* call module.eval",
-    ),
-    (
-        Attending(),
-        [nested(narrow(1, 4, 1, 3))] * 3,
-        {},
-        "attends in nested tensors, .* pass one sequence",
-    ),
+    (Attending(), [narrow(1, 1, 4, 3)] * 3, {"dropout_p": 1e-9}, "dropout_p=1e-09, .* call module.eval"),
+    (Attending(), [nested(narrow(1, 4, 1, 3))] * 3, {}, "attends in nested tensors, .* pass one sequence"),
     (
         nn.MultiheadAttention(4, 2, dropout=0.1, batch_first=True),
         [narrow(1, 3, 4)] * 3,
@@ -502,19 +483,9 @@ REFUSED: list[tuple[nn.Module, list[Tensor], dict[str, Any], str]] = [
         {},
         "attention attends with a batch of 3, but a trace holds one prompt",
     ),
-    (
-        ByHand(),
-        [narrow(1, 4, 3)],
-        {},
-        "ByHand called neither nn.MultiheadAttention nor scaled_dot",
-    ),
+    (ByHand(), [narrow(1, 4, 3)], {}, "ByHand called neither nn.MultiheadAttention nor scaled_dot"),
     (Counting(), [narrow(1, 1, 4, 3)], {}, "another when it was watched, .* pass a fresh cache"),
-    (
-        Native(),
-        [narrow(1, 3, 4)],
-        {},
-        "calls torch._native_multi_head_attention by itself, which shows no",
-    ),
+    (Native(), [narrow(1, 3, 4)], {}, "calls torch._native_multi_head_attention by itself, which shows no"),
 ]
 
 

@@ -199,11 +199,7 @@ def test_sampling_refused_with_value_rule_and_remedy(make: Make, options: dict[s
 @pytest.mark.parametrize(
     ("kind", "options", "sentence"),
     [
-        (
-            "encoder-only",
-            {},
-            "kind='encoder-only' writes nothing; decode with a model that has a decoder",
-        ),
+        ("encoder-only", {}, "kind='encoder-only' writes nothing; decode with a model that has a decoder"),
         ("encoder-decoder", {}, "source is missing for kind='encoder-decoder'; give one"),
         ("decoder-only", {"source": SOURCE}, "source is given for kind='decoder-only'; leave it out"),
         (

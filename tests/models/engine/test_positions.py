@@ -328,12 +328,7 @@ def test_the_bias_is_the_papers_terms_b_c_d(n_query: int, n_key: int, layer: int
 
 def test_u_and_v_serve_all_layers_and_each_layer_has_its_w_r():
     names = {name: list(p.shape) for name, p in scheme_transformer_xl().named_parameters()}
-    assert names == {
-        "u": [3, 1, 4],
-        "v": [3, 1, 4],
-        "r_proj.0.weight": [12, 8],
-        "r_proj.1.weight": [12, 8],
-    }
+    assert names == {"u": [3, 1, 4], "v": [3, 1, 4], "r_proj.0.weight": [12, 8], "r_proj.1.weight": [12, 8]}
 
 
 def test_u_and_v_start_as_in_the_papers_code():

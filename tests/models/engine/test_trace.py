@@ -460,14 +460,8 @@ def test_a_model_that_recomputes_in_training_is_traced_once(make: Make):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (
-            lambda _: None,
-            "edit gave NoneType for encoder.0.self.z; return a tensor, or the given one",
-        ),
-        (
-            lambda z: z.tolist(),
-            "edit gave list for encoder.0.self.z; return a tensor, or the given one",
-        ),
+        (lambda _: None, "edit gave NoneType for encoder.0.self.z; return a tensor, or the given one"),
+        (lambda z: z.tolist(), "edit gave list for encoder.0.self.z; return a tensor, or the given one"),
         (
             lambda z: z[:1],
             "edit gave float64 [1, 7, 4] on cpu for encoder.0.self.z, which is float64 [2, 7, 4] on cpu; "

@@ -169,8 +169,7 @@ def test_copies_are_suppressed_for_as_many_tokens_as_in_the_paper(share: float, 
 
 
 @pytest.mark.parametrize(
-    ("encoder", "decoder", "cross", "holds"),
-    [(1, 3, 4, True), (1, 4, 3, False), (2, 3, 4, False)],
+    ("encoder", "decoder", "cross", "holds"), [(1, 3, 4, True), (1, 4, 3, False), (2, 3, 4, False)]
 )
 def test_few_heads_of_the_encoder_are_left_and_most_that_look_across(
     encoder: int, decoder: int, cross: int, holds: bool

@@ -186,8 +186,7 @@ def test_delete_takes_only_what_has_ended(root: Path, starts: Starts, config: Ru
 
 
 @pytest.mark.parametrize(
-    "run_id",
-    ["", ".", "..", "../runs", "a/b", "/etc", ".slots", "A", "a b", "ä", "a" * 101, "a\n", "none"],
+    "run_id", ["", ".", "..", "../runs", "a/b", "/etc", ".slots", "A", "a b", "ä", "a" * 101, "a\n", "none"]
 )
 def test_an_id_leads_nowhere_else(run_id: str, root: Path) -> None:
     (root / ".slots").mkdir(parents=True)

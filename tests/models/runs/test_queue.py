@@ -94,12 +94,7 @@ def test_gpus_are_those_that_cuda_sees(
     monkeypatch.setattr(queue.sys, "platform", "linux")
     assert queue.visible_gpus() == gpus
     kind = "gpu" if gpus else "cpu"
-    assert [queue.kind_for(device) for device in ("auto", "cuda", "cpu", "mps")] == [
-        kind,
-        kind,
-        "cpu",
-        "cpu",
-    ]
+    assert [queue.kind_for(device) for device in ("auto", "cuda", "cpu", "mps")] == [kind, kind, "cpu", "cpu"]
 
 
 def test_a_mac_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,7 @@ def test_the_file_has_the_weights_of_the_best_step(tmp_path, scored):
     assert not run.path.exists()
 
 
-@pytest.mark.parametrize(
-    ("stops", "killed_at", "kept", "after"),
-    [((3, 9), 11, 6, 6), ((1,), 5, None, 4)],
-)
+@pytest.mark.parametrize(("stops", "killed_at", "kept", "after"), [((3, 9), 11, 6, 6), ((1,), 5, None, 4)])
 def test_a_kill_leaves_the_best_of_the_steps_that_are_left(tmp_path, scored, stops, killed_at, kept, after):
     run = create_run(config(**RUN), path=tmp_path / "run")
     done = 0

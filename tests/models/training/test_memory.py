@@ -12,13 +12,7 @@ from models.engine.size import count_parameters
 from models.engine.transformer import Transformer
 from models.training.config import run_config
 from models.training.estimates import estimate
-from models.training.memory import (
-    PROCESS_BYTES,
-    activation_bytes,
-    fitting_sizes,
-    memory_bytes,
-    remedy,
-)
+from models.training.memory import PROCESS_BYTES, activation_bytes, fitting_sizes, memory_bytes, remedy
 
 
 def config(sizes=None, **training):

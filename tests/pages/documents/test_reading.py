@@ -173,9 +173,7 @@ def test_a_translator_shows_its_three_attentions(stack: str) -> None:
 def test_a_short_text_is_read_by_the_model_as_it_is() -> None:
     found = picture_of(DocumentRequest("shakespeare", "to be or not to be"))
     assert (found.stretched, len(found.keys), found.place.stack) == (False, 18, "decoder.self")
-    assert picture_of(
-        DocumentRequest("sparse", TEXT * 8),
-    ).stretched
+    assert picture_of(DocumentRequest("sparse", TEXT * 8)).stretched
 
 
 def test_a_place_that_a_model_has_not_is_its_nearest() -> None:

@@ -12,11 +12,7 @@ from models import load_model
 from models.zoo.engine_model import EngineModel
 from pages.explore import quantities, waiting
 from pages.explore.figure import REQUESTS
-from pages.explore.quantities import (
-    N_TEXTS,
-    REPEAT_MEASURES,
-    random_token_measures,
-)
+from pages.explore.quantities import N_TEXTS, REPEAT_MEASURES, random_token_measures
 from pages.explore.state import Inputs
 from pages.shared import cache, visitors, work_process
 from tests.limits import SetLimits

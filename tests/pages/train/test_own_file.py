@@ -57,17 +57,9 @@ def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        (
-            "none.csv",
-            b"",
-            "'none.csv' is empty; choose a file with text in it; nothing starts until",
-        ),
+        ("none.csv", b"", "'none.csv' is empty; choose a file with text in it; nothing starts until"),
         ("blank.csv", b"  \n\n", "'blank.csv' is empty; choose a file with text in it; nothing starts until"),
-        (
-            "table.xlsx",
-            b"PK",
-            "'table.xlsx' is no file that ends in .csv, .tsv, .txt; save it as one of",
-        ),
+        ("table.xlsx", b"PK", "'table.xlsx' is no file that ends in .csv, .tsv, .txt; save it as one of"),
     ],
 )
 def test_a_refused_file_starts_nothing_else(page: AppTest, name: str, content: bytes, sentence: str) -> None:

@@ -20,10 +20,7 @@ def texts(task, batch) -> list[tuple[str, str]]:
     """What is read and what is asked, blanks and IGNORED left out."""
     names = task.outputs()
     return [
-        (
-            "".join(names[i] for i in ids if i),
-            "".join(names[i] for i in targets if i != IGNORED),
-        )
+        ("".join(names[i] for i in ids if i), "".join(names[i] for i in targets if i != IGNORED))
         for ids, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True)
     ]
 

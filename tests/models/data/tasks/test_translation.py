@@ -46,9 +46,7 @@ def test_words_that_one_language_has_alone_decide() -> None:
     assert direction_of(WORDS, both) == "en-fr" and advice(WORDS, both, "en-fr") is None
 
 
-def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(
-    lm: TrainedModel[Any],
-) -> None:
+def test_a_text_in_the_other_language_is_noticed_and_one_in_its_own_is_not(lm: TrainedModel[Any]) -> None:
     found = lm.read(FRENCH, direction="en-fr").advice
     said = "5 of these words are known in French only, 0 in English only."  # "a" is known in both
     assert found == Advice("direction", "fr-en", said)

@@ -123,7 +123,7 @@ TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "marian": ("MarianMTModel", "MarianConfig", _ENDS),
 }
 PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "nystromformer": ("NystromformerForMaskedLM", "NystromformerConfig", _SIZES),  # it adds more to its z
+    "nystromformer": ("NystromformerForMaskedLM", "NystromformerConfig", _SIZES)  # it adds more to its z
 }
 UNREAD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "whisper": (

@@ -27,8 +27,7 @@ def untrained(**fields) -> UntrainedModel:
 
 
 @pytest.mark.parametrize(
-    ("norm", "residual", "feed_forward"),
-    list(product(("pre", "post", "none"), (True, False), (True, False))),
+    ("norm", "residual", "feed_forward"), list(product(("pre", "post", "none"), (True, False), (True, False)))
 )
 def test_points_are_those_of_the_trace(norm: str, residual: bool, feed_forward: bool):
     model = untrained(norm=norm, residual=residual, feed_forward=feed_forward, activation="gelu")

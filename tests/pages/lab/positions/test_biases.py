@@ -102,12 +102,7 @@ def test_each_term_is_its_formula(suite, ids):
         u, v = scheme.u[head, 0].detach(), scheme.v[head, 0].detach()
         expected = [
             sum(a * b for a, b in zip(one.tolist(), other.tolist(), strict=True)) / math.sqrt(6)
-            for one, other in (
-                (q[head, query], k[head, key]),
-                (q[head, query], r),
-                (u, k[head, key]),
-                (v, r),
-            )
+            for one, other in ((q[head, query], k[head, key]), (q[head, query], r), (u, k[head, key]), (v, r))
         ]
         assert terms[:, head, query, key].tolist() == pytest.approx(expected, abs=1e-9)
 

@@ -153,10 +153,7 @@ def test_sentences_come_with_their_probabilities(translator):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        (
-            {},
-            r"log-probability −2.22, the beam with \*\*−0.94\*\*: a sentence \*\*3.6 times\*\*",
-        ),
+        ({}, r"log-probability −2.22, the beam with \*\*−0.94\*\*: a sentence \*\*3.6 times\*\*"),
         ({"width": 1}, r"A beam of one \*\*is\*\* greedy: it ends with log p = \*\*−2.22\*\*"),
         ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*. That is more than ½"),
         (
