@@ -13,14 +13,80 @@ from pages.lab.lesson import Question
 from pages.lab.page import spoiled_by
 from pages.shared import cache
 from pages.shared.lab_stops import STOPS
+from tests.pages.lab.test_presets import PARTS
 
 FILES = sorted(Path(pages.lab.__path__[0]).rglob("*.py"))
+
+
+RIGHT = {
+    "attention.steps": ["64", "the same to all", "look at it more"],
+    "attention.worked": ["grows", "stays the same", "less than a millionth"],
+    "attention.order": ["it stays the same", "it changes", "not at all"],
+    "attention.films": ["same films, weights less even", "at all films alike", "something positive"],
+    "softmax.spread": ["It grows towards 1", "Nothing", "One in between"],
+    "softmax.dots": ["Twice", "Less than a hundredth", "All 64 keys look alike"],
+    "softmax.head": [
+        "Still “elle”",
+        "To the key with the largest score",
+        "It writes another French sentence",
+    ],
+    "softmax.formats": ["12", "NaN", "Digits"],
+    "heads.cut": ["16 to 23", "as many", "about four times as many"],
+    "heads.contributions": ["head 1", "not at all", "shorter"],
+    "heads.cost": ["as many", "eight times as many", "eight times as many"],
+    "heads.recut": ["as large", "yes, a lot", "not at all"],
+    "masks.mask": ["1.00", "17", "do not change"],
+    "masks.reach": ["13", "its segment: 3", "3 words further"],
+    "masks.cost": ["5", "8 times"],
+    "masks.late": ["less", "yes, until a hidden score leaves nothing to divide"],
+    "masks.padding": [
+        "stay the same",
+        "more, but less than six times as much",
+        "has the same row for every query",
+    ],
+    "masks.graph": ["2", "5"],
+    "positions.waves": ["it stays as it is", "neither", "base 1,000,000"],
+    "positions.shift": ["one for every shift", "shifted by 7", "it stays"],
+    "positions.learned": ["the first and the last", "the word's", "there is none"],
+    "positions.rotary": ["it stays", "pair 0", "no"],
+    "positions.biases": ["the last", "60 and 61", "no"],
+    "positions.schemes": ["no positions", "only that without positions"],
+    "positions.order": ["that one and ALiBi", "yes: the mask tells it"],
+    "positions.length": ["ALiBi", "learned", "no"],
+    "block.flow": ["about half", "longer", "√32 = 5.7"],
+    "block.depth": ["less than a billionth", "post-norm", "pre-norm"],
+    "block.norms": ["512", "batch norm's", "0 in every channel"],
+    "block.lens": ["the letter that is read", "layer 2", "road"],
+    "translation.flow": ["1 and 15", "<bos> alone", "“il”"],
+    "translation.three": ["15 × 14", "1", "the memory"],
+    "translation.beam": ["no, the same", "no", "about twice as much"],
+    "translation.sampling": ["the order stays, its share falls", "more", "as many"],
+    "translation.forcing": ["“fatigué” alone", "it is lost", "the mask hides what follows"],
+    "objective.targets": ["more", "0.92", "0.42 nats"],
+    "objective.loss": ["Only on that of the right word", "Nothing", "0 and infinite"],
+    "objective.letters": ["Bits per character", "more", "The first of each word"],
+    "objective.gradient": ["Hundreds of times", "0", "At p = the smoothed target"],
+    "objective.warmup": ["Half as high", "By the whole learning rate", "Nearly nothing"],
+    "design.paths": ["the plain convolution's", "13", "more than twice as many"],
+    "design.layers": ["× 4 and × 2", "256", "nearly all"],
+    "design.calculator": ["about 1.7 times", "four times as many", "6,700 tokens"],
+    "design.memory": ["× 4", "one", "fused attention"],
+}
 
 
 def answers_of(file: Path) -> list[ast.expr]:
     """What stands for `right` in each question of the file."""
     calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
     return [call.args[0] for call in calls if ast.unparse(call.func) == "Answer.of"]
+
+
+def test_the_right_answers_of_every_part() -> None:
+    """What is computed of them is checked beside each part."""
+    right = {
+        f"{lab.name}.{part.name}": [question.options[question.right] for question in part.questions()]
+        for lab, part in PARTS
+    }
+    assert right == RIGHT
 
 
 def test_every_right_answer_depends_on_something_computed() -> None:

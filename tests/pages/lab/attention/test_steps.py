@@ -128,11 +128,6 @@ def test_multi_head_is_the_engines_and_pytorchs(n_heads: int, X: Tensor, W: dict
     close(result["pattern"], weights[0])
 
 
-def test_multi_head_with_one_head_is_self_attention_before_the_output_matrix(X: Tensor, W: dict[str, Tensor]):
-    result = steps.multi_head(X, **W, n_heads=1)
-    close(result["concat"], steps.self_attention(X, W["W_Q"], W["W_K"], W["W_V"])["z"])
-
-
 def test_split_gives_each_head_its_own_channels():
     x = torch.arange(12.0).view(3, 4)  # [token, channel]
     heads = steps.split(x, 2)

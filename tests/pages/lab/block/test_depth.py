@@ -9,10 +9,9 @@ from torch.nn import functional as F
 
 from models import Trace, Transformer
 from pages.lab.block import depth
-from pages.lab.block import depth as lesson
 from pages.lab.block.depth import Switches
 from pages.lab.block.inputs import DEPTHS, Inputs
-from tests.pages.lab.block.conftest import bold, panel, right
+from tests.pages.lab.boards import bold, panel
 from viz_core.labels import short
 
 SEEDS = (0, 1, 2)
@@ -144,13 +143,9 @@ def test_initialising_is_what_a_new_model_does():
     assert all(torch.equal(value, new[name]) for name, value in model.state_dict().items())
 
 
-def test_the_page_offers_the_depths_that_are_measured():
-    assert DEPTHS == lesson.DEPTHS
-
-
 def test_curves_end_where_the_stack_does():
     board = depth.lesson(Inputs(seed=3)).board
-    expected = lesson.measure(lesson.deep_model(lesson.Switches()), 3)
+    expected = depth.measure(deep_model(Switches()), 3)
     for title, values in (("length", expected.lengths), ("how much", expected.apart)):
         assert np.allclose(panel(board, title).lines[0].y, values, equal_nan=True)
     stream, weights = panel(board, "norm of the gradient").lines
@@ -190,7 +185,3 @@ def test_notices_are_ratios_of_the_curves():
 
 def test_the_matrix_is_named_for_what_it_is():
     assert panel(depth.lesson(Inputs(ff=0)).board, "norm of the gradient").lines[1].name == "of W_O"
-
-
-def test_questions():
-    assert right(depth.PART.questions()) == ["less than a billionth", "post-norm", "pre-norm"]

@@ -15,8 +15,7 @@ from torch.nn import functional as F
 from models import ModelConfig, UntrainedModel, load_model
 from pages.lab.block import flow
 from pages.lab.block.inputs import Inputs
-from tests.models.zoo.hub import families
-from tests.pages.lab.block.conftest import bold, panel, right
+from tests.pages.lab.boards import bold, panel
 
 TEXT = "the animal did not cross the street because it was too tired"
 
@@ -176,25 +175,16 @@ def test_a_trained_layer_says_that_its_gains_are_trained():
     assert len(notices) == 7 and "gains are trained" in notices[1]
 
 
-def test_the_translator_reads_words_that_it_knows():
-    with pytest.raises(ValueError, match="do not include “zebra”"):
-        flow.lesson(Inputs(subject="layer0", text="the zebra was tired"))
-
-
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("fields", "problem"),
     [
-        (" ", "The sentence is empty; type at least one word."),
-        ("a " * 18, "The sentence has 18 words; this page draws at most 16; remove 2."),
+        ({"text": "a " * 18}, "The sentence has 18 words; this page draws at most 16; remove 2."),
+        ({"subject": "layer0", "text": "the zebra was tired"}, "do not include “zebra”"),
     ],
 )
-def test_impossible_sentences(text: str, problem: str):
+def test_impossible_sentences(fields: dict[str, Any], problem: str):
     with pytest.raises(ValueError, match=problem):
-        flow.lesson(Inputs(text=text))
-
-
-def test_questions():
-    assert right(flow.PART.questions()) == ["about half", "longer", "√32 = 5.7"]
+        flow.lesson(Inputs(**fields))
 
 
 def length(x: torch.Tensor) -> float:
@@ -213,14 +203,6 @@ MODULES = {
     "gpt-neox": ("AutoModelForCausalLM", "gpt_neox.layers.1", "attention.dense", "mlp.dense_4h_to_h"),
     "bert": ("AutoModelForMaskedLM", "bert.encoder.layer.1", "attention.output.dense", "output.dense"),
 }
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("models")
-    for family in (*MODULES, "bart", "nystromformer"):
-        families.save(family, root / family)
-    return root
 
 
 def asked(folder: Path, **fields: Any) -> Inputs:

@@ -6,9 +6,8 @@ import torch
 from torch import nn
 
 from pages.lab.block import norms
-from pages.lab.block import norms as lesson
 from pages.lab.block.inputs import Inputs
-from tests.pages.lab.block.conftest import bold, panel, right
+from tests.pages.lab.boards import bold, panel
 from tests.rounding import rounding
 
 SHIFTS = torch.tensor([0.0, 1.0, 4.0])
@@ -83,7 +82,7 @@ def close(actual: torch.Tensor, expected: torch.Tensor, atol: float = 1e-5) -> N
 
 def test_tables_are_torchs_norms_of_the_moved_batch():
     board = norms.lesson(Inputs(seed=2)).board
-    x = lesson.sentences(3, 3, 2)
+    x = norms.sentences(3, 3, 2)
     for frame in (0, 7, 20):
         moved = x.clone()
         moved[1:] += norms.SHIFTS[frame]
@@ -127,7 +126,3 @@ def test_notices_are_changes_of_sentence_1():
     assert bold(norms.lesson(Inputs(sentences=1, tokens=1)).board.notice[0]) == [0]
     assert (panel(norms.lesson(Inputs(sentences=1, tokens=1)).board, "batch norm").values == 0).all()
     assert "alone" in norms.lesson(Inputs(sentences=1)).board.notice[0]
-
-
-def test_questions():
-    assert right(norms.PART.questions()) == ["512", "batch norm's", "0 in every channel"]

@@ -13,7 +13,7 @@ from models.engine.trace import Trace, within
 from pages.lab import attention_cost
 from pages.lab.design import layers
 from pages.lab.design.inputs import D_LAYER, LENGTHS, Inputs
-from tests.pages.lab.design.conftest import facts, panel
+from tests.pages.lab.boards import facts, panel
 
 SIZES = [(5, 8, 3), (16, 4, 2), (7, 12, 5)]
 
@@ -162,8 +162,3 @@ def test_the_notice_gives_n_over_d(d: int, monkeypatch: pytest.MonkeyPatch):
 def _counted(d: int):
     nothing = {name: [float("nan")] * len(LENGTHS) for name in layers.MEASURED}
     return layers.counted(d, 3, 32), nothing
-
-
-def test_questions():
-    answers = [question.options[question.right] for question in layers.PART.questions()]
-    assert answers == ["× 4 and × 2", "256", "nearly all"]

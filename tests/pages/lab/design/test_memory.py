@@ -9,10 +9,10 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from pages.lab.design import calculator, memory, paths
-from pages.lab.design import memory as lesson
 from pages.lab.design.inputs import LONG, Inputs
 from pages.lab.design.memory import Meter, Setting, measure_pieces
-from tests.pages.lab.design.conftest import facts, panel, rows
+from tests.pages.lab.boards import facts, panel
+from tests.pages.lab.design.conftest import rows
 
 PLAIN = Setting(n_sequences=4, t=48, n_heads=2, n_layers=3, d_head=4)
 SETTINGS = [
@@ -26,13 +26,6 @@ SETTINGS = [
 def data(setting: Setting) -> torch.Tensor:
     shape = (setting.n_sequences, setting.t, setting.n_heads * setting.d_head)
     return torch.randn(shape, generator=torch.Generator().manual_seed(1))
-
-
-def test_the_lessons_numbers():
-    """t = 1,000, 16 sequences, float32: 64 MB a matrix; four of them in a head of a layer."""
-    assert memory.matrix_bytes(16, 1_000) == 16 * 1_000 * 1_000 * 4 == 64_000_000
-    assert memory.four_copies(Setting(16, 1_000, 1, 1)) == 4 * 64_000_000
-    assert memory.four_copies(Setting(16, 1_000, 8, 6)) == 4 * 64_000_000 * 8 * 6
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -116,11 +109,6 @@ def test_recomputing_is_pytorchs_checkpointing(fused: bool):
     assert 0 <= mine.peak - theirs.peak <= memory.stream_bytes(setting)
 
 
-def test_unequal_pieces_are_refused():
-    with pytest.raises(ValueError, match="16 sequences cannot be cut into 3 equal pieces; try 2 pieces"):
-        memory.kept_bytes(replace(PLAIN, n_sequences=16, n_pieces=3))
-
-
 def test_the_meter_counts_storages_once_and_forgets_what_is_gone():
     with Meter() as meter:
         a = torch.zeros(10)
@@ -141,7 +129,7 @@ def test_the_meter_counts_storages_once_and_forgets_what_is_gone():
 AT = LONG.index(1_000)
 
 
-def test_the_lessons_numbers_memory():
+def test_the_lessons_numbers():
     board = memory.lesson(Inputs()).board
     found = facts(board)
     assert found["one head's matrices, 16 sequences"][AT] == 16 * 1_000 * 1_000 * 4 / 1e6 == 64
@@ -176,7 +164,7 @@ def test_a_switch_does_what_its_bar_says(name: str):
 
 def test_the_measured_table_is_measured():
     found = rows(memory.lesson(Inputs(half=True)).board)
-    plain = memory.measure(lesson.SMALL)
+    plain = memory.measure(memory.SMALL)
     assert found["plain"][1] == f"{plain.kept / 1e3:,.0f}"
     assert found["plain"][4] == f"{plain.peak / 1e3:,.0f}"
     assert found["your switches"] == found["half precision"]
@@ -202,12 +190,8 @@ def test_pieces_that_are_not_equal_are_refused():
 
 
 def test_questions():
-    grown, kept, saves = memory.PART.questions()
-    assert grown.options[grown.right] == "× 4" and "64 MB and then 256 MB" in grown.because
-    assert kept.options[kept.right] == "one"
-    long = lesson.Setting(16, 4_000, 8, 6)
-    peaks = [
-        lesson.peak_bytes(replace(long, **saving))
-        for saving in ({"half": True}, {"fused": True}, {"checkpointing": True})
-    ]
+    grown, _, saves = memory.PART.questions()
+    assert "64 MB and then 256 MB" in grown.because
+    savings = ({"half": True}, {"fused": True}, {"checkpointing": True})
+    peaks = [memory.peak_bytes(replace(Setting(16, 4_000, 8, 6), **saving)) for saving in savings]
     assert saves.right == int(np.argmin(peaks))

@@ -1,16 +1,10 @@
 """The engine, called by hand, for what the heads page shows, and two layers to look into."""
 
 import pytest
-import torch
 
 from models import ModelConfig, Trace, UntrainedModel, load_model
 from pages.lab.any_model import Translator
 from pages.lab.heads.inputs import SENTENCE, Inputs, Reading, of_translator, of_untrained
-from viz_core.boards import Board, Panel
-
-
-def panel(board: Board, title: str) -> Panel:
-    return next(panel for row in board.rows for panel in row if getattr(panel, "title", "") == title)
 
 
 def engine(**fields) -> tuple[UntrainedModel, Trace]:
@@ -23,10 +17,6 @@ def engine(**fields) -> tuple[UntrainedModel, Trace]:
 @pytest.fixture(scope="session")
 def translated() -> Trace:
     return load_model("translator").trace(Inputs().text)
-
-
-def close(found, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5)
 
 
 def untrained(*, n_heads: int = 4, d_model: int = 16, seed: int = 0, **fields) -> UntrainedModel:

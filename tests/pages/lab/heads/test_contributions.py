@@ -8,25 +8,25 @@ import torch
 
 from models import load_model
 from pages.lab.heads import contributions
-from pages.lab.heads import contributions as lesson
 from pages.lab.heads.cut import blocks
 from pages.lab.heads.inputs import Inputs, Reading
-from tests.pages.lab.heads.conftest import close, engine, panel
+from tests.pages.lab.boards import close, panel
+from tests.pages.lab.heads.conftest import engine
 
 
 def written_by(reading: Reading) -> torch.Tensor:
-    return lesson.contributions(reading.z, blocks(reading.attention).w_o)
+    return contributions.contributions(reading.z, blocks(reading.attention).w_o)
 
 
 def test_the_output_is_the_sum_over_heads_and_the_bias(reading: Reading):
-    out = lesson.add_up(written_by(reading), reading.attention.out_proj.bias)
+    out = contributions.add_up(written_by(reading), reading.attention.out_proj.bias)
     torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
 
 
 def test_a_sum_has_no_order(reading: Reading):
     written, bias = written_by(reading), reading.attention.out_proj.bias
     torch.testing.assert_close(
-        lesson.add_up(written.flip(0), bias), lesson.add_up(written, bias), rtol=1e-4, atol=1e-5
+        contributions.add_up(written.flip(0), bias), contributions.add_up(written, bias), rtol=1e-4, atol=1e-5
     )
 
 
@@ -57,32 +57,32 @@ def test_a_contribution_adds_up_kobayashis_keys(reading: Reading):
 def test_shares_add_to_one(reading: Reading):
     written = written_by(reading)
     ones = torch.ones(len(reading.tokens))
-    torch.testing.assert_close(lesson.length_share(written).sum(0), ones)
-    torch.testing.assert_close(lesson.signed_share(written).sum(0), ones)
-    assert (lesson.length_share(written) >= 0).all()
-    agreement = lesson.agreement(written)
+    torch.testing.assert_close(contributions.length_share(written).sum(0), ones)
+    torch.testing.assert_close(contributions.signed_share(written).sum(0), ones)
+    assert (contributions.length_share(written) >= 0).all()
+    agreement = contributions.agreement(written)
     assert ((agreement > 0) & (agreement <= 1)).all()
 
 
 def test_shares_by_hand():
     """Heads write (3, 0) and (0, 4): lengths 3 and 4, sum (3, 4) of length 5."""
     written = torch.tensor([[[3.0, 0.0]], [[0.0, 4.0]]])
-    assert lesson.norms(written).flatten().tolist() == [3, 4]
-    assert lesson.length_share(written).flatten().tolist() == pytest.approx([3 / 7, 4 / 7])
-    assert lesson.signed_share(written).flatten().tolist() == pytest.approx([9 / 25, 16 / 25])
-    assert lesson.agreement(written).item() == pytest.approx(5 / 7)
+    assert contributions.norms(written).flatten().tolist() == [3, 4]
+    assert contributions.length_share(written).flatten().tolist() == pytest.approx([3 / 7, 4 / 7])
+    assert contributions.signed_share(written).flatten().tolist() == pytest.approx([9 / 25, 16 / 25])
+    assert contributions.agreement(written).item() == pytest.approx(5 / 7)
 
 
 def test_a_head_that_pulls_back_has_a_negative_share():
     written = torch.tensor([[[3.0, 0.0]], [[-1.0, 0.0]]])
-    assert lesson.signed_share(written).flatten().tolist() == pytest.approx([1.5, -0.5])
-    assert lesson.length_share(written).flatten().tolist() == pytest.approx([0.75, 0.25])
-    assert lesson.agreement(written).item() == pytest.approx(0.5)
+    assert contributions.signed_share(written).flatten().tolist() == pytest.approx([1.5, -0.5])
+    assert contributions.length_share(written).flatten().tolist() == pytest.approx([0.75, 0.25])
+    assert contributions.agreement(written).item() == pytest.approx(0.5)
 
 
 def test_where_nothing_is_written_every_share_is_zero():
     silent = torch.zeros(2, 1, 3)
-    for measure in (lesson.length_share, lesson.signed_share, lesson.agreement):
+    for measure in (contributions.length_share, contributions.signed_share, contributions.agreement):
         assert not math.isnan(measure(silent).sum().item())
         assert (measure(silent) == 0).all()
 
@@ -136,8 +136,6 @@ def test_questions(translated):
     it = translated.tokens["encoder"].index("it")
     c = written(layer, translated["encoder.1.self.z"])[:, it]
     total = c.sum(0)
-    most, order, length = contributions.PART.questions()
+    most, _, length = contributions.PART.questions()
     assert most.right == int((c @ total).argmax())
-    assert order.options[order.right] == "not at all"
-    assert length.options[length.right] == "shorter"
     assert length.because.startswith(f"{total.norm() / c.norm(dim=-1).sum():.2f} of that")

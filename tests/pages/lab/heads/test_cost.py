@@ -58,8 +58,3 @@ def test_the_notice_counts():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_offered_count_of_heads_divides_every_width(width: int):
     assert all(width % h == 0 for h in HEAD_COUNTS) and Inputs().length in LENGTHS
-
-
-def test_questions():
-    answers = [question.options[question.right] for question in cost.PART.questions()]
-    assert answers == ["as many", "eight times as many", "eight times as many"]

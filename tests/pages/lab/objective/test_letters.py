@@ -13,9 +13,7 @@ from models import load_model
 from pages.lab.objective import letters
 from pages.lab.objective.inputs import Inputs
 from pages.lab.objective.letters import running_mean, surprise
-from tests.models.zoo.hub import families
-from tests.pages.lab.objective.test_lessons import facts, numbers, panel
-from viz_core.boards import Bars, Curves
+from tests.pages.lab.boards import facts, numbers, panel
 
 TEXT = "To be, or not to be, that is the question"
 
@@ -63,15 +61,8 @@ def test_texts_that_have_no_answer_are_refused(lm, text, told):
         surprise(lm, lm.read(text))
 
 
+NO_BITS = "does not say at each token which one follows, so a text has no bits there; choose a"
 TEXT_WITH_ACCENT = "the animal did not cross the café"
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("models")
-    for family in ("llama", "gpt-neo", "bert", "bart"):
-        families.save(family, root / family)
-    return root
 
 
 def asked(name: str, text: str = TEXT_WITH_ACCENT) -> Inputs:
@@ -90,7 +81,7 @@ def test_bits_of_another_model_are_transformers_loss(saved: Path, family: str):
     n, first = ids.shape[1] - 1, tokenizer.decode(ids[0, :1])
     left = TEXT_WITH_ACCENT.removeprefix(first)
     assert first == "the" and left.startswith(" animal")
-    shown, total = facts(lesson), n * nats / math.log(2)
+    shown, total = facts(lesson.board), n * nats / math.log(2)
     assert shown["cross-entropy"] == pytest.approx(nats, rel=1e-4)
     assert shown["divided by ln 2"] == pytest.approx(nats / math.log(2), rel=1e-4)
     assert shown["perplexity, e^nats = 2^bits"] == pytest.approx(math.exp(nats), rel=1e-3)
@@ -98,12 +89,12 @@ def test_bits_of_another_model_are_transformers_loss(saved: Path, family: str):
     assert shown["over 7 words"] == pytest.approx(total / 7, rel=1e-4)
     assert shown["over 30 characters"] == pytest.approx(total / len(left), rel=1e-4)
     assert shown["over 31 bytes"] == pytest.approx(total / len(left.encode()), rel=1e-4)
-    bars = panel(lesson, Bars, "surprise at each token")
+    bars = panel(lesson.board, "surprise at each token")
     assert len(bars.values) == n and bars.values.mean() == pytest.approx(nats / math.log(2), rel=1e-4)
     said = numbers(lesson.board.notice)
     assert said[:2] == pytest.approx([nats / math.log(2), total / len(left)], abs=0.006)
     assert "compare bits per character or byte" in lesson.see
-    assert panel(lesson, Curves, "bits per token so far").lines[-1].y[0] == pytest.approx(
+    assert panel(lesson.board, "bits per token so far").lines[-1].y[0] == pytest.approx(
         math.log2(net.config.vocab_size)
     )
 
@@ -114,8 +105,8 @@ def test_a_model_of_letters_needs_no_other_count():
     lm = load_model("sparse")
     likely = lm.trace(text)["logits"].log_softmax(-1)
     nats = [-likely[at, lm.outputs.index(letter)] for at, letter in enumerate(text[1:])]
-    assert facts(lesson)["cross-entropy"] == pytest.approx(float(np.mean(nats)), rel=1e-4)
-    assert not any("characters" in label or "bytes" in label for label in facts(lesson))
+    assert facts(lesson.board)["cross-entropy"] == pytest.approx(float(np.mean(nats)), rel=1e-4)
+    assert not any("characters" in label or "bytes" in label for label in facts(lesson.board))
     assert "compare" not in lesson.see
 
 
@@ -126,16 +117,8 @@ def test_what_is_chosen_first_can_be_read():
 @pytest.mark.parametrize(
     ("family", "text", "refusal"),
     [
-        (
-            "bert",
-            TEXT_WITH_ACCENT,
-            "does not say at each token which one follows, so a text has no bits there; choose a",
-        ),
-        (
-            "bart",
-            TEXT_WITH_ACCENT,
-            "does not say at each token which one follows, so a text has no bits there; choose a",
-        ),
+        ("bert", TEXT_WITH_ACCENT, NO_BITS),
+        ("bart", TEXT_WITH_ACCENT, NO_BITS),
         ("llama", "the", "the text has no letter after its first token; write a few words"),
         ("llama", TEXT_WITH_ACCENT, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
     ],

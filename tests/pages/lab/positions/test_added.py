@@ -9,7 +9,7 @@ import pytest
 from models.zoo.position_suite import load_scheme
 from pages.lab.positions import learned, shift, waves
 from pages.lab.positions.inputs import SENTENCE, Inputs
-from tests.pages.lab.positions.panels import fact, panel
+from tests.pages.lab.boards import facts, panel
 
 
 def wave(position: int, channel: int, d_model: int, base: float) -> float:
@@ -43,7 +43,7 @@ def test_products_at_a_distance_are_sums_of_cosines():
     board = waves.lesson(Inputs(d_model=16)).board
     for name, k in (("product, 5 apart", 5), ("product, 20 apart", 20)):
         expected = [sum(math.cos(k / base ** (2 * i / 16)) for i in range(8)) for base in board.scrub.values]
-        np.testing.assert_allclose(fact(board, name).values, expected, atol=1e-9)
+        np.testing.assert_allclose(facts(board)[name], expected, atol=1e-9)
 
 
 def test_the_matrix_turns_the_vector_into_that_of_the_shifted_position():
@@ -78,9 +78,9 @@ def test_learned_vectors_are_the_weights_of_the_shipped_model():
     directions = expected / np.linalg.norm(expected, axis=1, keepdims=True)
     likeness = directions @ directions.T - 2 * np.eye(32)
     nearest = likeness.argmax(axis=1)
-    assert fact(board, "most like the chosen one").values.tolist() == nearest.tolist()
+    assert facts(board)["most like the chosen one"].tolist() == nearest.tolist()
     near = int((abs(nearest - np.arange(32)) <= 3).sum())
-    assert fact(board, "most like one within 3 places").values == f"{near} of 32"
+    assert facts(board)["most like one within 3 places"] == f"{near} of 32"
     for place in (0, 12, 31):
         assert f"most like position **{nearest[place]}**" in board.notice[place]
 
@@ -115,21 +115,3 @@ def test_words_and_positions_are_measured_before_they_are_added():
     word, place = (each.norm(dim=-1).mean().item() for each in (words, places))
     said = learned.PART.questions()[1].because
     assert f"has length {word:.1f} on average, its position's {place:.1f}" in said
-
-
-def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in waves.PART.questions()] == [
-        "it stays as it is",
-        "neither",
-        "base 1,000,000",
-    ]
-    assert [q.options[q.right] for q in shift.PART.questions()] == [
-        "one for every shift",
-        "shifted by 7",
-        "it stays",
-    ]
-    assert [q.options[q.right] for q in learned.PART.questions()] == [
-        "the first and the last",
-        "the word's",
-        "there is none",
-    ]

@@ -10,7 +10,7 @@ from models import Trace
 from models.zoo.position_suite import SCHEMES, load_scheme, untrained
 from pages.lab.positions import length, order, schemes
 from pages.lab.positions.inputs import NAMES, Inputs
-from tests.pages.lab.positions.panels import fact, panel
+from tests.pages.lab.boards import facts, panel
 
 
 def test_every_scheme_has_a_name():
@@ -55,7 +55,7 @@ def test_who_notices_a_shuffle():
 def test_the_shuffled_sentence_is_worse_for_every_trained_model():
     board = order.lesson(Inputs()).board
     plain, mixed, worse = panel(board, "trained models: nats per word").values
-    words = fact(board, "the words now").values.split()
+    words = facts(board)["the words now"].split()
     assert sorted(words) == sorted(Inputs().text.split())
     for at, scheme in enumerate(SCHEMES):
         lm = load_scheme(scheme)
@@ -81,7 +81,7 @@ def test_losses_by_position_are_those_of_the_models():
         spans = ((0, 32), (32, 64), (64, 128))
         expected = [losses[:, start:end].mean().item() for start, end in spans]
         np.testing.assert_allclose(table[at], expected, rtol=1e-4)
-    refusal = fact(board, "learned answers").values
+    refusal = facts(board)["learned answers"]
     assert refusal.startswith(
         "128 words, but positions='learned' end at 32: there is nothing for position 33"
     )
@@ -97,15 +97,3 @@ def test_the_notice_names_best_and_worst_of_the_last_words(times):
     assert f"**{np.nanmax(last):.2f}**" in board.notice
     lines = panel(board, "loss by position, means of 8 positions; trained up to 32").lines
     assert len(lines) == (7 if times == 1 else 6)
-
-
-def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in schemes.PART.questions()] == [
-        "no positions",
-        "only that without positions",
-    ]
-    assert [q.options[q.right] for q in order.PART.questions()] == [
-        "that one and ALiBi",
-        "yes: the mask tells it",
-    ]
-    assert [q.options[q.right] for q in length.PART.questions()] == ["ALiBi", "learned", "no"]

@@ -4,7 +4,6 @@ import math
 
 import torch
 
-from models.engine.trace import Trace
 from models.zoo.position_suite import SCHEMES
 from pages.lab.positions.inputs import alike, difference, patterns_of
 
@@ -20,17 +19,6 @@ def test_only_positions_differ(suite):
         assert model.config.positions == scheme
     other = alike(suite["none"].model.config, 4)["none"].state_dict()
     assert not torch.equal(other["embedding.weight"], plain["embedding.weight"])
-
-
-def test_patterns_are_those_of_each_model(suite, ids):
-    models = {scheme: lm.model for scheme, lm in suite.items()}
-    found = patterns_of(models, ids, 1)
-    assert found.shape == (7, 2, len(ids), len(ids))
-    for at, model in enumerate(models.values()):
-        trace = Trace()
-        with torch.no_grad():
-            model(ids[None], trace=trace)
-        assert torch.equal(found[at], trace["decoder.1.self.pattern"])
 
 
 def test_in_the_first_layer_none_gives_equal_words_equal_weights(suite, ids):

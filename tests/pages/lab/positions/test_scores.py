@@ -1,7 +1,6 @@
 """Rotary, ALiBi, T5 and Transformer-XL: what the page shows, against formulas, weights and traces."""
 
 import cmath
-import math
 import re
 
 import numpy as np
@@ -12,7 +11,7 @@ from models import Trace
 from models.zoo.position_suite import load_scheme
 from pages.lab.positions import biases, rotary
 from pages.lab.positions.inputs import Inputs
-from tests.pages.lab.positions.panels import fact, panel
+from tests.pages.lab.boards import facts, panel
 
 
 def test_rotary_turns_as_complex_numbers_do_and_keeps_the_score():
@@ -28,23 +27,18 @@ def test_rotary_turns_as_complex_numbers_do_and_keeps_the_score():
             shown = panel(board, f"pair {pair}: {speed:.3g} rad per word").vectors[n]
             np.testing.assert_allclose(shown, [[z_q.real, z_q.imag], [z_k.real, z_k.imag]], atol=1e-12)
             score += (z_q * z_k.conjugate()).real
-        assert fact(board, "score").values[n] == pytest.approx(score)
-    assert np.ptp(fact(board, "score").values) < 1e-12
+        assert facts(board)["score"][n] == pytest.approx(score)
+    assert np.ptp(facts(board)["score"]) < 1e-12
     turning, added = panel(board, "move both: the score").lines
     assert np.ptp(turning.y) < 1e-12
     assert np.ptp(added.y) > 1
     np.testing.assert_allclose(panel(board, "move one: the score").lines[0].y[4], turning.y[0])
 
 
-def test_alibi_is_the_papers_slopes():
+def test_alibi_shows_the_papers_biases():
     board = biases.lesson(Inputs(bias="alibi", heads=8)).board
     shown = panel(board, "bias (the mask hides later words)").values
-    for head in range(8):
-        for query in range(10):
-            expected = [
-                -(2.0 ** -(head + 1)) * (query - key) if key <= query else -math.inf for key in range(10)
-            ]
-            assert shown[head, query].tolist() == pytest.approx(expected, rel=1e-15)
+    np.testing.assert_array_equal(shown, biases.alibi_scores(8, 10))
     np.testing.assert_allclose(panel(board, "pattern, if all scores are equal").values.sum(axis=-1), 1)
     assert "**0.5**" in board.notice[0]
     assert "**1.4 words**" in board.notice[0]
@@ -54,7 +48,7 @@ def test_alibi_is_the_papers_slopes():
 def test_the_formula_beside_alibi_gives_the_slopes_that_are_shown(heads):
     """For 6 heads the rule for powers of two gave 0.40 where 0.25 is shown."""
     shown = biases.lesson(Inputs(bias="alibi", heads=heads))
-    slopes = fact(shown.board, "slope").values
+    slopes = facts(shown.board)["slope"]
     rules = re.findall(r"m_h=2\^{-8\(h(-\d+)?\+1(/2)?\)/(\d+)},\\quad h=(\d+)\\ldots(\d+)", shown.formula)
     said = {
         head: 2 ** (-8 * (head + int(less or 0) + (0.5 if half else 1)) / int(below))
@@ -88,8 +82,3 @@ def test_the_four_terms_sum_to_the_scores_of_the_trace(layer):
     terms = [panel(board, name).values for name in ("q · k", "q · W r", "u · k", "v · W r")]
     seen = np.isfinite(scores)
     np.testing.assert_allclose(sum(terms)[seen], scores[seen], rtol=1e-4, atol=1e-4)
-
-
-def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in rotary.PART.questions()] == ["it stays", "pair 0", "no"]
-    assert [q.options[q.right] for q in biases.PART.questions()] == ["the last", "60 and 61", "no"]

@@ -10,7 +10,8 @@ from models.engine.trace import Trace
 from pages.lab.translation import flow
 from pages.lab.translation.flow import Moment
 from pages.lab.translation.inputs import Inputs, Reading
-from tests.pages.lab.translation.conftest import close, ids_of, panel
+from tests.pages.lab.boards import close, panel
+from tests.pages.lab.translation.conftest import ids_of
 
 
 def test_the_encoder_runs_once_and_the_decoder_once_a_word():
@@ -176,7 +177,4 @@ def test_what_it_does_not_know_is_refused():
 
 
 def test_questions():
-    runs, first, changed = flow.PART.questions()
-    assert runs.options[runs.right] == f"1 and {N_STEPS}"
-    assert first.options[first.right] == "<bos> alone"
-    assert changed.options[changed.right] == "“il”" and "becomes “elle”" in changed.because
+    assert "becomes “elle”" in flow.PART.questions()[2].because

@@ -8,7 +8,8 @@ import torch
 
 from pages.lab.translation import sampling
 from pages.lab.translation.inputs import INCOMPLETE, Inputs, Reading
-from tests.pages.lab.translation.conftest import close, facts, ids_of, panel
+from tests.pages.lab.boards import close, facts, panel
+from tests.pages.lab.translation.conftest import ids_of
 
 TEMPERATURES = [0.1, 0.7, 1.0, 3.0]
 
@@ -135,10 +136,3 @@ def test_ten_sentences_are_drawn_at_each_temperature():
 def test_a_word_after_the_end_shows_the_last():
     said = sampling.lesson(Inputs(word=20)).board.notice[USUAL]
     assert said.startswith("After “… forest at night”, at T = 1, the likeliest word, “<eos>”")
-
-
-def test_questions():
-    heat, nucleus, three = sampling.PART.questions()
-    assert heat.options[heat.right] == "the order stays, its share falls"
-    assert nucleus.options[nucleus.right] == "more"
-    assert three.options[three.right] == "as many"

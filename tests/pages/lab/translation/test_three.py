@@ -13,18 +13,8 @@ from models import load_model
 from pages.lab.any_model import Translator
 from pages.lab.translation import three
 from pages.lab.translation.inputs import Inputs, Reading
-from tests.models.zoo.hub import families
-from tests.pages.lab.translation.conftest import SENTENCE, close, panel
-
-
-@pytest.mark.parametrize("use", three.USES, ids=lambda use: use.name)
-@pytest.mark.parametrize("layer", [0, 1])
-def test_patterns_are_the_models(tired: Reading, use: three.Use, layer: int):
-    pattern, may = three.pattern(three.vectors(tired.trace, use, layer), use)
-    expected = tired.trace[f"{use.address.format(layer=layer)}.pattern"]
-    torch.testing.assert_close(pattern, expected, rtol=1e-4, atol=1e-5)
-    assert bool((pattern.masked_select(~may) == 0).all())
-    assert bool(may.all()) == (not use.is_causal)
+from tests.pages.lab.boards import close, panel
+from tests.pages.lab.translation.conftest import SENTENCE
 
 
 def test_a_plain_loop_gives_the_same(tired: Reading):
@@ -86,21 +76,6 @@ def test_notices_say_how_much_looks_ahead(traced):
         ahead, none, sharpest = re.findall(r"\*\*(.*?)\*\*", said)
         assert ahead == f"{encoder.triu(1).sum(dim=1).mean():.2f}" and none == "0"
         assert sharpest == f"{cross.max():.2f}"
-
-
-def test_questions():
-    shape, first, values = three.PART.questions()
-    assert shape.options[shape.right] == "15 × 14"
-    assert first.options[first.right] == "1"
-    assert values.options[values.right] == "the memory"
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("models")
-    for family in ("t5", "bart", "marian", "llama", "bert"):
-        families.save(family, root / family)
-    return root
 
 
 def asked(folder: Path, text: str = "the animal was tired") -> Inputs:
