@@ -131,7 +131,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 *(
                     Matrix(
                         title=title, values=share.T.numpy(), reach=1.0, marked=chosen, rows=tokens,
-                        row_axis="query", columns=names, column_heads=range(h), column_axis="head",
+                        row_axis="query", columns=names, column_heads=tuple(range(h)), column_axis="head",
                     )
                     for title, share in (("share of the lengths", lengths), ("share of the sum", shares))
                 ),
