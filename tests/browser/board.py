@@ -1,7 +1,6 @@
 """Drives a lab page as a visitor does, and reads back what its board shows."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -116,13 +115,6 @@ class BoardPage(Tab):
         with self.redrawn():
             self.page.locator(".st-key-lab_heading").get_by_role("radio", name=label, exact=True).click()
         self.settle()
-
-    def each_part(self) -> Iterator[str]:
-        """Go through the parts of the page, the one that is shown first; their labels."""
-        for label in self.part_chooser.all_inner_texts():
-            if not self.part_chooser.and_(self.page.get_by_role("radio", name=label, checked=True)).count():
-                self.choose_part(label)
-            yield label
 
     def settle(self) -> None:
         """Wait until the server has sent all that belongs to the last change, and the page shows it."""

@@ -1,7 +1,5 @@
 """Softmax and scale in Chromium: dragging asks the server nothing and shows torch's numbers."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from playwright.sync_api import Page, expect
@@ -31,17 +29,6 @@ def test_dragging_the_spread_shows_torchs_numbers_and_asks_nothing(lab: BoardPag
     assert float(lab.link()["deviation"]) == pytest.approx(10)
 
 
-def test_more_logits_and_another_seed_are_computed_and_stay_in_the_link(
-    lab: BoardPage, new_page: Callable[..., Page]
-):
-    lab.open(n_logits=64, seed=7, deviation=100)
-    computed = spread.spread(64, seed=7).original
-    assert f"{computed.largest[80].item():.2f}" in lab.notice
-    expect(lab.page.get_by_label("Seed of the random numbers")).to_have_value("7")
-    again = BoardPage(new_page(), "softmax").open(**lab.link())
-    assert again.shown() == lab.shown()
-
-
 def test_the_scale_keeps_attention_from_saturating(lab: BoardPage):
     lab.open(part="dots")
     lab.attempt("d_k = 1,024")
@@ -58,18 +45,6 @@ def test_the_scale_keeps_attention_from_saturating(lab: BoardPage):
     assert lab.link() == {"part": "dots", "d_k": "1"}
 
 
-def test_a_hot_layer_writes_another_pronoun(lab: BoardPage):
-    lab.open(part="head")
-    assert "qu'elle était trop large" in lab.notice
-    with lab.quiet():
-        lab.scrub(40)
-    assert "qu'il était trop large" in lab.notice
-    lab.attempt("heat one head to 50")
-    assert "qu'elle était trop large" in lab.notice
-    lab.open(part="head", stack="decoder.cross", temperature=50)
-    assert "est-ce que" in lab.notice
-
-
 def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
     lab.open(part="head")
     sentence = lab.page.get_by_label("Sentence", exact=True)
@@ -81,20 +56,6 @@ def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
     trace = load_model("translator").trace("the animal did not cross the street because it was too tired")
     largest = trace["encoder.1.self.pattern"][3, trace.tokens["encoder"].index("it")].max().item()
     assert f"{largest:.2f}, is on “animal”" in lab.notice
-
-
-def test_a_sentence_that_cannot_be_read_is_told_and_the_figure_stays(lab: BoardPage):
-    lab.open(part="head")
-    before = lab.notice
-    sentence = lab.page.get_by_label("Sentence", exact=True)
-    for text, problem in (
-        ("", "the text is empty; give at least one word"),
-        ("the " * 30, "the text has 30 words"),
-    ):
-        sentence.fill(text)
-        sentence.press("Enter")
-        expect(lab.problem).to_contain_text(problem)
-        assert lab.notice == before
 
 
 def test_number_formats_show_nan_where_torch_does(lab: BoardPage):
@@ -120,9 +81,3 @@ def test_a_damaged_link_is_told_and_its_default_shown(lab: BoardPage):
     for told in ("deviation='1e9' is not a number from 0.01 to 100", "n_logits='5' is not one of 4, 8,"):
         expect(lab.problem).to_contain_text(told)
     assert "At standard deviation 1 " in lab.notice
-
-
-def test_predictions_are_answered(lab: BoardPage):
-    lab.open(part="dots")
-    assert "Right" in lab.predict(0, "Twice")
-    assert "No: All 64 keys look alike" in lab.predict(2, "One key takes all")

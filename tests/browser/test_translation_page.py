@@ -73,13 +73,6 @@ def test_an_unknown_word_is_refused_and_the_figure_stays(translation: BoardPage)
     assert translation.shown() == before
 
 
-def test_another_sentence_is_translated(translation: BoardPage):
-    translation.open()
-    translation.attempt("tired becomes wide")
-    translation.scrub(int(translation.slider.get_attribute("max") or 0))
-    assert translation.notice.endswith("l'animal n'a pas traversé la rue parce qu'elle était trop large”.")
-
-
 def test_masked_attention_is_blank_ahead(translation: BoardPage):
     translation.open(part="three", head=5)
     for title, n_keys in (
@@ -98,21 +91,6 @@ def test_masked_attention_is_blank_ahead(translation: BoardPage):
     translation.hover_cell("cross-attention", 2, 3)
     label = translation.panel("cross-attention").locator(".hoverlayer .hovertext")
     expect(label).to_have_text(re.compile(re.escape(short(cross[2, 3])) + "$"))
-
-
-def test_a_wider_beam_keeps_more_and_finds_the_same(translation: BoardPage):
-    translation.open(part="beam", width=4)
-    lm = load_model("translator")
-    tree = lm.task.translate(lm.model, INCOMPLETE, direction="fr-en", beam_width=4).tree
-    with translation.quiet():
-        translation.scrub(8)
-        shown = boxes(translation, "the tree: each word, and the log-probability of its sentence up to there")
-    assert ("lake", 2) in shown or ("lake", 3) in shown
-    kept = sum(node.kept and node.step <= 8 for node in tree.nodes)
-    pruned = sum(not node.kept and node.step == 8 for node in tree.nodes)
-    assert len(shown) == kept + min(4, pruned)
-    translation.scrub(int(translation.slider.get_attribute("max") or 0))
-    assert "3.6 times as likely" in translation.notice
 
 
 def test_temperature_and_top_k(translation: BoardPage):
