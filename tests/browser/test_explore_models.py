@@ -86,18 +86,6 @@ def test_an_example_opens_on_the_head_and_the_token_that_it_tells_of(explore: Ex
     expect(notice).to_contain_text("“e” looks at")  # a text of one's own is read to its end
 
 
-def test_a_question_is_drawn_with_the_models_own_answer(explore: ExplorePage, runs: Path) -> None:
-    explore, lm = open_run(explore, runs, "reverse", text="abcd", view="head")
-    trace, answer = lm.trace("abcd"), lm.read("abcd").answer
-    expect(explore.stage.locator(".translation")).to_contain_text(f"→ {answer}")
-    explore.hover_cell(6, 2)
-    explore.assert_reads(trace, "decoder.0.self", 0, 6, 2)
-    explore.choose("layer", 1)
-    explore.choose("head", 3)
-    explore.hover_cell(5, 5)
-    explore.assert_reads(trace, "decoder.1.self", 3, 5, 5)
-
-
 def test_a_decoders_rows_appear_with_its_steps(explore: ExplorePage, runs: Path) -> None:
     explore, lm = open_run(explore, runs, "induction", text="abcdabcd", view="output")
     logits = lm.trace("abcdabcd")["logits"].double().softmax(-1)
@@ -143,14 +131,6 @@ def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExploreP
     expect(explore.page.get_by_role("spinbutton", name="Picture")).to_have_value("3")
 
 
-def test_a_text_goes_on_at_a_click(explore: ExplorePage, runs: Path) -> None:
-    explore, lm = open_run(explore, runs, "induction", text="abc")
-    with explore.redrawn():
-        explore.page.get_by_role("button", name="Continue").click()
-    written = lm.generate("abc", max_new_tokens=16, temperature=0.8, seed=0)
-    expect(explore.page.get_by_role("textbox", name="Text")).to_have_value("abc" + written)
-
-
 def test_a_click_masks_a_word_and_its_candidates_are_the_model_s(explore: ExplorePage) -> None:
     text = "the animal did not cross the street because it was too tired"
     explore.trained("masked", text=text, view="output")
@@ -163,16 +143,6 @@ def test_a_click_masks_a_word_and_its_candidates_are_the_model_s(explore: Explor
     explore.page.get_by_role("group", name="Steps").get_by_role("button", name="[MASK]").click()
     best = lm.trace(masked)["logits"][at].argmax()
     assert top(explore)[0][0] == lm.outputs[int(best)]
-
-
-def test_models_keep_their_texts_when_one_goes_back_and_forth(explore: ExplorePage, runs: Path) -> None:
-    explore, _ = open_run(explore, runs, "reverse", text="abcd")
-    with explore.redrawn():
-        explore.choose_model("translator")
-    expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")
-    with explore.redrawn():
-        explore.choose_model("untrained")
-    expect(explore.choice("head").locator("button")).to_have_count(4)
 
 
 def hand_in(explore: ExplorePage, name: str, content: bytes) -> None:
@@ -267,9 +237,3 @@ def test_a_picture_is_asked_from_where_it_is_pressed_and_one_of_one_s_own_is_rea
     explore.page.locator("input[type=file][accept*=webp]").set_input_files([bad])
     expect(explore.problem).to_contain_text("'no.png' is no picture that is known here")
     assert re.search(r"text=[0-9a-f]{64}\.jpg", explore.page.url)
-
-
-def test_a_run_that_is_gone_is_said(explore: ExplorePage) -> None:
-    explore.trained("run:gone")
-    expect(explore.problem).to_contain_text("'run:gone' is no run with a checkpoint on this machine")
-    expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")

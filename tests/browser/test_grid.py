@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from models import load_model
 from models.zoo.others.untrained import load as load_untrained
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
@@ -119,31 +118,6 @@ def test_a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: Explo
     expect(explore.stage.locator(".map-view .measure")).to_contain_text(
         "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model that does."
     )
-
-
-def test_agreement_with_gold_alignments_says_which_words_belong_together(explore: ExplorePage) -> None:
-    explore.open(stack="decoder.cross", view="grid", sort="alignment_error")
-    told = explore.stage.locator(".measure")
-    expect(told).to_contain_text("0 if each is sure and none is missed. 1 − (|A ∩ S| + |A ∩ P|)")
-    expect(told).to_contain_text(
-        "with the words that it translates by the grammar; articles count, and <eos>"
-    )
-    model = load_model("translator")
-    trace = model.trace("the animal did not cross the street because it was too tired")
-    links = model.alignments(model.read("the animal did not cross the street because it was too tired"))
-    assert links is not None
-    pairs, sure = ([link[:2] for link in links if link.sure >= least] for least in (False, True))
-    scores = [
-        head_scores(trace[f"decoder.{at}.cross.pattern"].numpy(), cross=True, pairs=pairs, sure=sure)
-        for at in range(2)
-    ]
-    errors = [round(float(value), 4) for layer in scores for value in layer["alignment_error"]]
-    best_first = sorted(range(8), key=errors.__getitem__)
-    assert [4 * layer + head for layer, head, *_ in places(explore)] == best_first
-    written = explore.written(".grid-board canvas")[1::2]
-    assert all(agrees(said.split()[-1], errors[at]) for said, at in zip(written, best_first, strict=True))
-    explore.stage.locator("select[aria-label='sort by']").select_option("hits")
-    expect(told).to_contain_text("articles count, and <eos> has none.")
 
 
 def test_a_filter_dims_the_heads_that_do_not_pass_and_counts_those_that_do(explore: ExplorePage) -> None:

@@ -52,14 +52,6 @@ def test_the_slider_moves_heads_and_marks_and_asks_the_server_nothing(
     assert seen[2][2].startswith("Step 60: training loss ")
 
 
-def test_play_goes_on_to_the_end(runs: RunsPage, trained: list[str]) -> None:
-    runs.open(trained[0], step=0)
-    expect(runs.board).to_have_attribute("data-frame", "0")
-    with runs.quiet():
-        runs.board.get_by_role("button", name="Play").click()
-        expect(runs.board).to_have_attribute("data-frame", runs.slider.get_attribute("max") or "")
-
-
 def test_a_link_opens_a_run_at_a_step(runs: RunsPage, trained: list[str], new_page: NewPage) -> None:
     runs.open(trained[0])
     runs.scrub(3)

@@ -1,17 +1,14 @@
 """Taking away: what is downloaded is opened here and compared with the trace."""
 
-import io
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Download, Locator, expect
 from plotly.offline import get_plotlyjs_version
 
-from models import load_model
 from tests.browser.explore_page import TEXT, ExplorePage, settle, untrained
 
 WORDS = TEXT.split()
@@ -104,34 +101,6 @@ def test_the_offline_page_draws_the_figure_without_a_network(
     context.close()
 
 
-def test_the_archive_holds_the_whole_trace(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    download = press(explore, open_dialog(explore), "Whole trace, NPZ")
-    assert download.suggested_filename.endswith(".npz")
-    archive = np.load(io.BytesIO(content(download)), allow_pickle=False)
-    trace = untrained(seed=5)
-    assert set(archive) == {*trace, "tokens.encoder"}
-    assert archive["tokens.encoder"].tolist() == WORDS
-    for address in trace:
-        np.testing.assert_allclose(archive[address], trace[address].numpy(), atol=1e-5, err_msg=address)
-
-
-def test_the_table_holds_every_cell_of_the_head(explore: ExplorePage) -> None:
-    explore.untrained(mask="causal", **OPEN)
-    download = press(explore, open_dialog(explore), "This head, CSV")
-    assert download.suggested_filename == "encoder-1-self-head-2.csv"
-    table = pd.read_csv(io.BytesIO(content(download)))
-    trace = untrained(mask="causal", seed=5)
-    q, k, scores, pattern = (
-        trace[f"encoder.1.self.{name}"][2].double().numpy() for name in ("q", "k", "scores", "pattern")
-    )
-    assert table["query"].tolist() == [word for word in WORDS for _ in WORDS]
-    assert table["key"].tolist() == WORDS * len(WORDS)
-    assert table["query_position"].tolist() == [at for at in range(10) for _ in range(10)]
-    for column, expected in {"dot_product": q @ k.T, "score": scores, "weight": pattern}.items():
-        np.testing.assert_allclose(table[column], expected.ravel(), atol=1e-5)
-
-
 def test_the_code_reproduces_the_untrained_models_pattern(explore: ExplorePage) -> None:
     explore.untrained(n_heads=8, d_head=16, norm="post", mask="causal", **OPEN)
     code = code_of(open_dialog(explore))
@@ -142,23 +111,6 @@ def test_the_code_reproduces_the_untrained_models_pattern(explore: ExplorePage) 
         2
     ]
     np.testing.assert_array_equal(names["pattern"], expected)
-
-
-def test_the_code_reproduces_the_translators_pattern(explore: ExplorePage) -> None:
-    target = "le chat n'a pas traversé la rue"
-    explore.open(view="head", stack="decoder.cross", layer=0, head=1, target=target)
-    names: dict[str, object] = {}
-    exec(code_of(open_dialog(explore)), names)
-    expected = load_model("translator").trace(TIRED, target=target)["decoder.0.cross.pattern"][1]
-    np.testing.assert_allclose(names["pattern"], expected, atol=1e-6)
-
-
-def test_words_that_look_like_code_stay_words_in_the_code(explore: ExplorePage) -> None:
-    text = "it's \"quoted\"\\ {x} '''); raise SystemExit"
-    explore.untrained(text=text, view="head")
-    names: dict[str, object] = {}
-    exec(code_of(open_dialog(explore)), names)
-    np.testing.assert_array_equal(names["pattern"], untrained(text)["encoder.0.self.pattern"][0])
 
 
 def test_a_large_trace_is_still_taken_away(explore: ExplorePage) -> None:

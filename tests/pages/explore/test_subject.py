@@ -60,7 +60,8 @@ def test_padding_of_the_source_is_on_the_axes_and_changes_no_output() -> None:
 def test_the_code_reproduces_the_trace() -> None:
     for inputs in (
         Inputs(),
-        Inputs(padding=3),
+        Inputs(padding=3, target="le chat n'a pas traversé la rue"),
+        Inputs(model="untrained", text="it's \"quoted\"\\ {x} '''); raise SystemExit"),
         Inputs(model="untrained", text="a b a", n_heads=2, mask="causal", attention_scale="0.5"),
         Inputs(model="untrained", text="a b a", mask="painted", mask_arg="110;001;111"),
     ):
