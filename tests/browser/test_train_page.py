@@ -47,13 +47,6 @@ def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> N
     assert_sound(train)
 
 
-def test_a_damaged_link_is_told(train: TrainPage) -> None:
-    train.open(task="<b>sort", steps="many")
-    expect(train.problem).to_contain_text("The link's task='<b>sort' is not one of")
-    train.open(task="sort", steps="-3", run="../../etc")
-    expect(train.problem).to_contain_text("The link's steps='-3' is not a whole number")
-
-
 def test_a_preset_sets_the_widgets(train: TrainPage) -> None:
     train.open(task="sort")
     with train.redrawn():
@@ -150,11 +143,3 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     expect(panel.locator(".read_examples .cell").first).to_have_text("[CLS]")
     train.start()
     expect(train.progress).to_contain_text("Finished", timeout=TRAINING_SECONDS)
-
-
-def test_a_table_with_the_wrong_columns_is_refused_in_a_sentence(train: TrainPage) -> None:
-    train.open(task="sentiment")
-    file = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b,c\n1,2,3\n4,5,6\n"}
-    train.page.locator("input[type=file]").first.set_input_files(file)
-    expect(train.problem).to_contain_text("column")
-    expect(train.button("Start")).to_be_disabled()

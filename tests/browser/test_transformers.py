@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from models import load_model
-from tests.browser.board import BoardPage
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import ANSWER, TEXT
@@ -94,34 +93,6 @@ def test_layers_have_their_true_numbers_where_some_alone_attend(explore: Explore
     explore.trained(name, text=TEXT, view="head", layer=4)
     expect(explore.problem).to_contain_text("layer=4 is not one of the layers that attend, 3 and 7")
     assert explore.chosen("layer") == ["3"]
-
-
-def test_the_lab_s_real_head_takes_it_too(page: Page, folders: Path) -> None:
-    page.set_default_timeout(60_000)
-    name = f"hf:{folders / 'llama'}"
-    lab = BoardPage(page, "softmax")
-    lab.open(part="head", reader="other", other=name, other_text=TEXT, other_layer=1, other_head=3)
-    trace = load_model(name).trace(TEXT)
-    likely = trace["logits"][-1].double().softmax(-1)
-    assert f"{trace['decoder.1.self.pattern'][3, -1].max():.2f}, is on" in lab.notice
-    assert lab.notice.endswith(f"({likely.max():.2f}).")
-
-
-def test_what_cannot_be_opened_is_said_and_the_model_before_it_stays(
-    explore: ExplorePage, tmp_path: Path
-) -> None:
-    explore.open()
-    name_another(explore, "nobody/nothing")
-    expect(explore.problem).to_contain_text("'nobody/nothing' is not on this machine")
-    expect(explore.problem).to_contain_text("the model before it stays")
-    expect(explore.stage.locator(".notice")).to_contain_text("animal")
-    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
-    (tmp_path / "config.json").write_text("{}")
-    field = explore.page.get_by_role("textbox", name="Name or folder of a model")
-    field.fill(str(tmp_path))
-    field.press("Enter")
-    expect(explore.problem).to_contain_text("has its weights as pickles alone")
-    expect(explore.stage.locator(".notice")).to_contain_text("animal")
 
 
 def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExplorePage, folders: Path) -> None:
