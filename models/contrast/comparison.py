@@ -169,10 +169,7 @@ class Contrast:
 
 
 def head_pair(
-    aligned: Mapping[str, Aligned],
-    traces: tuple[Trace, Trace],
-    a: tuple[str, int],
-    b: tuple[str, int],
+    aligned: Mapping[str, Aligned], traces: tuple[Trace, Trace], a: tuple[str, int], b: tuple[str, int]
 ) -> HeadPair:
     """A head of each side, an address and a number, on the same places. Raises ValueError as `Contrast.laid`
     does.

@@ -353,9 +353,7 @@ def export(
 
 @command("report")
 def report(
-    run: Annotated[str, RUN],
-    *,
-    examples: Annotated[int, "of each part; 0 for as many as in validation"] = 0,
+    run: Annotated[str, RUN], *, examples: Annotated[int, "of each part; 0 for as many as in validation"] = 0
 ) -> None:
     """Scores a run on held-out and test examples, writes report.json and prints the scores."""
     from models.runs.report import table, write_report

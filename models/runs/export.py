@@ -253,10 +253,7 @@ def card_of(
         "summary": config.task.title,
         "license": license_of(config.task),
         "date": datetime.now(UTC).date().isoformat(),
-        "task": {
-            "name": config.task.name,
-            "options": without_folders(config.task, config.task.to_dict()),
-        },
+        "task": {"name": config.task.name, "options": without_folders(config.task, config.task.to_dict())},
         "scaling": scaling(config.model),
         "learnt": config.task.learnt(),
         "training": training,

@@ -631,12 +631,7 @@ def read_status(folder: Path) -> Status:
 
 
 def judge(
-    status: Status,
-    request: Ask | None,
-    *,
-    now: float,
-    alive: Callable[[Identity], bool],
-    n_starved: int = 0,
+    status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool], n_starved: int = 0
 ) -> Status:
     """`status` as it is, or, where its process has fallen silent, the state in which it ended."""
     if not status.live:

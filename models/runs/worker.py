@@ -367,12 +367,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
             on_record(record)
 
     finished = train_into(
-        folder,
-        config,
-        resume=True,
-        should_stop=lambda: bool(watch.asked),
-        on_start=starts,
-        on_record=note,
+        folder, config, resume=True, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
     )
     if not finished:
         return ended_by(watch.asked), ""
