@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import longest
 from models.interventions.head_paths import summed
 from models.scores.intervals import wilson
@@ -159,27 +159,8 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
 
 
 FINDING = Finding(
-    name="copy-suppression",
-    title="Copy suppression",
-    claim=(
-        "If earlier layers are about to repeat a token of the text, head 10.7 of GPT-2 small looks at it and "
-        "takes it down. Its weights say so: for 84.7% of all tokens, looking at a token puts its own logit "
-        "among the ten that the head lowers most."
-    ),
-    paper="McDougall et al. 2023, Copy Suppression: Understanding an Attention Head, section 3",
-    rule=(
-        "a head has the token's own logit among the {lowest} it lowers most for 84.7% of the tokens, or for "
-        "a share whose 95% interval reaches that, and three times as often as by chance; its direct effect "
-        "on tokens that are due is negative"
-    ),
-    caveat=(
-        "Tokens are a sample, each as it leaves layer 0 when it looks at itself alone, at the first places "
-        "of a text; the paper takes all of them, without places. Due is a token of the text that the stream, "
-        "where it enters the head's layer, has among its {lowest} best; the last norm's scales stay as they "
-        "are. With few outputs, as of letters, many are among the lowest by chance."
-    ),
+    **words_of("copy-suppression"),
     model="hf:gpt2",
-    needs="a decoder-only model whose stream is a plain sum, best GPT-2 small",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters={

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,7 +10,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.fields import Field, number, one_of, whole
 from models.findings.attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import is_word, own_texts, readings
 from models.zoo.model import Model
 
@@ -57,9 +56,7 @@ def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: fl
     """Kendall's tau of weights and effects, and what other orders of the same weights do, by text."""
     classifies(model)
     generator = torch.Generator().manual_seed(0)
-    agree: list[float] = []
-    medians: list[float] = []
-    apart: list[float] = []
+    agree, medians, apart = list[float](), list[float](), list[float]()
     for reading in readings(model, own_texts(model), texts, tell):
         tokens = reading.tokens["encoder"]
         words = [at for at, token in enumerate(tokens) if is_word(token)]
@@ -77,21 +74,17 @@ def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: fl
 def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, most: float) -> Outcome:
     tau, same = float(agree.nanmean()), float((apart >= MOST_APART / 2).float().mean())
     distance = float(apart[apart > 0].mean()) if (apart > 0).any() else 0.0
-    numbers: list[Any] = [
-        Number("Kendall's τ of weights and effects", tau, "below 0.5 for most data"),
-        Number("spread of τ over texts", float(agree[~agree.isnan()].std())),
-        Number("median change of the answer, weights permuted", float(medians.median())),
-        Number(f"texts with very different weights that move the answer by ≤ {most:g}", same),
-        Number(
-            "how far the farthest that do are from the true weights (JS)",
-            distance,
-            f"near {MOST_APART}, the most there is, for many texts",
-        ),
-    ]
     bins = torch.linspace(-1, 1, 11)
     counts = torch.histogram(agree[~agree.isnan()].float(), bins).hist
     return Outcome(
-        numbers=tuple(numbers),
+        numbers=(
+            Number("Kendall's τ of weights and effects", tau, "below 0.5 for most data"),
+            Number("spread of τ over texts", float(agree[~agree.isnan()].std())),
+            Number("median change of the answer, weights permuted", float(medians.median())),
+            Number(f"texts with very different weights that move the answer by ≤ {most:g}", same),
+            Number("how far the farthest that do are from the true weights (JS)", distance,
+                   f"near {MOST_APART}, the most there is, for many texts"),
+        ),
         holds=tau < 0.5 and same >= 0.5,
         said=(
             f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
@@ -116,26 +109,8 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
 
 
 FINDING = Finding(
-    name="explanation",
-    title="Is attention explanation?",
-    claim=(
-        "It is not, say Jain and Wallace: weights agree little with what happens when a word is left out "
-        "(Kendall's τ below 0.5 for most data), and for many texts very different weights give the same "
-        "answer."
-    ),
-    paper="Jain & Wallace 2019, Attention is not Explanation, sections 4.1 and 4.2",
-    rule=(
-        "τ is below 0.5, and half of the texts or more have very different weights, at half of the largest "
-        "divergence there is or more, that move the answer by {most:g} at most"
-    ),
-    caveat=(
-        "Wiegreffe & Pinter 2019, Attention is not not Explanation: other weights with the same answer prove "
-        "little. They were made for one text with the rest of the model as it was, no training would "
-        "find them, and that one explanation exists does not exclude another. Here a model of two layers has "
-        "mixed the words before the last layer weighs them; the paper's have one layer over an LSTM."
-    ),
+    **words_of("explanation"),
     model="sentiment",
-    needs="an encoder that gives one answer to a text",
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
     parameters={

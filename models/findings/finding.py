@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -84,7 +86,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A published result that can be measured on a model.
+    """A published result that can be measured on a model. Its words are in words.toml, see `words_of`.
 
     name: in links. claim: as the paper has it, with its numbers. paper: its authors, year, title and section.
     rule: when it "holds here", and caveat: what this measurement cannot say, both with parameters in braces,
@@ -102,9 +104,9 @@ class Finding:
     paper: str
     rule: str
     caveat: str
-    model: str
-    needs: str
-    fits: Callable[[dict[str, Any]], bool]
+    model: str = ""
+    needs: str = ""
+    fits: Callable[[dict[str, Any]], bool] = lambda sizes: False
     measure: Callable[..., Outcome]
     parameters: Mapping[str, Field] = field(default_factory=dict)
     code: tuple[Callable[..., Any], ...] = ()
@@ -120,10 +122,16 @@ class Finding:
 
     def _values(self, settings: dict[str, Any]) -> dict[str, Any]:
         usual = {name: each.default for name, each in self.parameters.items()}
-        unknown = [name for name in settings if name not in usual]
-        if unknown:
-            raise ValueError(
-                f"{unknown[0]!r} is no parameter of finding {self.name!r}; "
-                f"it has {', '.join(usual) or 'none'}"
-            )
+        for name in settings:
+            if name not in usual:
+                known = ", ".join(usual) or "none"
+                raise ValueError(f"{name!r} is no parameter of finding {self.name!r}; it has {known}")
         return {**usual, **settings}
+
+
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+
+
+def words_of(name: str) -> dict[str, Any]:
+    """The fields of a finding that are words: name, title, claim, paper, rule, caveat, needs."""
+    return {"name": name, **_WORDS[name]}

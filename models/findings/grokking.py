@@ -6,9 +6,8 @@ from torch import Tensor
 
 from models.data.tasks.modular_addition import POWERS, ModularAddition, powers
 from models.fields import Field, number, whole
-from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import run_of, snapshots, validated
-from models.runs.folder import RunFolder
 from models.zoo import load_model
 from models.zoo.folders import SHIPPED
 
@@ -39,6 +38,8 @@ def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) 
     strongest_wave = strongest(shares, waves)
     ratio = understood / known if known else 0.0
     by_step = {line["step"]: line["loss"] for line in lines}
+    kept, watched = snapshots(run)
+    spectra = torch.stack([snapshot[POWERS] for snapshot in watched])  # [snapshot, frequency]
     return Outcome(
         numbers=(
             Number(f"step when training loss < {KNOWN:g}", known, "about 1,400", digits=0),
@@ -55,61 +56,28 @@ def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) 
             f"from step {understood:,} on, {ratio:.1f} times as late. {waves} of {len(shares)} frequencies "
             f"hold {strongest_wave:.0%} of the embedding."
         ),
-        charts=_charts(steps, scores, [by_step[step] for step in steps], right),
-        film=_spectrum(run),
-    )  # fmt: skip
-
-
-def _charts(
-    steps: list[int], scores: list[dict[str, float]], losses: list[float], right: float
-) -> tuple[Chart, ...]:
-    return (
-        Chart(
-            title="held-out pairs right", x_label="step", y_label="share", x=steps,
-            series={"held out": [score["exact match"] for score in scores]}, line=(right, "asked"),
-            log_x=True,
+        charts=(
+            Chart(
+                title="held-out pairs right", x_label="step", y_label="share", x=steps,
+                series={"held out": held_out}, line=(right, "asked"), log_x=True,
+            ),
+            Chart(
+                title="loss", x_label="step", y_label="nats", x=steps, log_x=True,
+                series={
+                    "training": [by_step[step] for step in steps],
+                    "held out": [score["loss"] for score in scores],
+                },
+            ),
         ),
-        Chart(
-            title="loss", x_label="step", y_label="nats", x=steps, log_x=True,
-            series={
-                "training": losses,
-                "held out": [score["loss"] for score in scores],
-            },
+        film=BarFilm(
+            title="Fourier spectrum of the embedding", x_label="frequency", y_label="share",
+            names=tuple(str(at + 1) for at in range(spectra.shape[1])), steps=tuple(kept), values=spectra,
         ),
-    )  # fmt: skip
-
-
-def _spectrum(run: RunFolder) -> BarFilm:
-    """The Fourier spectrum of the embedding of the numbers, as it was after each step that was kept."""
-    steps, patterns = snapshots(run)
-    powers = torch.stack([snapshot[POWERS] for snapshot in patterns])
-    return BarFilm(
-        title="Fourier spectrum of the embedding", x_label="frequency", y_label="share",
-        names=tuple(str(at + 1) for at in range(powers.shape[1])), steps=tuple(steps), values=powers,
     )  # fmt: skip
 
 
 FINDING = Finding(
-    name="grokking",
-    title="Grokking",
-    claim=(
-        "A small transformer that adds modulo 113 knows its training pairs by heart early and gets "
-        "held-out pairs right only long after, when weight decay has left a rule: numbers become waves of "
-        "a few key frequencies, whose phases add up."
-    ),
-    paper="Power et al. 2022, Grokking; Nanda et al. 2023, Progress Measures for Grokking, sections 3 to 5",
-    rule=(
-        "{right:.0%} of the held-out pairs are right {times:g} times as many steps after the start as "
-        "training pairs are known, or later, and {waves} frequencies hold more than half of the embedding"
-    ),
-    caveat=(
-        "The paper trains on 30% of the pairs, with a width of 128 and a learning rate of 0.001; this run on "
-        "40%, with 64 and 0.002, to end within half an hour on one core. How late the rule comes depends on "
-        "all of these: with half of the pairs, and 0.003, 1.4 times as late. On Train, change them."
-    ),
-    model="",
-    needs="",
-    fits=lambda sizes: False,
+    **words_of("grokking"),
     measure=measure,
     parameters={
         "right": Field(0.95, number(0.5, 1.0), "Held-out pairs right"),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
@@ -118,25 +118,8 @@ def _outcome(differences: Tensor, chances: list[float], weights: Tensor, attenti
 
 
 FINDING = Finding(
-    name="indirect-object",
-    title="Indirect objects",
-    claim=(
-        "After “When Mary and John went to the store, John gave a drink to”, GPT-2 small goes on with Mary: "
-        "over many such texts the logit of the indirect object is 3.56 above that of the subject, and higher "
-        "in 99.3% of them. Name mover heads, 9.9, 9.6 and 10.0, look at the indirect object, with 0.59 of "
-        "their weight, and copy it."
-    ),
-    paper="Wang et al. 2022, Interpretability in the Wild, sections 2 and 3.1",
-    rule=(
-        "the indirect object is above the subject on average, and in 99% of the texts; a head has more than "
-        "half of its weight on it"
-    ),
-    caveat=(
-        "These are few names and four sentences of ours, not the paper's. That a head looks at a name does "
-        "not show that it copies it: the paper shows it by the head's own output, and by patching paths."
-    ),
+    **words_of("indirect-object"),
     model="hf:gpt2",
-    needs="a language model of English, best GPT-2 small, with first names as single tokens",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters={"texts": Field(24, whole(2, 56), "Texts")},

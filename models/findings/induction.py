@@ -10,7 +10,7 @@ from torch import Tensor
 from models.data.tasks import IGNORED, Batch, generator_of
 from models.data.tasks.induction import Induction
 from models.fields import Field, number
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 
@@ -140,28 +140,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
 
 
 FINDING = Finding(
-    name="induction",
-    title="Induction heads",
-    claim=(
-        "Models of two layers or more form, quite suddenly, heads that look for what followed the same token "
-        "before; as they form, tokens late in a text become easier than early ones, by about 0.4 nats. One "
-        "layer of attention cannot: its heads know no token before another."
-    ),
-    paper="Olsson et al. 2022, In-context Learning and Induction Heads, arguments 1 and 2",
-    rule=(
-        "a head of two layers has more than {weight:g} of its weight on what followed, none of one layer "
-        "has; two layers gain more than one, and 0.4 nats or more; half of that weight, and with it half of "
-        "the gain, comes within a tenth of the training"
-    ),
-    caveat=(
-        "These runs read random letters twice, with attention alone and nothing else to learn: what takes "
-        "the paper's models a part of their training on text is all there is here. Early is the first time "
-        "of the letters at the best possible guess, late is their second time; the paper compares the "
-        "500th token of a text with the 50th."
-    ),
-    model="",
-    needs="",
-    fits=lambda sizes: False,
+    **words_of("induction"),
     measure=measure,
     parameters={"weight": Field(0.5, number(0.1, 0.95), "A head looks back above")},
     code=(early_loss, looks_back, depth_of, sudden),

@@ -13,7 +13,7 @@ from models.data.tasks import Batch, generator_of
 from models.data.tasks.back_copy import VOWELS
 from models.engine.trace import Trace
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import run_of, snapshots, validated
 from models.zoo import load_model
 from models.zoo.engine_model import TrainedModel
@@ -79,6 +79,16 @@ def measure(model: None, tell: Tell, *, texts: int, sink: float) -> Outcome:
 
 def _outcome(by_model: dict[str, OnFirst], sink: float) -> Outcome:
     softmax, plus_one, sigmoid = by_model.values()
+    runs = {name: run_of(f"sinks/{normalizer}") for normalizer, name in NAMES.items()}
+    losses: dict[str, Sequence[int | float]] = {}
+    weights: dict[str, Sequence[int | float]] = {}  # on the first token of the text that was watched
+    patterns: dict[str, list[Tensor]] = {}  # of that text, a snapshot each
+    for name, run in runs.items():
+        losses[name] = [scores["loss"] for scores in validated(run)[1]]
+        idle, _ = split(run.probe()["tokens"]["decoder"])
+        steps, kept = snapshots(run)
+        patterns[name] = [each["decoder.0.self.pattern"] for each in kept]
+        weights[name] = [on_first(each, idle) for each in patterns[name]]
     return Outcome(
         numbers=tuple(
             number
@@ -95,76 +105,26 @@ def _outcome(by_model: dict[str, OnFirst], sink: float) -> Outcome:
             f"has {plus_one.idle:.2f} from consonants, the sigmoid {sigmoid.idle:.2f}; all their weights "
             f"from consonants add up to {plus_one.given:.2f} and {sigmoid.given:.2f}, the softmax's to 1."
         ),
-        charts=(_by_step(sink), _losses()),
-        film=_film(),
-    )
-
-
-def _by_step(sink: float) -> Chart:
-    """The weight on the first token of the text that was watched while they trained."""
-    series: dict[str, Sequence[int | float]] = {}
-    for normalizer, name in NAMES.items():
-        run = run_of(f"sinks/{normalizer}")
-        idle, _ = split(run.probe()["tokens"]["decoder"])
-        steps, patterns = snapshots(run)
-        series[name] = [on_first(each["decoder.0.self.pattern"], idle) for each in patterns]
-    return Chart(
-        title="weight on the first, from the consonants of one text", x_label="step", y_label="weight",
-        x=steps, series=series, line=(sink, "a sink"),
+        charts=(
+            Chart(
+                title="weight on the first, from the consonants of one text", x_label="step",
+                y_label="weight", x=steps, series=weights, line=(sink, "a sink"),
+            ),
+            Chart(
+                title=f"held-out loss, of {runs['softmax'].config().training.held_out} texts",
+                x_label="step", y_label="nats a letter", x=validated(runs["softmax"])[0], series=losses,
+            ),
+        ),
+        film=Film(
+            title="softmax, its head on that text", steps=tuple(steps),
+            tokens=tuple(runs["softmax"].probe()["tokens"]["decoder"]),
+            patterns=torch.stack([each[0] for each in patterns["softmax"]]),
+        ),
     )  # fmt: skip
-
-
-def _losses() -> Chart:
-    run = run_of("sinks/softmax")
-    return Chart(
-        title=f"held-out loss, of {run.config().training.held_out} texts", x_label="step",
-        y_label="nats a letter", x=validated(run)[0],
-        series={
-            name: [scores["loss"] for scores in validated(run_of(f"sinks/{normalizer}"))[1]]
-            for normalizer, name in NAMES.items()
-        },
-    )  # fmt: skip
-
-
-def _film() -> Film:
-    run = run_of("sinks/softmax")
-    steps, patterns = snapshots(run)
-    film = torch.stack([each["decoder.0.self.pattern"][0] for each in patterns])
-    return Film(
-        title="softmax, its head on that text",
-        tokens=tuple(run.probe()["tokens"]["decoder"]),
-        steps=tuple(steps),
-        patterns=film,
-    )
 
 
 FINDING = Finding(
-    name="no-sink",
-    title="No sink without the softmax's sum",
-    claim=(
-        "A softmax hands out a weight of 1 even where no key is of use; the sink on the first token is where "
-        "models put it. With weights that need not add up to 1, such as those of a sigmoid, no sink forms, "
-        "and the models are as good."
-    ),
-    paper=(
-        "Gu et al. 2024, When Attention Sink Emerges in Language Models, on the model's architecture; the "
-        "letters are like those of Guo et al. 2024, Active-Dormant Attention Heads"
-    ),
-    rule=(
-        "from consonants, the softmax puts {sink:g} or more on the first token, and the sigmoid less; the "
-        "sigmoid's held-out loss is at most a hundredth above the softmax's"
-    ),
-    caveat=(
-        "One layer and one head, alike but for that, on letters made to show it: after a vowel the consonant "
-        "before it comes back, and after a consonant no earlier letter helps. With two other seeds, the "
-        "softmax put most on the first token, too, once below 0.3, and the softmax plus one hardly any. "
-        "Models of 3 layers and 12 heads, trained as briefly on the grammar's English, form no sink on the "
-        "first token with a softmax either: their idle heads look at themselves and at the marks between "
-        "sentences."
-    ),
-    model="",
-    needs="",
-    fits=lambda sizes: False,
+    **words_of("no-sink"),
     measure=measure,
     parameters={
         "texts": Field(64, whole(4, 256), "Held-out texts"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import is_word, readings, reads_english, sentences
 from models.zoo.model import Model
 
@@ -54,7 +54,13 @@ def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confi
             heads = counts.setdefault(f"{side} {layer}", [HeadCounts() for _ in trace[address]])
             words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
             count_positions(trace[address], words, heads, causal=side == "decoder")
-    every = _by_name(counts)
+    stacks = {where.split()[0] for where in counts}
+    every = {  # the heads that saw anything, as layer.head, after the stack's name where there are two
+        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": each
+        for where, heads in counts.items()
+        for head, each in enumerate(heads)
+        if each.maxima
+    }
     if not every:
         raise ValueError(f"{model.name!r} shows no self-attention of two words or more; choose another model")
     return _outcome(every, at_one_offset, confident)
@@ -103,41 +109,13 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
     )
 
 
-def _by_name(heads_of: dict[str, list[HeadCounts]]) -> dict[str, HeadCounts]:
-    """The heads that saw anything, as layer.head, after the stack's name where there are two."""
-    stacks = {where.split()[0] for where in heads_of}
-    by_name = {
-        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": counts
-        for where, heads in heads_of.items()
-        for head, counts in enumerate(heads)
-    }
-    return {name: counts for name, counts in by_name.items() if counts.maxima}
-
-
 def _signed(offset: int) -> str:
     return f"{offset:+d}".replace("-", "−")
 
 
 FINDING = Finding(
-    name="positional",
-    title="Positional heads",
-    claim=(
-        "Some heads look at a fixed offset: their largest weight is at the same distance for at least 90% of "
-        "the words, usually on the word before or after. These are to a large extent the confident heads, "
-        "whose largest weight is high on average (above 0.8)."
-    ),
-    paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, sections 4 and 5.1",
-    rule=(
-        "at least one head has its maximum at one offset for {at_one_offset:.0%} of the words; of such "
-        "heads, half or more look at the word before or after, and half or more are confident"
-    ),
-    caveat=(
-        "The sentences are those of our grammar, which a small model may know by heart; marks such as <eos> "
-        "neither ask nor are looked at. Of a model that reads letters, as shakespeare does, words are "
-        "letters. The first word of a causal stack, which has no choice, is left out."
-    ),
+    **words_of("positional"),
     model="shakespeare",
-    needs="a model that reads English sentences",
     fits=reads_english,
     measure=measure,
     parameters={

@@ -23,7 +23,7 @@ from models.data.tasks import generator_of
 from models.data.tasks.translation import Translation
 from models.fields import Field, whole
 from models.files import read_json
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.training.evaluation import translation_scores
 from models.zoo import load_model
 from models.zoo.engine_model import TrainedModel
@@ -68,9 +68,8 @@ def stretched(x: Tensor) -> Tensor:
 def values_of(heads_kept: HeadLists, n_heads: int) -> Values:
     """Gates that are 1 for the heads kept and 0 for all others."""
     heads = torch.arange(n_heads)
-    return torch.stack([torch.isin(heads, torch.tensor(heads_left)) for heads_left in heads_kept.values()])[
-        None
-    ].float()
+    is_kept = [torch.isin(heads, torch.tensor(heads_left)) for heads_left in heads_kept.values()]
+    return torch.stack(is_kept)[None].float()
 
 
 def n_kept(heads_kept: HeadLists) -> int:
@@ -165,24 +164,17 @@ def prune(
     return pruned, gates.heads_kept()
 
 
-def measured_at(lm: TrainedModel[Translation], penalty: float) -> dict[str, Any]:
-    """What one penalty leaves: the heads, and the quality with them, trained on and merely cut."""
-    pruned, heads_kept = prune(lm, penalty)
-    trained, cut = quality(pruned, SENTENCES, heads_kept), quality(lm, SENTENCES, heads_kept)
-    return {"penalty": penalty, "kept": heads_kept, "trained": vars(trained), "cut": vars(cut)}
-
-
 def learn_anew() -> dict[str, Any]:
     """What ships: the quality of the whole translator, and of what each penalty leaves of it."""
     torch.set_num_threads(1)  # the same numbers on any machine of this kind
     lm = load_model(MODEL)
-    whole = vars(quality(lm, SENTENCES))
-    return {
-        "model": MODEL,
-        "sentences": SENTENCES,
-        "whole": whole,
-        "penalties": [measured_at(lm, penalty) for penalty in PENALTIES],
-    }
+    whole, penalties = vars(quality(lm, SENTENCES)), []
+    for penalty in PENALTIES:
+        pruned, heads_kept = prune(lm, penalty)
+        trained, cut = quality(pruned, SENTENCES, heads_kept), quality(lm, SENTENCES, heads_kept)
+        left = {"penalty": penalty, "kept": heads_kept, "trained": vars(trained), "cut": vars(cut)}
+        penalties.append(left)
+    return {"model": MODEL, "sentences": SENTENCES, "whole": whole, "penalties": penalties}
 
 
 # Pruning heads: how few a translator needs, and which, as gates with an L0 penalty found them.
@@ -234,16 +226,11 @@ def shipped() -> Shipped:
     """Raises FileError where the file is not there."""
     read = read_json(RESULT)
     penalties = [
-        Pruned(
-            penalty=each["penalty"], kept=each["kept"],
-            trained=Quality(**each["trained"]), cut=Quality(**each["cut"]),
-        )
+        Pruned(**each | {"trained": Quality(**each["trained"]), "cut": Quality(**each["cut"])})
         for each in read["penalties"]
-    ]  # fmt: skip
+    ]
     penalties.sort(key=lambda each: -n_kept(each.kept))
-    return Shipped(
-        model=read["model"], sentences=read["sentences"], whole=Quality(**read["whole"]), penalties=penalties
-    )
+    return Shipped(**read | {"whole": Quality(**read["whole"]), "penalties": penalties})
 
 
 def measure(model: None, tell: Tell, *, sentences: int) -> Outcome:
@@ -264,6 +251,14 @@ def _outcome(known: Shipped, cut: list[Quality], sentences: int, n_heads: int) -
     n_all = n_heads * len(fewest.kept)
     n_encoder = n_heads * sum(address.startswith("encoder") for address in fewest.kept)
     most = round(_OF_ENCODER * n_encoder)
+    now = cut[known.penalties.index(fewest)]
+    blind = [each for each in known.penalties if not each.share("encoder.self", n_heads)]
+    without = (
+        f" Once the encoder's last heads are gone, with {n_kept(blind[0].kept)} left, "
+        f"{blind[0].trained.pronoun:.1%} of the pronouns are right."
+        if blind
+        else ""
+    )
     return Outcome(
         numbers=(
             Number(f"sentences right, all {n_all} heads", known.whole.translation, digits=3),
@@ -279,25 +274,14 @@ def _outcome(known: Shipped, cut: list[Quality], sentences: int, n_heads: int) -
             and round(n_encoder * shares["encoder.self"]) <= most
             and shares["encoder.self"] <= shares["decoder.self"] <= shares["decoder.cross"]
         ),
-        said=_said(known, fewest, cut, sentences, n_heads),
+        said=(
+            f"{n_kept(fewest.kept)} heads translate {fewest.trained.translation:.1%} of {known.sentences:,} "
+            f"held-out sentences right once trained on, and {fewest.trained.pronoun:.1%} of the pronouns. "
+            f"Merely cut, these heads alone make it {now.translation:.1%} of the {sentences:,} measured now."
+            f"{without}"
+        ),
         charts=_charts(known, cut, n_heads),
     )  # fmt: skip
-
-
-def _said(known: Shipped, fewest: Pruned, cut: list[Quality], sentences: int, n_heads: int) -> str:
-    now = cut[known.penalties.index(fewest)]
-    blind = [each for each in known.penalties if not each.share("encoder.self", n_heads)]
-    without = (
-        f" Once the encoder's last heads are gone, with {n_kept(blind[0].kept)} left, "
-        f"{blind[0].trained.pronoun:.1%} of the pronouns are right."
-        if blind
-        else ""
-    )
-    return (
-        f"{n_kept(fewest.kept)} heads translate {fewest.trained.translation:.1%} of {known.sentences:,} "
-        f"held-out sentences right once trained on, and {fewest.trained.pronoun:.1%} of the pronouns. Merely "
-        f"cut, these heads alone make it {now.translation:.1%} of the {sentences:,} measured now.{without}"
-    )
 
 
 def _charts(known: Shipped, cut: list[Quality], n_heads: int) -> tuple[Chart, ...]:
@@ -325,32 +309,7 @@ def _charts(known: Shipped, cut: list[Quality], n_heads: int) -> tuple[Chart, ..
 
 
 FINDING = Finding(
-    name="pruning",
-    title="Pruning heads",
-    claim=(
-        "Few heads do the work. With a penalty on every head that is open, a trained translator learns to do "
-        "without most: 38 of 48 encoder heads go for 0.15 BLEU. Heads of the encoder go first, those that "
-        "look from the decoder to the source last."
-    ),
-    paper=(
-        "Voita et al. 2019, Analyzing Multi-Head Self-Attention, section 6; gates as in Louizos et al. 2018, "
-        "Learning Sparse Neural Networks through L0 Regularization"
-    ),
-    rule=(
-        "where at most one sentence in a hundred fewer is right, at most 10 in 48 of the encoder's heads are "
-        "left, rounded to whole heads (2 of 8); the decoder keeps as large a share of its own or a larger "
-        "one, and the largest of those that look across"
-    ),
-    caveat=(
-        "Learnt beforehand on the shipped translator, one run a penalty, and made again by `python -m "
-        "models.findings.make pruning`: 600 steps with drawn gates, 200 with each at 0 or 1, on the loss of "
-        "translating alone. What is measured now is the shipped model with the same heads cut, nothing "
-        "trained on. The translator has 24 heads and a small grammar, so whole sentences are counted, not "
-        "BLEU."
-    ),
-    model="",
-    needs="",
-    fits=lambda sizes: False,
+    **words_of("pruning"),
     measure=measure,
     parameters={"sentences": Field(100, whole(20, 1000), "Held-out sentences")},
     code=(quality, shipped, edits_of),

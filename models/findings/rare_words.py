@@ -7,8 +7,8 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
-from models.findings.sources import is_word, readings, reads_english, sentences
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.sources import is_word, keep_own_patterns, readings, reads_english, sentences
 from models.zoo.model import Model
 
 
@@ -56,7 +56,7 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
     for at, reading in enumerate(read):
         places, words = _words(reading, side)
         counts = [frequencies[word] for word in words]
-        trace = model.trace(reading, reduce=lambda at, x: x if _is_own(at, side) else None)
+        trace = model.trace(reading, reduce=keep_own_patterns(side))
         n_layers = len(trace.keys())
         for address in trace:
             heads = hits_of.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
@@ -67,10 +67,6 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
     if not n_asked:
         raise ValueError(f"{model.name!r} reads no sentence with a rarest word; choose more sentences")
     return _outcome(every, chance / n_layers / n_asked, share)
-
-
-def _is_own(address: str, side: str) -> bool:
-    return address.startswith(f"{side}.") and address.endswith(".self.pattern")
 
 
 def _words(reading: Reading, side: str) -> tuple[list[int], list[str]]:
@@ -107,24 +103,8 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
 
 
 FINDING = Finding(
-    name="rare-words",
-    title="Rare-word heads",
-    claim=(
-        "One head of the encoder's first layer looks at the least frequent word of the sentence: in 66% of "
-        "cases at the rarest, in the models trained on subtitles."
-    ),
-    paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, section 5.3",
-    rule=(
-        "a head of the first layer has its largest weight on the rarest word for {share:.0%} of the words or "
-        "more, and twice as often as chance"
-    ),
-    caveat=(
-        "Words are counted in the sentences that are read here, not in all that the model was trained on, "
-        "and equally rare words count alike. A word that sees others of one frequency alone does not ask. "
-        "Of a model that reads letters, words are letters."
-    ),
+    **words_of("rare-words"),
     model="translator",
-    needs="a model that reads English sentences",
     fits=reads_english,
     measure=measure,
     parameters={

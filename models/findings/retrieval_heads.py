@@ -11,7 +11,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.data.tasks.needle import ASKED, STOP, Needle
 from models.fields import Field, one_of, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import readings
 from models.zoo.model import Model
 
@@ -168,25 +168,8 @@ def _outcome(
 
 
 FINDING = Finding(
-    name="retrieval-heads",
-    title="Retrieval heads",
-    claim=(
-        "When a model answers from a fact hidden in a long text, few heads fetch it: under 5% of the heads "
-        "score above 0.1. Without them the fact is lost or made up, without as many random others it is not."
-    ),
-    paper="Wu et al. 2024, Retrieval Head Mechanistically Explains Long-Context Factuality, sections 2 and 3",
-    rule=(
-        "at least one head, and under 5% of the heads, score above 0.1; without the {k} strongest, fewer "
-        "than half as many texts are answered as with all heads; without {k} random others, at least half "
-        "as many"
-    ),
-    caveat=(
-        "A toy: numbers hidden among random words, and few heads, of which even one is more than 5%. Some "
-        "of the others prepare what the retrieval heads look for, so a random draw may hit one of these. "
-        "Each number is written after the right ones before it; a score counts numbers written right."
-    ),
+    **words_of("retrieval-heads"),
     model="needle",
-    needs="a decoder-only model that reads English words and numbers",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters={

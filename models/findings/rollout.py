@@ -10,7 +10,7 @@ from torch import Tensor
 from models.engine.trace import Trace
 from models.fields import Field, one_of, whole
 from models.findings.attribution import BLANKS, asked_of, classifies, effects, spearman
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import is_word, own_texts, readings
 from models.zoo.model import Model
 
@@ -50,10 +50,6 @@ TABLE_1: dict[str, Sequence[int | float]] = {
 _CHANCE = (0, "no correlation")
 
 
-def keep_patterns_and_values(address: str, values: Tensor) -> Tensor | None:
-    return values if address.endswith((".self.pattern", ".self.v")) else None
-
-
 def rolled(patterns: Float[Tensor, "layer head query key"]) -> Float[Tensor, "layer query key"]:
     """Rollout to each layer: it mixes positions by half its mean pattern and half the residual stream."""
     n = patterns.shape[-1]
@@ -74,23 +70,18 @@ def normed(model: Model, trace: Trace, layer: int) -> Float[Tensor, "query key"]
     return torch.einsum("hqk,hkc->qkc", trace[f"encoder.{layer}.self.pattern"], moved).norm(dim=-1)
 
 
-def flowed(model: Model, patterns: Float[Tensor, "layer head query key"]) -> Float[Tensor, "layer key"]:
-    """Flow from what gives the answer, after each layer, to every key."""
-    n_layers, _, n, _ = patterns.shape
-    first = not asked_of(model, torch.eye(n))[1:].any()
-    queries = [0] if first else range(n)
-    return torch.stack([flowing(patterns[: at + 1], queries).mean(dim=0) for at in range(n_layers)])
-
-
 def rated(model: Model, trace: Trace) -> dict[str, Float[Tensor, "layer key"]]:
     """Every key in each way, layer by layer, as the position sees it that gives the answer."""
     n_layers = (attention := model.attention("encoder.self")).n_layers
     attention.check_all_below(max(attention.layers), "a rollout")
     patterns = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in range(n_layers)])
+    n = patterns.shape[-1]
+    queries = range(n) if asked_of(model, torch.eye(n))[1:].any() else [0]  # those that give the answer
+    flows = [flowing(patterns[: at + 1], queries).mean(dim=0) for at in range(n_layers)]
     return {
         RAW: asked_of(model, patterns.mean(dim=1)),
         ROLLOUT: asked_of(model, rolled(patterns)),
-        FLOW: flowed(model, patterns),
+        FLOW: torch.stack(flows),
         NORMS: torch.stack([asked_of(model, normed(model, trace, at)) for at in range(n_layers)]),
     }
 
@@ -102,7 +93,10 @@ def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
     for reading in readings(model, own_texts(model), texts, tell):
         words = [at for at, token in enumerate(reading.tokens["encoder"]) if is_word(token)]
         changes = effects(model, reading, words, blank)
-        rates = rated(model, model.trace(reading, reduce=keep_patterns_and_values)).values()
+        trace = model.trace(
+            reading, reduce=lambda at, x: x if at.endswith((".self.pattern", ".self.v")) else None
+        )
+        rates = rated(model, trace).values()
         agreements.append(torch.tensor([[spearman(layer[words], changes) for layer in way] for way in rates]))
     # Where a way rates all words of a text alike, there is no correlation.
     known = [each for each in agreements if not each.isnan().any()]
@@ -154,24 +148,8 @@ def _better(last: dict[str, float]) -> str:
 
 
 FINDING = Finding(
-    name="rollout",
-    title="Rollout or raw weights",
-    claim=(
-        "In high layers, raw attention weights say little of what matters to the answer; rolled out through "
-        "all layers, or let flow through them like water, they agree with the effect of blanking each word "
-        "out: in the sixth layer, rank correlations of 0.29, 0.71 and 0.70 on the number of a verb. Weights "
-        "alone also leave out how long the vectors are that they move (Kobayashi et al. 2020)."
-    ),
-    paper="Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, table 1",
-    rule="in the last layer, rollout and flow both correlate better than the raw weights",
-    caveat=(
-        "Our sentences come from a small grammar, the paper's from Wikipedia (Linzen et al. 2016); its model "
-        "is larger (8 heads, width 128). Of the shipped models, only verbs met unknown words in training. "
-        "Flow is as wide as its narrowest place: through all layers of verbs, what the first one gives to a "
-        "word, at most 1."
-    ),
+    **words_of("rollout"),
     model="verbs",
-    needs="an encoder that gives one answer to a text",
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
     parameters={

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from models.data.tasks import Reading
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import longest
 from models.zoo.model import Model
 
@@ -141,26 +141,8 @@ def _outcome(
 
 
 FINDING = Finding(
-    name="sinks",
-    title="Attention sinks",
-    claim=(
-        "Beyond the lowest layers, language models put much of their attention on the first tokens, whatever "
-        "these say. A window that forgets them ruins the model; one that keeps the first four beside "
-        "the nearest restores it."
-    ),
-    paper="Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks, sections 3.1 and 4",
-    rule=(
-        "beyond the two lowest layers, the first {first} tokens have a mean weight of {sink:g} or more and "
-        "three times what equal weights give; the window of {width} has twice the perplexity of all keys or "
-        "more without them, and at most a tenth more than all keys with them"
-    ),
-    caveat=(
-        "Large models trained long show it; small ones need not. Gu et al. 2024 count a sink from 0.3 on. "
-        "The window is laid over the scores; positions stay those of the whole text, while the paper counts "
-        "them anew within the window."
-    ),
+    **words_of("sinks"),
     model="shakespeare",
-    needs="a decoder-only model that reads English sentences, and whose scores are recorded",
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters={

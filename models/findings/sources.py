@@ -14,7 +14,7 @@ from models.data.tasks import Reading
 from models.findings.finding import Tell
 from models.runs.folder import RunFolder
 from models.zoo.folders import SHIPPED
-from models.zoo.model import Model
+from models.zoo.model import Model, Reduce
 
 Known = TypeVar("Known")
 _SPECIAL = re.compile(r"<.+>|\[.+\]")
@@ -82,7 +82,7 @@ def longest(model: Model, most: int, seed: int = _SEED) -> Reading:
         except ValueError as error:
             refused = str(error)
             break
-        if n_tokens(reading) > most:
+        if max(map(len, reading.tokens.values())) > most:
             break
         best = reading
     if best is None:
@@ -90,14 +90,14 @@ def longest(model: Model, most: int, seed: int = _SEED) -> Reading:
     return best
 
 
-def n_tokens(reading: Reading) -> int:
-    """The tokens of a reading's longest side."""
-    return max(map(len, reading.tokens.values()))
-
-
 def is_word(token: str) -> bool:
     """Whether a token is of the text, and not a mark such as <eos> or [CLS]."""
     return not _SPECIAL.fullmatch(token.strip())
+
+
+def keep_own_patterns(side: str) -> Reduce:
+    """Keeps the patterns of one stack's self-attention."""
+    return lambda at, x: x if at.startswith(f"{side}.") and at.endswith(".self.pattern") else None
 
 
 def reads_english(sizes: dict[str, Any]) -> bool:

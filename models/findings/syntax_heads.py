@@ -11,8 +11,8 @@ from torch import Tensor
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.annotations import RELATIONS, Dependency, dependencies
 from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell
-from models.findings.sources import is_word, known_readings, reads_english
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.sources import is_word, keep_own_patterns, known_readings, reads_english
 from models.zoo.model import Attention, Model
 
 PUBLISHED = {
@@ -112,7 +112,7 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
         places = places_of(reading.tokens[side], pair.english)
         if places is None:
             continue
-        trace = model.trace(reading, reduce=lambda at, x, side=side: x if _is_own(at, side) else None)
+        trace = model.trace(reading, reduce=keep_own_patterns(side))
         weights = torch.cat([by_word(trace[address].float(), places) for address in trace])
         stack, read = f"{side}.self", read + 1
         if not hits:
@@ -126,10 +126,6 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
             "models of sentences"
         )
     return _outcome({name: of for name, of in hits.items() if of.asked}, model.attention(stack), read)
-
-
-def _is_own(address: str, side: str) -> bool:
-    return address.startswith(f"{side}.") and address.endswith(".self.pattern")
 
 
 def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome:
@@ -161,26 +157,8 @@ def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome
 
 
 FINDING = Finding(
-    name="syntax-heads",
-    title="Heads along syntax",
-    claim=(
-        "Some of BERT's heads each follow one relation: determiners look at their noun (94.3% right), "
-        "objects at their verb (86.8%), possessives at their noun (80.5%), pronouns at what they mean "
-        "(65.1%), nouns are looked at by their preposition (76.3%). Looking at a fixed distance is far worse."
-    ),
-    paper="Clark et al. 2019, What Does BERT Look At?, section 4.2, table 1, and its code",
-    rule=(
-        "at each relation, the share of words that some head has right is 0.3 or more above that of every "
-        "fixed offset from −3 to +2, as in the paper"
-    ),
-    caveat=(
-        "The sentences are our grammar's, whose syntax we know; the paper's are newspaper text of the Penn "
-        "Treebank, and, for coreference, of CoNLL-2012. Ours are simpler, and our models know them by "
-        "heart. Heads count from 0 here: 7.10 is the paper's 8-11. As in its code, a word's weight on "
-        "itself and special tokens are left out, and of the two directions, → and ←, the better counts."
-    ),
+    **words_of("syntax-heads"),
     model="masked",
-    needs="a model that reads English sentences word by word or in pieces of words, best BERT base",
     fits=reads_english,
     measure=measure,
     parameters={"texts": Field(100, whole(10, 400), "Sentences")},
