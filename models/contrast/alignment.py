@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -150,8 +151,6 @@ def words_of(tokens: Sequence[str], text: str) -> list[tuple[int, int] | None] |
 
 
 Order = tuple[int, ...] | None
-
-
 MATCHED = 0.5
 """The share of the shorter text's tokens that must be the other's for two vocabularies to be aligned."""
 
@@ -171,32 +170,25 @@ def align_sides(
             f"{sides[0].reader.name!r} reads this in its {next(iter(a))}, {sides[1].reader.name!r} in its "
             f"{next(iter(b))}, so no two attentions are of one kind; choose two models of one kind"
         )
-    pairs, left_out = {}, []
+    aligned, left_out, orders = dict[str, Aligned](), [], (sides[0].order, sides[1].order)
     for name in common:
-        try:
-            pairs[name] = _aligned(sides, (a[name], b[name]), moved=name == common[0])
-        except ValueError as error:
-            left_out.append(f"The {name}'s tokens: {error}.")
-    if not pairs:
+        words, others, loose = a[name], b[name], False
+        if words == others:
+            pairs: Pairs = [(at, at) for at in range(len(words))]
+        elif name == common[0] and orders != (None, None):  # it reads the text, whose words were moved
+            pairs = _by_order((words, others), (sides[0].text, sides[1].text), orders)
+        elif one_vocabulary(sides[0].reader, sides[1].reader):
+            pairs = align(words, others)
+        else:
+            try:
+                pairs, loose = _of_two_vocabularies(words, others), True
+            except ValueError as error:
+                left_out.append(f"The {name}'s tokens: {error}.")
+                continue
+        aligned[name] = Aligned(tuple(words), tuple(others), tuple(pairs), loose)
+    if not aligned:
         raise ValueError(left_out[0].removesuffix("."))
-    return pairs, " ".join(left_out)
-
-
-def _aligned(
-    sides: tuple[Side, Side], tokens: tuple[Sequence[str], Sequence[str]], *, moved: bool
-) -> Aligned:
-    """The tokens of one stack; moved: it reads the text, whose words may stand in another order."""
-    a, b = tokens
-    orders, loose = (sides[0].order, sides[1].order), False
-    if a == b:
-        pairs: Pairs = [(at, at) for at in range(len(a))]
-    elif moved and orders != (None, None):
-        pairs = _by_order(tokens, (sides[0].text, sides[1].text), orders)
-    elif one_vocabulary(sides[0].reader, sides[1].reader):
-        pairs = align(a, b)
-    else:
-        pairs, loose = _of_two_vocabularies(a, b), True
-    return Aligned(tuple(a), tuple(b), tuple(pairs), loose)
+    return aligned, " ".join(left_out)
 
 
 def one_vocabulary(a: Model, b: Model) -> bool:
@@ -227,35 +219,27 @@ def _by_order(
     """Each token beside the same part of the same word, wherever the word stands by now; special tokens in
     their order. Where the tokens cannot be found in the words, the n-th of a label is beside the n-th.
     """
-    keys = [_keyed(each, text, order) for each, text, order in zip(tokens, texts, orders, strict=True)]
-    if keys[0] is None or keys[1] is None:
-        keys = [_counted(each) for each in tokens]
-    assert keys[0] is not None and keys[1] is not None
+    words = [words_of(each, text) for each, text in zip(tokens, texts, strict=True)]
+    places = [each for each in words if each is not None]
+    if len(places) < 2:
+        places = [[None] * len(each) for each in tokens]
+    keys = [_keyed(*each) for each in zip(tokens, places, orders, strict=True)]
     where = {key: at for at, key in enumerate(keys[1])}
     return by_place([where.get(key) for key in keys[0]], len(tokens[1]))
 
 
-def _keyed(tokens: Sequence[str], text: str, order: Order) -> list[object] | None:
-    """What tells each token: the word as the text had it before its words were moved, and the part of it."""
-    words = words_of(tokens, text)
-    if words is None:
-        return None
-    keys: list[object] = []
-    counts: dict[str, int] = {}
-    for token, place in zip(tokens, words, strict=True):
+def _keyed(
+    tokens: Sequence[str], places: Sequence[tuple[int, int] | None], order: Order
+) -> list[tuple[str | int, int]]:
+    """What tells each token: the word as the text had it before its words were moved, and the part of it; of
+    one of no word its label, and how many such there are up to it.
+    """
+    keys, counts = list[tuple[str | int, int]](), Counter[str]()
+    for token, place in zip(tokens, places, strict=True):
         if place is None:
-            counts[token] = counts.get(token, 0) + 1
+            counts[token] += 1
             keys.append((token, counts[token]))
         else:
             word, part = place
             keys.append((word if order is None else order[word], part))
-    return keys
-
-
-def _counted(tokens: Sequence[str]) -> list[object]:
-    counts: dict[str, int] = {}
-    keys: list[object] = []
-    for token in tokens:
-        counts[token] = counts.get(token, 0) + 1
-        keys.append((token, counts[token]))
     return keys

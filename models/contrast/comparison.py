@@ -21,7 +21,10 @@ def on_places(
     pattern: Float[Tensor, "head query key"], queries: Aligned, keys: Aligned, side: int
 ) -> Float[Tensor, "head place other"]:
     """Patterns of side 0 (a) or 1 (b) on the places of both, weights as they are; NaN at its gaps."""
-    rows, columns = (_positions(each, side) for each in (queries, keys))
+    rows, columns = (
+        torch.tensor([-1 if pair[side] is None else pair[side] for pair in each.pairs])
+        for each in (queries, keys)
+    )
     cells = pattern.double()[:, rows.clamp(min=0)][:, :, columns.clamp(min=0)]
     return cells.masked_fill((rows < 0)[:, None] | (columns < 0), torch.nan)
 
@@ -46,11 +49,6 @@ def on_gaps(
     rows = torch.tensor(queries.both, dtype=torch.long)
     lacking = torch.tensor([None in pair for pair in keys.pairs], dtype=torch.bool)
     return pattern[:, rows][:, :, lacking].nan_to_num(0).sum(dim=-1).mean(dim=-1)
-
-
-def _positions(aligned: Aligned, side: int) -> Tensor:
-    """The position of the side's token at each place, -1 at a gap."""
-    return torch.tensor([-1 if pair[side] is None else pair[side] for pair in aligned.pairs])
 
 
 class Output(NamedTuple):
@@ -174,25 +172,18 @@ def head_pair(
     """A head of each side, an address and a number, on the same places. Raises ValueError as `Contrast.laid`
     does.
     """
-    queries, keys = _places(aligned, a[0], b[0])
+    sides = zip(_sides(a[0]), _sides(b[0]), strict=True)
+    queries, keys = (aligned.get(one) if one == other else None for one, other in sides)
+    if queries is None or keys is None:
+        raise ValueError(
+            f"{a[0]} and {b[0]} look from or at tokens that are not aligned; choose two attentions of one "
+            "kind, in stacks that both sides have"
+        )
     patterns = [
         on_places(_pattern(traces[at], *which, "ab"[at]), queries, keys, at)[0]
         for at, which in enumerate((a, b))
     ]
     return HeadPair(patterns[0], patterns[1], patterns[1] - patterns[0], queries, keys)
-
-
-def _places(aligned: Mapping[str, Aligned], a: str, b: str) -> tuple[Aligned, Aligned]:
-    """The aligned tokens of the queries and of the keys of two attentions."""
-    places = [
-        aligned.get(one) if one == other else None for one, other in zip(_sides(a), _sides(b), strict=True)
-    ]
-    if places[0] is None or places[1] is None:
-        raise ValueError(
-            f"{a} and {b} look from or at tokens that are not aligned; choose two attentions of one kind, in "
-            "stacks that both sides have"
-        )
-    return places[0], places[1]
 
 
 @torch.no_grad()
@@ -265,9 +256,8 @@ def _heads(
             mine = rows.setdefault(f"{side}.{kind}", [])
             mine += [torch.full_like(row, torch.nan)] * (int(layer) - len(mine))  # such as linear attention
             mine.append(row)
-    return {at: torch.stack(rows) for at, rows in moved.items()}, {
-        at: torch.stack(rows) for at, rows in gaps.items()
-    }
+    both = ({at: torch.stack(rows) for at, rows in each.items()} for each in (moved, gaps))
+    return next(both), next(both)
 
 
 def _outputs(
@@ -334,7 +324,14 @@ def strip(
 
     trace = side.trace(reading, reduce=only)
     n_heads = len(trace[whole]) if whole in trace else 0
-    _check(values, trace[whole].numel() // n_heads if n_heads else 0)
+    n_cells = trace[whole].numel() // n_heads if n_heads else 0
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise ValueError(f"{len(values)} values: a strip has 1 to {MOST_VALUES}; name so many")
+    if len(values) * n_cells > MOST_CELLS:
+        raise ValueError(
+            f"{len(values)} patterns of {n_cells:,} weights are more than {MOST_CELLS:,} together; give "
+            "fewer values, or a shorter text"
+        )
     frames = []
     for at, value in enumerate(values):
         progress(at / len(values))
@@ -351,13 +348,3 @@ def strip(
             frames.append(Frame(value, None, head, f"{error}"))
     progress(1.0)
     return frames
-
-
-def _check(values: Sequence[str], n_cells: int) -> None:
-    if not 1 <= len(values) <= MOST_VALUES:
-        raise ValueError(f"{len(values)} values: a strip has 1 to {MOST_VALUES}; name so many")
-    if len(values) * n_cells > MOST_CELLS:
-        raise ValueError(
-            f"{len(values)} patterns of {n_cells:,} weights are more than {MOST_CELLS:,} together; give "
-            "fewer values, or a shorter text"
-        )

@@ -12,8 +12,6 @@ from models.interventions.edited_pass import Editing
 from models.zoo.engine_model import EngineModel
 from models.zoo.model import Model
 
-KNOBS: dict[str, Knob] = {}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
@@ -53,13 +51,6 @@ class Knob:
             raise ValueError(why)
         turned = self.turned(side, value)
         return replace(turned, knobs={**side.knobs, self.name: value})
-
-
-def register(knob: Knob) -> None:
-    """Enters a knob. Raises ValueError for a name that is taken."""
-    if knob.name in KNOBS:
-        raise ValueError(f"a knob named {knob.name!r} is there already; choose another name")
-    KNOBS[knob.name] = knob
 
 
 def one_of(name: str, *known: str) -> Callable[[str], str]:

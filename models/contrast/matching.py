@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.contrast.alignment import Aligned, align_sides, one_vocabulary
+from models.contrast.alignment import align_sides, one_vocabulary
 from models.contrast.comparison import on_places
 from models.contrast.side import Side
 from models.data.tasks import Reading
@@ -57,6 +57,8 @@ def match_heads(a: Sequence[Patterns], b: Sequence[Patterns]) -> Matching:
 
     Raises ValueError for no texts, or patterns of different shapes.
     """
+    from scipy.optimize import linear_sum_assignment  # comes with scikit-learn
+
     if not a or len(a) != len(b):
         raise ValueError(
             f"{len(a)} and {len(b)} texts: give the patterns of both on the same texts, at least one"
@@ -72,7 +74,12 @@ def match_heads(a: Sequence[Patterns], b: Sequence[Patterns]) -> Matching:
         sums = sums + torch.cdist(rows[0].contiguous(), rows[1].contiguous(), p=1).sum(dim=0) / 2
         n_queries += one.shape[2]
     distances = sums / max(1, n_queries)
-    return Matching(distances, _assigned(distances, a[0].shape[1], b[0].shape[1]), len(a))
+    n_a, n_b = a[0].shape[1], b[0].shape[1]
+    pairs = (
+        Match(Head(*divmod(int(i), n_a)), Head(*divmod(int(j), n_b)), float(distances[i, j]))
+        for i, j in zip(*linear_sum_assignment(distances.numpy()), strict=True)
+    )
+    return Matching(distances, tuple(pairs), len(a))
 
 
 def match_sides(
@@ -84,7 +91,8 @@ def match_sides(
     raise to end it. Raises ValueError where there are none, where a side cannot read one, or has no such
     stack.
     """
-    readings = list(_texts(a, b, texts[:MOST_TEXTS]) if texts else _references(a, b))
+    readings = [(replace(a, text=text).read(), replace(b, text=text).read()) for text in texts[:MOST_TEXTS]]
+    readings = readings or _references(a, b)
     patterns: tuple[list[Tensor], list[Tensor]] = ([], [])
     for at, pair in enumerate(readings):
         progress(at / len(readings))
@@ -99,20 +107,14 @@ def match_sides(
     return replace(matches, pairs=tuple(numbered))
 
 
-def _texts(a: Side, b: Side, texts: Sequence[str]) -> Iterator[tuple[Reading, Reading]]:
-    for text in texts:
-        yield replace(a, text=text).read(), replace(b, text=text).read()
-
-
-def _references(a: Side, b: Side) -> Iterator[tuple[Reading, Reading]]:
+def _references(a: Side, b: Side) -> list[tuple[Reading, Reading]]:
     readings = a.reader.references()
     if not readings or not one_vocabulary(a.reader, b.reader):
         why = (
             "brings no reference texts" if not readings else f"has another vocabulary than {b.reader.name!r}"
         )
         raise ValueError(f"{a.reader.name!r} {why}; give texts to match the heads by")
-    for reading in readings:
-        yield reading, reading
+    return [(reading, reading) for reading in readings]
 
 
 def _patterns(
@@ -135,20 +137,10 @@ def _patterns(
         raise ValueError(
             f"the tokens of {stack!r} are not aligned on {sides[0].text[:40]!r}; give other texts"
         )
-    a, b = (_on_places(each, aligned[side], aligned[key_side], at) for at, each in enumerate(whole))
-    return a, b
-
-
-def _on_places(patterns: Tensor, queries: Aligned, keys: Aligned, side: int) -> Tensor:
+    queries, keys = aligned[side], aligned[key_side]
     rows = torch.tensor(queries.both, dtype=torch.long)
-    return torch.stack([on_places(layer, queries, keys, side)[:, rows].nan_to_num(0) for layer in patterns])
-
-
-def _assigned(distances: Tensor, n_a: int, n_b: int) -> tuple[Match, ...]:
-    from scipy.optimize import linear_sum_assignment  # comes with scikit-learn
-
-    rows, columns = linear_sum_assignment(distances.numpy())
-    return tuple(
-        Match(Head(*divmod(int(i), n_a)), Head(*divmod(int(j), n_b)), float(distances[i, j]))
-        for i, j in zip(rows, columns, strict=True)
+    a, b = (
+        torch.stack([on_places(layer, queries, keys, at)[:, rows].nan_to_num(0) for layer in layers])
+        for at, layers in enumerate(whole)
     )
+    return a, b

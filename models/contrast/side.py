@@ -60,22 +60,19 @@ class Side:
         """
         what = self.read() if reading is None else reading
         others = {name: value for name, value in self.settings.items() if name != "target"}
-        reduce, editing = _widened(reduce), self.editing
+        editing = self.editing
+
+        def widen(address: str, value: Tensor) -> Any:
+            value = value.float() if value.dtype in HALVES else value
+            return value if reduce is None else reduce(address, value)
+
         if editing is None or not self.edits:
-            return self.model.trace(what, reduce=reduce, edit=editing, edits=self.edits, **others)
+            return self.model.trace(what, reduce=widen, edit=editing, edits=self.edits, **others)
         edits = Prepared(self.model, what, read_edits(self.edits), others).applied(what)
         # edits see what knobs have made of the scores: a key that these hide is hidden
-        trace = self.model.trace(what, reduce=reduce, edit=lambda at, x: edits(at, editing(at, x)))
+        trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
         edits.check_done()
         return trace
-
-
-def _widened(reduce: Reduce | None) -> Reduce:
-    def reduce_and_widen(address: str, value: Tensor) -> Any:
-        value = value.float() if value.dtype in HALVES else value
-        return value if reduce is None else reduce(address, value)
-
-    return reduce_and_widen
 
 
 class RecordedModel(Model):
@@ -151,11 +148,7 @@ def at_step(folder: Path | str, step: int) -> Side:
         raise ValueError(f"the run {run.path.name!r} names no tokens of its probe; open another run")
     labels = {str(side): [str(each) for each in words] for side, words in tokens.items()}
     snapshot = run.snapshot(step)  # in no order, as the file has them
-    patterns = {address: snapshot[address].float() for address in sorted(snapshot, key=_layer)}
+    parts = sorted((at.split(".", 2) for at in snapshot), key=lambda each: (each[0], int(each[1]), each[2]))
+    patterns = {address: snapshot[address].float() for address in map(".".join, parts)}
     text = str(probe.get("text", ""))
     return Side(RecordedModel(f"{run.path.name} at step {step:,}", labels, text, patterns), text)
-
-
-def _layer(address: str) -> tuple[str, int, str]:
-    side, layer, rest = address.split(".", 2)
-    return side, int(layer), rest

@@ -1,11 +1,13 @@
-"""The knobs, a file each; every file of this folder is imported and calls `register`."""
+"""The knobs, found by being there: each file of this folder has a KNOB."""
 
-from models.contrast.knob import KNOBS, Knob
+from functools import cache
+
+from models.contrast.knob import Knob
 from models.registry import import_all
 
-import_all(__name__, __path__)
 
-
+@cache
 def knobs() -> dict[str, Knob]:
     """Every knob by its name, in the order of a menu."""
-    return {knob.name: knob for knob in sorted(KNOBS.values(), key=lambda each: each.order)}
+    every = [module.KNOB for module in import_all(__name__, __path__)]
+    return {knob.name: knob for knob in sorted(every, key=lambda each: each.order)}

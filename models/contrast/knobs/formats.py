@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.contrast.knob import Knob, is_ours, one_of, register, with_model
+from models.contrast.knob import Knob, is_ours, one_of, with_model
 from models.contrast.side import Side
-from models.zoo.model import Model
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 INT8 = "int8"
@@ -34,14 +33,11 @@ def _turned(side: Side, value: str) -> Side:
     if not is_ours(side.model):
         from models.zoo.hub.loading import check_memory_room  # imports transformers
 
-        check_memory_room(f"a copy of {side.model.name!r} in {value}", _bytes(side.model, value))
+        own, new = (FORMATS.get(each, torch.float32).itemsize for each in (side.model.number_format, value))
+        # rounded weights are held in the model's own format
+        n_bytes = side.model.n_bytes if value == INT8 else side.model.n_bytes * new // own
+        check_memory_room(f"a copy of {side.model.name!r} in {value}", n_bytes)
     return with_model(side, side.model.remade(_in_8_bits if value == INT8 else _cast(FORMATS[value])))
-
-
-def _bytes(model: Model, value: str) -> int:
-    """What the weights take in a format; rounded ones are held in the model's own."""
-    own, new = (FORMATS.get(each, torch.float32).itemsize for each in (model.number_format, value))
-    return model.n_bytes if value == INT8 else model.n_bytes * new // own
 
 
 def _cast(dtype: torch.dtype) -> Callable[[nn.Module], None]:
@@ -75,22 +71,20 @@ def _parameter(value: Tensor) -> nn.Parameter:
     return nn.Parameter(value, requires_grad=False)
 
 
-register(
-    Knob(
-        name="format",
-        title="Number format",
-        help=(
-            "bfloat16 and float16: all weights and the whole pass are in that format, and its results are "
-            "shown as float32. int8: each row of W_Q, W_K, W_V, W_O, of the feed-forward network and of an "
-            "output layer of its own is rounded to whole numbers from -127 to 127 times one number, the "
-            "row's largest absolute value / 127; the pass is computed in the model's own format. Embeddings, "
-            "norms and biases stay."
-        ),
-        order=7,
-        own=lambda model: model.number_format or "its own",
-        values=lambda model: (*FORMATS, INT8),
-        read=one_of("format", *FORMATS, INT8),
-        why_not=_why_not,
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="format",
+    title="Number format",
+    help=(
+        "bfloat16 and float16: all weights and the whole pass are in that format, and its results are "
+        "shown as float32. int8: each row of W_Q, W_K, W_V, W_O, of the feed-forward network and of an "
+        "output layer of its own is rounded to whole numbers from -127 to 127 times one number, the "
+        "row's largest absolute value / 127; the pass is computed in the model's own format. Embeddings, "
+        "norms and biases stay."
+    ),
+    order=7,
+    own=lambda model: model.number_format or "its own",
+    values=lambda model: (*FORMATS, INT8),
+    read=one_of("format", *FORMATS, INT8),
+    why_not=_why_not,
+    turned=_turned,
 )

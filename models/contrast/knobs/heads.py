@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from models.config import ModelConfig
-from models.contrast.knob import Knob, is_ours, number, only_ours, register, with_model
-from models.contrast.side import Side
+from models.contrast.knob import Knob, is_ours, number, only_ours, with_model
 from models.engine.attention import MultiHeadAttention
 from models.engine.positions import POSITIONS
 from models.engine.transformer import Stack, Transformer
@@ -33,10 +32,6 @@ def _read(value: str) -> str:
     if n_heads != int(n_heads):
         raise ValueError(f"heads={value!r} is no whole number; try {int(n_heads)}")
     return str(int(n_heads))
-
-
-def _turned(side: Side, value: str) -> Side:
-    return with_model(side, side.model.remade(lambda net: recut(net, int(value))))
 
 
 def with_heads(config: ModelConfig, n_heads: int) -> ModelConfig:
@@ -74,19 +69,17 @@ def recut(net: Transformer, n_heads: int) -> None:
     net.config = config
 
 
-register(
-    Knob(
-        name="heads",
-        title="Heads",
-        help=(
-            "W_Q, W_K, W_V and W_O stay and are cut into so many heads, so that d_head changes and the scale "
-            "1/√d_head with it. Rotary positions turn, and ALiBi's slopes fall, as of a model with so many."
-        ),
-        order=6,
-        own=_own,
-        values=_values,
-        read=_read,
-        why_not=lambda side: only_ours(side, "heads"),
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="heads",
+    title="Heads",
+    help=(
+        "W_Q, W_K, W_V and W_O stay and are cut into so many heads, so that d_head changes and the scale "
+        "1/√d_head with it. Rotary positions turn, and ALiBi's slopes fall, as of a model with so many."
+    ),
+    order=6,
+    own=_own,
+    values=_values,
+    read=_read,
+    why_not=lambda side: only_ours(side, "heads"),
+    turned=lambda side, value: with_model(side, side.model.remade(lambda net: recut(net, int(value)))),
 )

@@ -7,12 +7,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from models.contrast.knob import Knob, is_ours, register, unheard, with_editing, with_model
+from models.contrast.knob import Knob, is_ours, unheard, with_editing, with_model
 from models.contrast.side import Side
 from models.engine import masks
 from models.engine.transformer import Transformer
 from models.fields import shortened
-from models.zoo.model import Model
 
 OWN = "own"
 OFFERED = ("none", "causal", "window:2", "window:4", "causal+window:2", "causal+window:4", "causal+window:8")
@@ -27,10 +26,6 @@ def _read(value: str) -> str:
                 f"mask={shortened(value)!r} has an argument that {name!r} does not take; leave it out"
             )
     return value
-
-
-def _values(model: Model) -> tuple[str, ...]:
-    return (OWN, *(each for each in OFFERED if is_ours(model) or each != "none"))
 
 
 def _turned(side: Side, value: str) -> Side:
@@ -63,21 +58,19 @@ def _open(net: Transformer) -> None:
             stack.causal = False
 
 
-register(
-    Knob(
-        name="mask",
-        title="Mask",
-        help=(
-            "Who may look at whom in every self-attention, by a mask's name and argument such as "
-            "causal+window:4. In our models it takes the place of their own, so that a decoder under "
-            "none looks ahead; in others it is laid over their own. Padding stays hidden, and "
-            "cross-attention as it is."
-        ),
-        order=3,
-        own=lambda model: OWN,
-        values=_values,
-        read=_read,
-        why_not=unheard,
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="mask",
+    title="Mask",
+    help=(
+        "Who may look at whom in every self-attention, by a mask's name and argument such as "
+        "causal+window:4. In our models it takes the place of their own, so that a decoder under "
+        "none looks ahead; in others it is laid over their own. Padding stays hidden, and "
+        "cross-attention as it is."
+    ),
+    order=3,
+    own=lambda model: OWN,
+    values=lambda model: (OWN, *(each for each in OFFERED if is_ours(model) or each != "none")),
+    read=_read,
+    why_not=unheard,
+    turned=_turned,
 )

@@ -6,7 +6,7 @@ import random
 import re
 from dataclasses import replace
 
-from models.contrast.knob import Knob, register
+from models.contrast.knob import Knob
 from models.contrast.side import Side
 
 TYPED = "as typed"
@@ -53,20 +53,18 @@ def _turned(side: Side, value: str) -> Side:
     return replace(side, text=" ".join(words[at] for at in order), order=tuple(order))
 
 
-register(
-    Knob(
-        name="order",
-        title="Order of words",
-        help=(
-            "The words of the text, cut at blanks, in another order. Each token is compared with the "
-            "same part of the same word, wherever that stands; what the model writes after it is "
-            "compared in order."
-        ),
-        order=5,
-        own=lambda model: TYPED,
-        values=lambda model: (TYPED, "reversed", "sorted", "shuffled 0", "shuffled 1", "shuffled 2"),
-        read=_read,
-        why_not=_why_not,
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="order",
+    title="Order of words",
+    help=(
+        "The words of the text, cut at blanks, in another order. Each token is compared with the "
+        "same part of the same word, wherever that stands; what the model writes after it is "
+        "compared in order."
+    ),
+    order=5,
+    own=lambda model: TYPED,
+    values=lambda model: (TYPED, "reversed", "sorted", "shuffled 0", "shuffled 1", "shuffled 2"),
+    read=_read,
+    why_not=_why_not,
+    turned=_turned,
 )

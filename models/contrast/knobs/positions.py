@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from models.config import POSITION_SCHEMES
-from models.contrast.knob import Knob, is_ours, one_of, only_ours, register, with_model
+from models.contrast.knob import Knob, is_ours, one_of, only_ours, with_model
 from models.contrast.side import Side
 from models.engine.positions import POSITIONS
 from models.engine.transformer import Stack, Transformer
@@ -20,15 +20,12 @@ def _values(model: Model) -> tuple[str, ...]:
     """The model's own, and the schemes without weights; none of pairs where channels cannot be paired."""
     if not is_ours(model):
         return ("its own",)
-    fits = [name for name in POSITION_SCHEMES if _unlearnt(name, model)]
+    schemes = {
+        name: POSITIONS[name] for name in POSITION_SCHEMES if not POSITIONS[name].n_parameters(model.config)
+    }
+    odd = model.config.head_size % 2
+    fits = [name for name, scheme in schemes.items() if not (odd and scheme.pairs_channels)]
     return tuple(dict.fromkeys((_own(model), *fits)))
-
-
-def _unlearnt(name: str, model: Model) -> bool:
-    scheme = POSITIONS[name]
-    if scheme.pairs_channels and model.config.head_size % 2:
-        return False
-    return scheme.n_parameters(model.config) == 0
 
 
 def _turned(side: Side, value: str) -> Side:
@@ -47,20 +44,18 @@ def _turned(side: Side, value: str) -> Side:
     return with_model(side, side.model.remade(change))
 
 
-register(
-    Knob(
-        name="positions",
-        title="Positions",
-        help=(
-            "none: the model's scheme does nothing any more, neither on the stream nor on queries, keys or "
-            "scores. Another scheme without weights can take its place; the model was not trained with it, "
-            "so that shows what it relied on, not what the scheme is worth."
-        ),
-        order=4,
-        own=_own,
-        values=_values,
-        read=one_of("positions", *POSITION_SCHEMES),
-        why_not=lambda side: only_ours(side, "positions"),
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="positions",
+    title="Positions",
+    help=(
+        "none: the model's scheme does nothing any more, neither on the stream nor on queries, keys or "
+        "scores. Another scheme without weights can take its place; the model was not trained with it, "
+        "so that shows what it relied on, not what the scheme is worth."
+    ),
+    order=4,
+    own=_own,
+    values=_values,
+    read=one_of("positions", *POSITION_SCHEMES),
+    why_not=lambda side: only_ours(side, "positions"),
+    turned=_turned,
 )

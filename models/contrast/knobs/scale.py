@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from models.contrast.knob import Knob, is_ours, one_of, register, stacks_of, unheard, with_editing, with_model
+from models.contrast.knob import Knob, is_ours, one_of, stacks_of, unheard, with_editing, with_model
 from models.contrast.side import Side
 from models.engine.attention import MultiHeadAttention
 from models.engine.transformer import Transformer
@@ -30,14 +30,13 @@ def _is_on(model: Model) -> bool:
 
 
 def _why_not(side: Side) -> str:
-    model = side.model
-    if is_ours(model):
+    if is_ours(side.model):
         return ""
     if why := unheard(side):
         return why
-    if not _is_on(model):
+    if not _is_on(side.model):
         return (
-            f"the scores of {model.name!r} are not scaled by 1/√d_head where that can be seen: what its "
+            f"the scores of {side.model.name!r} are not scaled by 1/√d_head where that can be seen: what its "
             "queries hold already is not known; open another model"
         )
     return ""
@@ -46,7 +45,14 @@ def _why_not(side: Side) -> str:
 def _turned(side: Side, value: str) -> Side:
     model = side.model
     if is_ours(model):
-        return with_model(side, model.remade(lambda net: _rescale(net, value == "on")))
+
+        def rescale(net: Transformer) -> None:
+            net.config = replace(net.config, attention_scale=value == "on")
+            for module in net.modules():
+                if isinstance(module, MultiHeadAttention):
+                    module.scale = net.config.scale
+
+        return with_model(side, model.remade(rescale))
     roots = {stack: model.attention(stack).d_head ** 0.5 for stack in stacks_of(model)}
 
     def unscaled(address: str, q: Tensor) -> Tensor:
@@ -58,25 +64,16 @@ def _turned(side: Side, value: str) -> Side:
     return with_editing(side, unscaled)
 
 
-def _rescale(net: Transformer, on: bool) -> None:
-    net.config = replace(net.config, attention_scale=on)
-    for module in net.modules():
-        if isinstance(module, MultiHeadAttention):
-            module.scale = net.config.scale
-
-
-register(
-    Knob(
-        name="scale",
-        title="Scale",
-        help="on: dot products are multiplied by 1/√d_head before the softmax (equation 1); off: not.",
-        order=1,
-        own=_own,
-        values=lambda model: (
-            tuple(dict.fromkeys((_own(model), "on", "off"))) if is_ours(model) else ("on", "off")
-        ),
-        read=one_of("scale", "on", "off"),
-        why_not=_why_not,
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="scale",
+    title="Scale",
+    help="on: dot products are multiplied by 1/√d_head before the softmax (equation 1); off: not.",
+    order=1,
+    own=_own,
+    values=lambda model: (
+        tuple(dict.fromkeys((_own(model), "on", "off"))) if is_ours(model) else ("on", "off")
+    ),
+    read=one_of("scale", "on", "off"),
+    why_not=_why_not,
+    turned=_turned,
 )

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from models.contrast.knob import Knob, number, register, unheard, with_editing
+from models.contrast.knob import Knob, number, unheard, with_editing
 from models.contrast.side import Side
 
 COLDEST, HOTTEST = 0.01, 100.0
-
-
-def _read(value: str) -> str:
-    return f"{number('temperature', value, COLDEST, HOTTEST):g}"
 
 
 def _turned(side: Side, value: str) -> Side:
@@ -23,19 +19,17 @@ def _turned(side: Side, value: str) -> Side:
     return with_editing(side, heated)
 
 
-register(
-    Knob(
-        name="temperature",
-        title="Temperature",
-        help=(
-            "Every score is divided by it before it becomes a weight, with all that positions add to it: "
-            "below 1 patterns are sharper, above 1 flatter."
-        ),
-        order=2,
-        own=lambda model: "1",
-        values=lambda model: ("0.25", "0.5", "0.75", "1", "1.5", "2", "4"),
-        read=_read,
-        why_not=unheard,
-        turned=_turned,
-    )
+KNOB = Knob(
+    name="temperature",
+    title="Temperature",
+    help=(
+        "Every score is divided by it before it becomes a weight, with all that positions add to it: "
+        "below 1 patterns are sharper, above 1 flatter."
+    ),
+    order=2,
+    own=lambda model: "1",
+    values=lambda model: ("0.25", "0.5", "0.75", "1", "1.5", "2", "4"),
+    read=lambda value: f"{number('temperature', value, COLDEST, HOTTEST):g}",
+    why_not=unheard,
+    turned=_turned,
 )
