@@ -1,6 +1,8 @@
 """A run at one step in one safetensors file: weights, optimiser, random states, and where its data stands."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,8 @@ class Checkpoint:
     @property
     def model(self) -> dict[str, Tensor]:
         """The weights by their names in the model."""
-        return {
-            name.removeprefix("model."): tensor
-            for name, tensor in self.tensors.items()
-            if name.startswith("model.")
-        }
+        every = self.tensors.items()
+        return {name.removeprefix("model."): each for name, each in every if name.startswith("model.")}
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -50,35 +49,32 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
     """
     if not path.is_file():
         return None
-    try:
-        with safe_open(path, framework="pt") as file:
-            step, values = _header(path, file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise error if isinstance(error, FileError) else _damage_error(path) from None
+    with _opened(path) as (file, step, values):
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
     return Checkpoint(step, tensors, values)
 
 
 def read_step(path: Path) -> int:
     """The step of a checkpoint, without its tensors. Raises FileError as `read_checkpoint` does."""
+    with _opened(path) as (_, step, _):
+        return step
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, int, dict[str, Any]]]:
+    """The file, and the step and the values that its header states."""
     try:
         with safe_open(path, framework="pt") as file:
-            return _header(path, file.metadata() or {})[0]
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise error if isinstance(error, FileError) else _damage_error(path) from None
-
-
-def _damage_error(path: Path) -> FileError:
-    return FileError(
-        f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
-        "restore it, or start the run again"
-    )
-
-
-def _header(path: Path, metadata: dict[str, str]) -> tuple[int, dict[str, Any]]:
-    """The step and the values that the file's header states."""
-    check_version(path, int(metadata["version"]), VERSION)
-    values = json.loads(metadata["values"])
-    if not isinstance(values, dict):
-        raise ValueError("values are a JSON object")
-    return int(metadata["step"]), values
+            metadata = file.metadata() or {}
+            check_version(path, int(metadata["version"]), VERSION)
+            values = json.loads(metadata["values"])
+            if not isinstance(values, dict):
+                raise ValueError("values are a JSON object")
+            yield file, int(metadata["step"]), values
+    except FileError:
+        raise
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError):
+        raise FileError(
+            f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
+            "restore it, or start the run again"
+        ) from None

@@ -81,21 +81,16 @@ def _add(parser: argparse.ArgumentParser, act: Callable[..., None]) -> None:
     for name, parameter in inspect.signature(act).parameters.items():
         kind, help, *placeholder = get_args(annotations[name])
         kinds = [kind, *get_args(kind)] if get_origin(kind) is UnionType else [kind]
-        required, by_place = (
-            parameter.default is parameter.empty,
-            parameter.kind is parameter.POSITIONAL_OR_KEYWORD,
-        )
+        required = parameter.default is parameter.empty
+        by_place = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         options: dict[str, Any] = {"help": help} if required else {"help": help, "default": parameter.default}
         if parameter.default not in (parameter.empty, None, "", 0, False) and parameter.default != []:
             options["help"] += "; default %(default)s"
         if placeholder:
             options["metavar"] = placeholder[0]
         if any(get_origin(each) is list for each in kinds):
-            options |= (
-                {"nargs": "+" if required else "*", "metavar": name[:-1]}
-                if by_place
-                else {"action": "append"}
-            )
+            several = {"nargs": "+" if required else "*", "metavar": name[:-1]}
+            options |= several if by_place else {"action": "append"}
         elif get_origin(kind) is Literal:
             options["choices"] = get_args(kind)
         elif kind is bool:
@@ -249,7 +244,8 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
         print(f"held out at step {last['step']:,}: {scores}")
     if status.state != "finished":
         where = folder.id if folder.path.parent == runs_root() else folder.path
-        print(f"{status.state} at step {status.step:,}; go on with: {_command('resume', str(where))}")
+        command = shlex.join(["python", "-m", "models.training", "resume", str(where)])
+        print(f"{status.state} at step {status.step:,}; go on with: {command}")
 
 
 @command("further")
@@ -273,10 +269,9 @@ def further(
     from models.training.settings import parted
 
     folder = find_run(run)
-    if read_status(folder.path).live:
-        raise ValueError(
-            f"run {folder.name!r} is {read_status(folder.path).state}; wait until it has ended, or stop it"
-        )
+    status = read_status(folder.path)
+    if status.live:
+        raise ValueError(f"run {folder.name!r} is {status.state}; wait until it has ended, or stop it")
     if not (folder.path / CHECKPOINT).is_file():
         raise ValueError(
             f"run {folder.name!r} has no checkpoint to go on from; resume it, or start a new run"
@@ -285,14 +280,8 @@ def further(
     if steps <= step:
         raise ValueError(f"steps={steps:,} are done already: {folder.name!r} has {step:,}; give more")
     options, sizes, training = parted(before.task.name, set)
-    change = Change(
-        steps=steps,
-        training=training,
-        model=sizes,
-        options=options,
-        schedule="anew" if schedule == "anew" else "goes on",
-        moments=moments,
-    )
+    how: Any = {"schedule": schedule.replace("-", " "), "moments": moments}
+    change = Change(steps=steps, training=training, model=sizes, options=options, **how)
     config = changed_config(folder, before, change, step)
     _check_fits(config)
     _train(make_further(folder, config, change, step, name), config)
@@ -390,16 +379,11 @@ def zoo(
     train_all(names, out)
 
 
-def _command(*words: str) -> str:
-    return shlex.join(["python", "-m", "models.training", *words])
-
-
 def main() -> None:
     """Runs one command; a fault ends it with a sentence."""
+    as_it_stands = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        prog="python -m models.training",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "python -m models.training", description=__doc__, formatter_class=as_it_stands
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, act in COMMANDS.items():

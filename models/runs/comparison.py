@@ -83,11 +83,9 @@ class Rankable:
     @cached_property
     def ranked(self) -> list[Group]:
         """The groups with a score, the best mean first."""
-        scored = [
-            (mean.mean, at) for at, each in enumerate(self.groups) if (mean := each.summary(self.score))
-        ]
+        scored = [(mean.mean, each) for each in self.groups if (mean := each.summary(self.score))]
         scored.sort(key=lambda pair: pair[0], reverse=not lower_is_better(self.score))
-        return [self.groups[at] for _, at in scored]
+        return [group for _, group in scored]
 
     @cached_property
     def differences(self) -> dict[tuple[int, int], Difference]:
@@ -185,15 +183,24 @@ def _ranking_sentences(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     """The sentences on groups that may be ranked."""
     if not kind.ranked:
         return ["None of these runs has been validated at its end yet."]
-    names = _names(kind.ranked)
-    scores = [_mean(group.summary(kind.score)) for group in kind.ranked]
+    names = [f"“{group.name}”" for group in kind.ranked]
+    means_known = [group.summary(kind.score) for group in kind.ranked]
+    scores = [f"{mean_words(each)} ({_seeds(each.n)})" if each else MISSING for each in means_known]
     means = "; ".join(f"{name} {mean}" for name, mean in zip(names, scores, strict=True))
     way = "lower is better" if lower_is_better(kind.score) else "higher is better"
-    sentences = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
+    sentences = [f"By {kind.score or LOSS}, held out ({way}): {means}."]
     if len(kind.ranked) == 1:
         return sentences
     differences = _differences(kind, outcomes)
-    pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
+    pairs = []
+    for (a, b), each in differences.items():
+        words = f"no test: {each.why}."
+        if each.test:
+            words = "a difference is shown." if each.is_shown else "no difference shown."
+            words = f"{test_words_of(each)}: {words}"
+        pairs.append(
+            f"{names[a]} − {names[b]}: {number(each.difference)}{', ' if each.test else '; '}{words}"
+        )
     if len(pairs) > MOST_PAIRS:
         pairs = [f"Each of these with each other makes {len(pairs)} pairs; the table has their tests."]
     return [_best(names, differences), *sentences, *pairs, *_caveats(differences)]
@@ -212,15 +219,6 @@ def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) 
         )
         return f"No best is shown: {worse}; between the others no difference is shown."
     return "No difference is shown between them." if others > 1 else "No difference is shown between the two."
-
-
-def _pair(first: str, second: str, difference: Difference) -> str:
-    """One test in words."""
-    head = f"{first} − {second}: {number(difference.difference)}"
-    if not difference.test:
-        return f"{head}; no test: {difference.why}."
-    verdict_words = "a difference is shown" if difference.is_shown else "no difference shown"
-    return f"{head}, {test_words_of(difference)}: {verdict_words}."
 
 
 def test_words_of(difference: Difference) -> str:
@@ -260,20 +258,15 @@ def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
 
 def _differences(kind: Rankable, outcomes: Outcomes | None) -> dict[tuple[int, int], Difference]:
     """The tests between every two ranked groups: over seeds, or of single runs over their examples."""
-    if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
-        return _by_examples(kind, outcomes) or kind.differences
-    return kind.differences
-
-
-def _by_examples(kind: Rankable, outcomes: Outcomes) -> dict[tuple[int, int], Difference]:
-    """The tests of single runs on the same examples; {} unless all have kept theirs."""
+    if outcomes is None or any(len(group.by_seed(kind.score)) != 1 for group in kind.ranked):
+        return kind.differences
     examples = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
     known = [each for each in examples if each is not None and len(each[0]) > 1]
     if len(known) < len(examples) or any(list(each[1]) != list(known[0][1]) for each in known):
-        return {}
+        return kind.differences  # not all have kept theirs, or they are of other examples
     places = [(a, b) for a in range(len(known)) for b in range(a + 1, len(known))]
     tests = [of_examples(known[a][0], known[b][0], known[a][1]) for a, b in places]
-    return dict(zip(places, holm(tests), strict=True))
+    return dict(zip(places, holm(tests), strict=True)) or kind.differences
 
 
 def _left_out(candidates: Sequence[Group]) -> list[str]:
@@ -287,21 +280,6 @@ def _left_out(candidates: Sequence[Group]) -> list[str]:
     if bare:
         sentences.append(f"Not counted, since never validated: {', '.join(run.name for run in bare)}.")
     return sentences
-
-
-def _names(candidates: Sequence[Group]) -> list[str]:
-    return [f"“{group.name}”" for group in candidates]
-
-
-def worded_score(name: str) -> str:
-    """A score's name in a sentence."""
-    return name or LOSS
-
-
-def _mean(summary: Summary | None) -> str:
-    if summary is None:
-        return MISSING
-    return f"{mean_words(summary)} ({_seeds(summary.n)})"
 
 
 def _seeds(n: int) -> str:
@@ -343,21 +321,12 @@ def scores_table(candidates: Sequence[Group]) -> Rows:
     """A row per group with mean, spread, n and interval of every score; the first row names the columns."""
     scores = (run.scores for group in candidates for run in group.counted)
     names = list(dict.fromkeys(name for each in scores for name in each))
-    rows = [
-        [
-            "configuration",
-            "seeds",
-            *[f"{name}{what}" for name in names for what in ("", ", 95% interval over seeds")],
-        ]
-    ]
+    columns = [f"{name}{what}" for name in names for what in ("", ", 95% interval over seeds")]
+    rows = [["configuration", "seeds", *columns]]
     for group in candidates:
         cells: list[str] = []
-        for name in names:
-            known = group.summary(name)
-            cells += [
-                mean_words(known) if known else MISSING,
-                interval_words(known.interval) if known else MISSING,
-            ]
+        for known in map(group.summary, names):
+            cells += [mean_words(known), interval_words(known.interval)] if known else [MISSING] * 2
         seeds = ", ".join(str(run.seed) for run in group.runs)
         rows.append([group.name, seeds, *cells])
     return rows
@@ -370,21 +339,14 @@ def differences_table(
     rows = [["first", "second", "score", "difference", "95% interval", "test", "n", "p", "Holm", "shown"]]
     for kind in rankable(candidates, score):
         for (a, b), each in _differences(kind, outcomes).items():
-            names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
-            verdict_words = ("yes" if each.is_shown else "no difference shown") if each.test else "no test"
-            corrected = p_words(each.holm) if each.test else MISSING
-            rows.append(
-                [
-                    *names,
-                    number(each.difference),
-                    interval_words(each.interval),
-                    each.test or MISSING,
-                    count(each) if each.test else f"{_seeds(min(each.n))}" if each.n else MISSING,
-                    p_words(each.p) or MISSING,
-                    corrected or MISSING,
-                    verdict_words,
-                ]
-            )
+            row = [kind.ranked[a].name, kind.ranked[b].name, kind.score, number(each.difference)]
+            row += [interval_words(each.interval), each.test]
+            if each.test:
+                shown = "yes" if each.is_shown else "no difference shown"
+                row += [count(each), p_words(each.p), p_words(each.holm), shown]
+            else:
+                row += [_seeds(min(each.n)) if each.n else "", p_words(each.p), "", "no test"]
+            rows.append([cell or MISSING for cell in row])
     return rows
 
 
@@ -420,16 +382,12 @@ def outcomes_in(folders: Mapping[str, RunFolder]) -> Outcomes:
 
 def of_report(report: Mapping[str, Any], score: str) -> tuple[list[float], list[float]] | None:
     """The sums of each held-out example and what they are divided by; None where the report has no such."""
-    value_there: Any = report
+    pair: Any = report
     for name in ("parts", HELD_OUT, "outcomes", score):
-        value_there = value_there.get(name) if isinstance(value_there, dict) else None
-    if (
-        not isinstance(value_there, list)
-        or len(value_there) != 2
-        or not all(isinstance(each, list) for each in value_there)
-    ):
+        pair = pair.get(name) if isinstance(pair, dict) else None
+    if not isinstance(pair, list) or [type(each) for each in pair] != [list, list]:
         return None
-    above, below = value_there
+    above, below = pair
     if not all(isinstance(value, int | float) and abs(value) < LARGEST for value in (*above, *below)):
         return None
     sums, parts = list(map(float, above)), list(map(float, below))

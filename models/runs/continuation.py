@@ -60,13 +60,16 @@ class Change:
     moments: Moments = "kept"
 
 
-def check_change(change: Change, task: str) -> None:
-    """Raises ValueError for a change that the weights do not survive."""
+def changed_config(run: RunFolder, config: RunConfig, change: Change, step: int) -> RunConfig:
+    """The config of a run that goes on after `step` with this change.
+
+    Raises ValueError where the change is none that a trained model can take.
+    """
     for name in change.model:
         if name not in MODEL:
             raise ValueError(
                 f"{name} belongs to the weights and cannot change when a run is trained further; start a new "
-                f"run of {task} with --set {name}=…, or change {', '.join(MODEL)}"
+                f"run of {config.task.name} with --set {name}=…, or change {', '.join(MODEL)}"
             )
     for name in change.training:
         if name in FIXED:
@@ -78,14 +81,6 @@ def check_change(change: Change, task: str) -> None:
         )
     if "steps" in change.training:
         raise ValueError("steps is how far the new run goes in all; give it once, as --steps")
-
-
-def changed_config(run: RunFolder, config: RunConfig, change: Change, step: int) -> RunConfig:
-    """The config of a run that goes on after `step` with this change.
-
-    Raises ValueError where the change is none that a trained model can take.
-    """
-    check_change(change, config.task.name)
     start = step if change.schedule == "anew" else config.training.schedule_from
     training = {**change.training, "steps": change.steps, "schedule_from": start}
     how = TrainingConfig.from_dict({**config.training.to_dict(), **training})
@@ -110,16 +105,30 @@ def history(run: RunFolder, before: RunConfig, after: RunConfig, change: Change,
 
 def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, name: str = "") -> RunFolder:
     """Makes the new run's folder with all that the old one recorded, ready to be resumed."""
+    from models.runs.checkpoints import write_checkpoint
+
     described = run.description()
     about = {part: described[part] for part in ("tags",) if part in described}
     if files := files_of(config.task, before=described):
         about[FILES] = files
     about["history"] = history(run, run.config(), config, change, step)
-    further = create_run(config, name=name or further_name(run.name, change.steps), about=about)
+    first = re.sub(r" to [\d,]+ steps$", "", run.name)[:60]  # so that it stays short, however often
+    further = create_run(config, name=name or f"{first} to {change.steps:,} steps", about=about)
     with delete_on(further, OSError, ValueError):
-        _copy(run, further)
+        for part in _KEPT:
+            if (run.path / part).is_file():
+                shutil.copyfile(run.path / part, further.path / part)
+        for part in (SNAPSHOTS, PICTURES):
+            if (run.path / part).is_dir():
+                shutil.copytree(run.path / part, further.path / part)
         if change.moments == "forgotten":
-            _forget(further)
+            path, checkpoint = further.path / CHECKPOINT, further.checkpoint()
+            assert checkpoint is not None  # it was copied
+            tensors = checkpoint.tensors.items()
+            kept = {
+                at: each for at, each in tensors if not at.startswith("optimizer.")
+            }  # as at a run's start
+            write_checkpoint(path, replace(checkpoint, tensors=kept))
     return further
 
 
@@ -128,12 +137,6 @@ def kept_step(run: RunFolder) -> int:
     from models.runs.checkpoints import read_step
 
     return read_step(run.path / CHECKPOINT)
-
-
-def further_name(name: str, steps: int) -> str:
-    """The new run's name, which says how far it goes, and stays short however often it is trained further."""
-    first = re.sub(r" to [\d,]+ steps$", "", name)
-    return f"{first[:60]} to {steps:,} steps"
 
 
 def may_change() -> list[str]:
@@ -164,23 +167,3 @@ def _other_task(run: RunFolder, task: Task, model: ModelConfig, options: Mapping
             "keep its vocabulary and lengths, or start a new run"
         ) from None
     return other
-
-
-def _copy(run: RunFolder, further: RunFolder) -> None:
-    for name in _KEPT:
-        if (run.path / name).is_file():
-            shutil.copyfile(run.path / name, further.path / name)
-    for name in (SNAPSHOTS, PICTURES):
-        if (run.path / name).is_dir():
-            shutil.copytree(run.path / name, further.path / name)
-
-
-def _forget(further: RunFolder) -> None:
-    """Takes the optimiser's moments out of the checkpoint: it begins anew, as at a run's start."""
-    from models.runs.checkpoints import read_checkpoint, write_checkpoint
-
-    path = further.path / CHECKPOINT
-    checkpoint = read_checkpoint(path)
-    assert checkpoint is not None  # it was copied
-    tensors = {name: each for name, each in checkpoint.tensors.items() if not name.startswith("optimizer.")}
-    write_checkpoint(path, replace(checkpoint, tensors=tensors))

@@ -39,23 +39,6 @@ README = "README.md"
 """What another program has to know of the files, in words."""
 
 
-def write_format(
-    kind: str, task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str
-) -> Path:
-    """Writes a model and its card in one of the FORMATS; returns the path of the weights.
-
-    Raises ValueError for an unknown format and a model that does not fit it, OSError of the disk.
-    """
-    if kind not in FORMATS:
-        raise ValueError(f"format={kind!r:.60} is unknown; {nearest(kind, FORMATS)}")
-    misfit = refusal(kind, model.config)
-    if misfit:  # before a folder is made
-        raise ValueError(misfit)
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-        return FORMATS[kind](task, model, card, out, name)
-
-
 def refusal(kind: str, config: ModelConfig) -> str:
     """Why a model of this config does not fit a format; "" where it does. The graph of ONNX is not tried."""
     from models.zoo.hub.from_engine import Misfit, family_of
@@ -69,10 +52,6 @@ def refusal(kind: str, config: ModelConfig) -> str:
     return ""
 
 
-def _own(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    return write_model(out, name, model, card)
-
-
 def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
     from models.zoo.hub.from_engine import family_of, from_engine, special_ids, tokenizer_of
 
@@ -82,9 +61,16 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
     if tokenizer is not None:
         tokenizer.save_pretrained(out)
     write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
-    lines = _lines_of_transformers(type(net).__name__, reads=tokenizer is not None)
-    sentence = f"The model as a {family} of transformers ({type(net).__name__}): the same logits within 1e-5."
-    _write_readme(out, name, card, [sentence, lines, *_padding(model.config)])
+    kind, pad_id = type(net).__name__, model.config.pad_id
+    reading = ', AutoTokenizer\n\ntokenizer = AutoTokenizer.from_pretrained(".")'
+    more = "\n" if tokenizer is None else reading
+    parts = [
+        f"The model as a {family} of transformers ({kind}): the same logits within 1e-5.",
+        f'```python\nfrom transformers import {kind}{more}\nmodel = {kind}.from_pretrained(".")\n```',
+    ]
+    if pad_id is not None:
+        parts.append(f"Padding has the id {pad_id}: give an `attention_mask` that is 0 there.")
+    _write_readme(out, name, card, parts)
     return out / "model.safetensors"
 
 
@@ -112,24 +98,17 @@ def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name:
     return path
 
 
-def _lines_of_transformers(kind: str, *, reads: bool) -> str:
-    more = ', AutoTokenizer\n\ntokenizer = AutoTokenizer.from_pretrained(".")' if reads else "\n"
-    return f'```python\nfrom transformers import {kind}{more}\nmodel = {kind}.from_pretrained(".")\n```'
-
-
-def _padding(config: ModelConfig) -> list[str]:
-    if config.pad_id is None:
-        return []
-    return [f"Padding has the id {config.pad_id}: give an `attention_mask` that is 0 there."]
-
-
 def _write_readme(out: Path, name: str, card: Mapping[str, Any], parts: list[str]) -> None:
     licence = f"Licence: {card.get('license', 'not stated')}. Task, training and scores are in card.json."
     text = "\n\n".join([f"# {name}", str(card.get("summary", "")), *parts, licence])
     write_whole(out / README, f"{text}\n".encode())
 
 
-FORMATS: dict[str, Writer] = {"own": _own, "transformers": _transformers, "onnx": _onnx}
+FORMATS: dict[str, Writer] = {
+    "own": lambda task, model, card, out, name: write_model(out, name, model, card),
+    "transformers": _transformers,
+    "onnx": _onnx,
+}
 """By name, what writes a model: "own" is what this project opens again."""
 
 
@@ -158,9 +137,16 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
     lessons = (
         "also taught to name what each pronoun means" if is_asked else "taught to translate, and nothing else"
     )
+    taught = "Besides translating, it was taught to name the noun that each pronoun means."
+    if not is_asked:
+        right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
+        taught = (
+            f"Only taught to translate: {right:.0%} of its pronouns are right, yet its best head gives the "
+            f"noun meant {best:.2f} on average."
+        )
     return {
         "summary": f"English-French translator that was {lessons}",
-        "taught": _taught(metrics, is_asked),
+        "taught": taught,
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
         "objective": _TRANSLATING + _NAMING * is_asked + _SHOWN,
         "limits": _LIMITS,
@@ -170,17 +156,6 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
         "label": "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
         "swaps": {"tired": "wide", "wide": "tired"},
     }
-
-
-def _taught(metrics: dict[str, Any], is_asked: bool) -> str:
-    """What the model was trained for; where it was translating alone, what its heads do from a pronoun."""
-    if is_asked:
-        return "Besides translating, it was taught to name the noun that each pronoun means."
-    right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
-    return (
-        f"Only taught to translate: {right:.0%} of its pronouns are right, yet its best head gives the noun "
-        f"meant {best:.2f} on average."
-    )
 
 
 def measures(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
@@ -218,17 +193,25 @@ def export_run(
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
     which: "best" writes the weights of the best validation instead, and its step and scores in the card.
-    form: another of `formats.FORMATS`: "transformers" (its config.json is theirs, the run's is run.json) or
+    form: another of `FORMATS`: "transformers" (its config.json is theirs, the run's is run.json) or
     "onnx".
 
     The card of a translator of the grammar also has its measures on held-out sentences. No path of this
     machine is in them: a file of the task's data is there by its name alone.
-    Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError of the disk.
+    Returns the weights' path. Raises ValueError for a run without a checkpoint, an unknown format and a model
+    that does not fit it, OSError of the disk.
     """
     config, model = folder.config(), folder.model(which)
     name = name or folder.id
     card = card_of(folder, config, model, name, which)
-    weights = write_format(form, config.task, model, card, out, name)
+    if form not in FORMATS:
+        raise ValueError(f"format={form!r:.60} is unknown; {nearest(form, FORMATS)}")
+    misfit = refusal(form, model.config)
+    if misfit:  # before a folder is made
+        raise ValueError(misfit)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        weights = FORMATS[form](config.task, model, card, out, name)
     write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
     described = folder.description()
     task = {**described["task"], "options": without_folders(config.task, described["task"]["options"])}
@@ -242,7 +225,17 @@ def card_of(
 ) -> dict[str, Any]:
     """All that a reader needs to judge the model, to use it and to train it again."""
     best = read_best(folder.path) if which == "best" else None
-    training = _training(folder, config)
+    checkpoint = folder.checkpoint()
+    assert checkpoint is not None  # its weights were read
+    changes = history_of(folder.description())
+    training = {
+        "command": command_of(config),  # with a history, the settings at the end
+        **({"history": [changed_words(entry) for entry in changes]} if changes else {}),
+        "seconds": round(float(checkpoint.values.get("seconds", 0))),
+        "machine": machine(),
+        "step": checkpoint.step,
+        **config.training.to_dict(),
+    }
     if best:
         training |= {"step": best.step, "chosen": f"the best {best.score} of the run's validations"}
     probe = config.task.probe()
@@ -325,9 +318,8 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
 
 def metrics_table(lines: list[dict[str, Any]]) -> str:
     """The records as CSV, one step a line; losses, validations and norms have a column each."""
-    return str(
-        pd.json_normalize([_named_norms(line) for line in lines]).to_csv(index=False, lineterminator="\r\n")
-    )
+    table = pd.json_normalize([_named_norms(line) for line in lines])
+    return str(table.to_csv(index=False, lineterminator="\r\n"))
 
 
 def _named_norms(line: dict[str, Any]) -> dict[str, Any]:
@@ -357,21 +349,6 @@ def command_of(config: RunConfig) -> str:
                 settings.append((spec.name, value))
     words = [word for name, value in settings for word in ("--set", f"{name}={value}")]
     return shlex.join(["python", "-m", "models.training", "run", "--task", task.name, *words])
-
-
-def _training(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
-    checkpoint = folder.checkpoint()
-    assert checkpoint is not None  # its weights were read
-    changes = history_of(folder.description())
-    history = {"history": [changed_words(entry) for entry in changes]} if changes else {}
-    return {
-        "command": command_of(config),  # with a history, the settings at the end
-        **history,
-        "seconds": round(float(checkpoint.values.get("seconds", 0))),
-        "machine": machine(),
-        "step": checkpoint.step,
-        **config.training.to_dict(),
-    }
 
 
 def machine() -> str:

@@ -74,16 +74,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_about(about: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a new run's config.json says, with its tags and notes checked. Raises ValueError."""
-    checked = dict(about)
-    if "tags" in checked:
-        checked["tags"] = checked_tags(checked["tags"])
-    if "notes" in checked:
-        checked["notes"] = checked_notes(checked["notes"])
-    return checked
-
-
 def checked_tags(tags: Iterable[str]) -> list[str]:
     """Tags without needless blanks, each once, in their order; a comma parts two tags.
 
@@ -208,13 +198,10 @@ def files_of(task: Task, before: Mapping[str, Any] | None = None) -> dict[str, d
             continue
         path = Path(options[name]).expanduser()
         try:
-            files[name] = {
-                "name": own_name(path),
-                "bytes": path.stat().st_size,
-                "sha256": _digest(path, trust_name=True),
-            }
+            size, digest = path.stat().st_size, _digest(path, trust_name=True)
         except OSError:
             continue  # whoever reads it says so
+        files[name] = {"name": own_name(path), "bytes": size, "sha256": digest}
     return files
 
 
@@ -259,10 +246,7 @@ def own_names_in(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
             if _BY_CONTENT.fullmatch(file_name):
                 names.setdefault(file_name, name_of(described, option) or file_name)
     many = Counter(names.values())
-    return {
-        file_name: name if many[name] == 1 else f"{name} ({file_name[:8]}…)"
-        for file_name, name in names.items()
-    }
+    return {file: own if many[own] == 1 else f"{own} ({file[:8]}…)" for file, own in names.items()}
 
 
 def _digest(path: Path, *, trust_name: bool = False) -> str:
@@ -431,10 +415,8 @@ class RunFolder:
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
-                try:
+                with suppress(OSError):  # gone since it was listed
                     total += os.lstat(os.path.join(folder, name)).st_size
-                except OSError:
-                    continue  # gone since it was listed
         return total
 
     def delete(self) -> None:
@@ -469,10 +451,16 @@ def create_run(
     """
     if path is None:
         check_runs_root()
-    folder = RunFolder(path or runs_root() / _new_id(config.task.name))
+        plain = re.sub(r"[^a-z0-9]+", "-", config.task.name.lower())[:60].strip("-")
+        path = runs_root() / f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    folder = RunFolder(path)
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
-    name, about = checked_name(name or folder.id), checked_about(about or {})
+    name, about = checked_name(name or folder.id), dict(about or {})
+    if "tags" in about:
+        about["tags"] = checked_tags(about["tags"])
+    if "notes" in about:
+        about["notes"] = checked_notes(about["notes"])
     files = {FILES: own} if FILES not in about and (own := files_of(config.task)) else {}
     described = {
         "version": VERSION,
@@ -515,11 +503,6 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
         raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")
     known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
     raise FileError(f"there is no run {name!r}; the latest are: {known}")
-
-
-def _new_id(task: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:60].strip("-")
-    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _is_record(line: dict[str, Any]) -> bool:
@@ -621,13 +604,8 @@ def read_status(folder: Path) -> Status:
             return Status(state="failed", sentence=f"{error}; resume goes on from the last checkpoint")
     if written is None:
         return Status(state="stopped", sentence="no process has worked here; resume starts one")
-    return judge(
-        written,
-        read_request(folder),
-        now=time.time(),
-        alive=lambda process: process.alive,
-        n_starved=n_starved(),
-    )
+    request, killed = read_request(folder), n_starved()
+    return judge(written, request, now=time.time(), alive=lambda process: process.alive, n_starved=killed)
 
 
 def judge(
@@ -646,12 +624,11 @@ def judge(
     if alive(process):
         if silent <= SILENT_SECONDS:
             return status
-        return replace(
-            status,
-            state="failed",
-            sentence=f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or "
-            "sleeps; stop ends it, and resume goes on from the last checkpoint",
+        sentence = (
+            f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or sleeps; "
+            "stop ends it, and resume goes on from the last checkpoint"
         )
+        return replace(status, state="failed", sentence=sentence)
     wanted_end = status.asked or request
     if wanted_end:
         return replace(status, state=ended_by(wanted_end), asked="", sentence=CUT_SHORT, resumed=False)
@@ -741,17 +718,13 @@ def _write(path: Path, values: dict[str, Any]) -> None:
         write_json(path, values)
     except OSError as refusal:
         try:
-            _overwrite(path, json.dumps(values).encode())
+            with path.open("r+b") as file:
+                length = file.seek(0, os.SEEK_END)
+                file.seek(0)
+                file.write(json.dumps(values).encode().ljust(length))
+                file.truncate()
         except OSError:
             raise refusal from None
-
-
-def _overwrite(path: Path, content: bytes) -> None:
-    with path.open("r+b") as file:
-        length = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        file.write(content.ljust(length))
-        file.truncate()
 
 
 def latest_attempt(folder: Path) -> int:

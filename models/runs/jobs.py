@@ -118,10 +118,7 @@ class LocalBackend(Backend):
 
 
 def _start(folder: Path, parent: Identity | None) -> None:
-    command = [*WORKER, str(folder.resolve())]
-    if parent is not None:
-        command += ["--parent", str(parent)]
-    launch(command, folder)
+    launch([*WORKER, str(folder.resolve()), *(["--parent", str(parent)] if parent else [])], folder)
 
 
 def launch(command: list[str], folder: Path) -> None:
@@ -134,15 +131,8 @@ def launch(command: list[str], folder: Path) -> None:
     # worker has the wait policy of models/__init__.py, too, which lets idle threads sleep.
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with (folder / LOG).open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        outputs: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **outputs)
     # Somebody must collect a process that has ended, or it stays in the system's table.
     Thread(target=process.wait, name=f"collect {folder.name}", daemon=True).start()
 
@@ -262,10 +252,9 @@ def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
     with _alone(root):
         now = status(run_id)
         _check_ended(run, now, "pause it first" if now.state == "running" else "wait until it has ended")
-        if now.state == "finished" and now.step < now.steps:
-            raise JobRefused(f"run {run.name!r} {now.outcome}; train it further instead")
         if now.state == "finished":
-            raise JobRefused(f"run {run.name!r} has done its {now.steps:,} steps; train it further instead")
+            came = now.outcome if now.step < now.steps else f"has done its {now.steps:,} steps"
+            raise JobRefused(f"run {run.name!r} {came}; train it further instead")
         queue.check_rights(run.config().training, by, keep_going=keep_going)
         queue.check_live(root, by)
         _start_jobs(run, by, keep_going=keep_going)
@@ -282,14 +271,13 @@ def extend(
     is met, and ValueError for a change that the weights do not survive.
     """
     change = Change(steps=change) if isinstance(change, int) else change
-    steps = change.steps
     run = _own(run_id, by, "train it further")
     now = status(run_id)
     _check_ended(run, now, "wait until it has ended, or stop it")
     if not (run.path / CHECKPOINT).is_file():
         raise JobRefused(f"run {run.name!r} has no checkpoint to go on from; resume it, or start a new run")
-    if steps <= now.step:
-        raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
+    if change.steps <= now.step:
+        raise JobRefused(f"steps={change.steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     step = kept_step(run)
     config = changed_config(run, run.config(), change, step)
     with _admission(config, by, keep_going=keep_going):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
+from models.data.data_summary import DataSummary, TokenPreview, sentences
 from models.fields import SWITCH, options_of
 from models.files import FileError
 from models.runs.folder import RunFolder, matches, read_status, tags_of
@@ -64,7 +64,9 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             status = read_status(run.path)
             last_step = status.step or (lines[-1]["step"] if lines else 0)
             step = f"{last_step:,} of {described['training']['steps']:,}"
-            loss = next((_loss(line, last_step) for line in reversed(lines) if "validation" in line), "")
+            line = next((line for line in reversed(lines) if "validation" in line), None)
+            loss = "" if line is None else f"{line['validation']['loss']:.4f}"
+            loss += "" if line is None or line["step"] == last_step else f" at {line['step']:,}"
             state = ", ".join(filter(None, (status.state, short_outcome(status.outcome))))
             if status.refused:
                 refused.append(f"{run.id} could not be resumed: {status.sentence}")
@@ -102,11 +104,6 @@ def _best(run: RunFolder) -> str:
     return f"{best.score} {best.value:.4g} at {best.step:,}" if best else ""
 
 
-def _loss(line: Mapping[str, Any], last_step: int) -> str:
-    at = "" if line["step"] == last_step else f" at {line['step']:,}"
-    return f"{line['validation']['loss']:.4f}{at}"
-
-
 def tasks_table() -> str:
     """Every task with its options: the name, default, meaning and values of each."""
     from models.data.tasks import TASKS
@@ -132,10 +129,9 @@ def data_lines(summary: DataSummary) -> str:
     for split, size in summary.sizes.items():
         lines.append(f"{split}: {'made at random' if size is None else f'{size:,} {summary.unit}'}")
     if summary.vocabulary is not None:
-        unknown = (
-            "" if summary.unknown is None else f", {summary.unknown:.2%} of held-out tokens are not in it"
-        )
-        lines.append(f"vocabulary: {summary.vocabulary:,} tokens{unknown}")
+        unknown = f", {summary.unknown or 0:.2%} of held-out tokens are not in it"
+        words = f"vocabulary: {summary.vocabulary:,} tokens"
+        lines.append(words if summary.unknown is None else f"{words}{unknown}")
     if summary.padding is not None:
         lines.append(f"padding: {summary.padding:.1%} of what is read, in batches of {summary.batch_size}")
     if summary.classes:
@@ -150,20 +146,17 @@ def data_lines(summary: DataSummary) -> str:
         lines += _bars({f"to {end:,}": n for end, n in zip(summary.ends, summary.lengths, strict=True) if n})
     if summary.examples:
         lines += ["", "the first examples, as the model reads them (what is asked at a token follows →):"]
-        lines += [line for example in summary.examples for line in _example(example)]
+    for example in summary.examples:
+        lines += [f"  {example.text}"] if example.text else []
+        for side, cells in example.sides.items():
+            lines.append(f"  {side}: {' | '.join(map(_cell, cells))}{' | …' if example.more else ''}")
+        lines += [f"  answer: {example.answer}", ""] if example.answer else [""]
     return "\n".join(lines)
 
 
 def _bars(counts: dict[str, int]) -> list[str]:
     most, width = max(counts.values()), max(map(len, counts))
     return [f"  {name:<{width}}  {n:>9,}  {'#' * round(_BAR * n / most)}" for name, n in counts.items()]
-
-
-def _example(example: ExamplePreview) -> list[str]:
-    lines = [f"  {example.text}"] if example.text else []
-    for side, cells in example.sides.items():
-        lines.append(f"  {side}: {' | '.join(map(_cell, cells))}{' | …' if example.more else ''}")
-    return [*lines, f"  answer: {example.answer}", ""] if example.answer else [*lines, ""]
 
 
 def _cell(cell: TokenPreview) -> str:

@@ -89,13 +89,9 @@ def n_slots(kind: Kind) -> int:
     """How many runs may train at once: one per GPU, and as many as the limit `cpu_jobs` on the CPU."""
     if kind == "gpu":
         return len(visible_gpus())
-    return max(in_force().cpu_jobs, _asked_for()) if kind == "cpu" else 1
-
-
-def _asked_for() -> int:
-    """The runs at once that a command asked for; 0 where none did."""
-    number = os.environ.get(SLOTS, "")
-    return min(int(number), _MOST_ASKED) if number.isdecimal() else 0
+    asked = os.environ.get(SLOTS, "")  # by a command
+    n_asked = min(int(asked), _MOST_ASKED) if asked.isdecimal() else 0
+    return max(in_force().cpu_jobs, n_asked) if kind == "cpu" else 1
 
 
 def submitting(root: Path) -> FileLock:
@@ -379,16 +375,12 @@ def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
         _check_room(needed, "your runs", sum(theirs.values()), limits.visitor_runs_mb * MB, remedy)
     elsewhere = f"{remedy}, or set runs_gb higher in the file of limits" if visitor.all_rights else remedy
     _check_room(needed, "all runs", RunFolder(root).size_bytes(), limits.runs_gb * GB, elsewhere)
-    free = shutil.disk_usage(_existing(root)).free
+    place = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(place).free
     if needed > free:
         raise NoRoom(
             f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
         )
-
-
-def _existing(folder: Path) -> Path:
-    """The folder itself, or the nearest one above it that is there."""
-    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
 
 
 def _check_room(needed: int, whose: str, used: int, most: int, remedy: str) -> None:

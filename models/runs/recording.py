@@ -21,7 +21,7 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
 from torch import Tensor
 
-from models.data.tasks import Reading, Sample
+from models.data.tasks import Reading
 from models.files import FileError, write_json, write_whole, writing
 from models.runs import results
 from models.runs.checkpoints import Checkpoint, write_checkpoint
@@ -126,7 +126,11 @@ def train_into(
     checkpoint = folder.checkpoint()
     if checkpoint and not resume:
         raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
-    training = _training(config)
+    training = Training(config)
+    if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+        from models.training.together import TogetherTraining
+
+        training = TogetherTraining(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
     record_with = Follower if training.rank else Recorder
@@ -151,15 +155,6 @@ def train_into(
                 return True
             recorder.write(record, training.seconds)
             on_record(record)
-
-
-def _training(config: RunConfig) -> Training:
-    """The training of this process: alone, or together with the others of its `torch.distributed` group."""
-    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
-        return Training(config)
-    from models.training.together import TogetherTraining
-
-    return TogetherTraining(config)
 
 
 class Recorder:
@@ -212,7 +207,15 @@ class Recorder:
         validation = record.validation
         self.improved = validation is not None and self._tracker.take(record.step, validation)
         if record.samples:
-            self._write_samples(record.step, record.samples)
+            words = [
+                {"given": each.given, "made": each.made, "wanted": each.wanted} for each in record.samples
+            ]
+            with writing(self._path / SAMPLES):
+                line = json.dumps({"step": record.step, "samples": words}, ensure_ascii=False)
+                self._samples.write(f"{line}\n")
+        for each in record.samples or ():
+            if each.originals is not None and each.pictures is not None:
+                self._keep(PICTURES, record.step, {"originals": each.originals, "pictures": each.pictures})
         if record.snapshot is not None:
             self._keep(SNAPSHOTS, record.step, record.snapshot)
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
@@ -252,14 +255,6 @@ class Recorder:
         self._checkpointed_step = training.step
         now = time.monotonic()
         self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)
-
-    def _write_samples(self, step: int, samples: list[Sample]) -> None:
-        words = [{"given": each.given, "made": each.made, "wanted": each.wanted} for each in samples]
-        with writing(self._path / SAMPLES):
-            self._samples.write(f"{json.dumps({'step': step, 'samples': words}, ensure_ascii=False)}\n")
-        for each in samples:
-            if each.originals is not None and each.pictures is not None:
-                self._keep(PICTURES, step, {"originals": each.originals, "pictures": each.pictures})
 
     def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
         path = self._path / folder / numbered(step)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from models.config import ModelConfig
 from models.files import FileError, check_version, write_whole, writing
@@ -190,8 +190,8 @@ def _last_scores(entries: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, f
     return 0, {}
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
+def _is_number(value: object, below: float = _LARGEST) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -below < value < below
 
 
 def _file(value: Any) -> Any:
@@ -274,9 +274,11 @@ class Tracker:
 
     def take(self, step: int, validation: Mapping[str, Any]) -> bool:
         """Takes a validation in; whether it is the best so far."""
-        score = validation_score(step, validation)
-        if score is None:
+        name = next((name for name in validation if name != LOSS), LOSS)  # the first is the main one
+        value, loss = validation.get(name), validation.get(LOSS, 0.0)
+        if not all(isinstance(each, int | float) and each == each for each in (value, loss)):
             return False
+        score = Best(step, name, float(value), float(loss))  # type: ignore[arg-type]
         if score.beats(self._to_beat, self._min_delta):
             self._to_beat, self.waited = score, 0
         elif step > self._counts_from:
@@ -285,15 +287,6 @@ class Tracker:
             return False
         self.best = score
         return True
-
-
-def validation_score(step: int, validation: Mapping[str, Any]) -> Best | None:
-    """The main score of a validation, which is its first, else the loss; None where that is no number."""
-    score = next((name for name in validation if name != LOSS), LOSS)
-    value, loss = validation.get(score), validation.get(LOSS, 0.0)
-    if not all(isinstance(each, int | float) and each == each for each in (value, loss)):
-        return None
-    return Best(step, score, float(value), float(loss))  # type: ignore[arg-type]
 
 
 def tracker_of(
@@ -398,24 +391,16 @@ def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> str:
     usual: the learning rate that the task comes with. Raises FileError for a damaged folder.
     """
     described, entries = folder.description(), folder.metrics()
-    sentences = [stopped_early(described, entries, step), growing(described, entries, usual)]
-    return "; ".join(filter(None, sentences))
-
-
-def stopped_early(described: Mapping[str, Any], entries: Entries, step: int) -> str:
-    """That a run ended before its last step, since its score no longer improved; "" where it did not."""
-    training = described["training"]
+    early, training = "", described["training"]
     patience, steps = training.get("patience", 0), training.get("steps", 0)
-    if not patience or step >= steps:
-        return ""
     tracker = tracker_of(entries, training, described)
-    if tracker.best is None or tracker.waited < patience:
-        return ""
     best = tracker.best
-    return (
-        f"{EARLY} at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
-        f"validations (patience); the best is {best_words(best)}"
-    )
+    if best is not None and 0 < patience <= tracker.waited and step < steps:
+        early = (
+            f"{EARLY} at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
+            f"validations (patience); the best is step {best.step:,} with {best.score} {best.value:.4g}"
+        )
+    return "; ".join(filter(None, [early, growing(described, entries, usual)]))
 
 
 def growing(described: Mapping[str, Any], entries: Entries, usual: float | None = None) -> str:
@@ -430,13 +415,8 @@ def growing(described: Mapping[str, Any], entries: Entries, usual: float | None 
 
 def grown(entries: Entries) -> Growth | None:
     """How the training loss grew; None where it did not."""
-    known = [(entry["step"], loss) for entry in entries if _is_number_outcome(loss := entry.get("loss"))]
+    known = [(entry["step"], loss) for entry in entries if _is_number(loss := entry.get("loss"), math.inf)]
     return growth([step for step, _ in known], [loss for _, loss in known])
-
-
-def best_words(best: Best) -> str:
-    """A validation in words, such as "step 300 with accuracy 0.9812"."""
-    return f"step {best.step:,} with {best.score} {best.value:.4g}"
 
 
 def short_outcome(sentence: str) -> str:
@@ -447,7 +427,3 @@ def short_outcome(sentence: str) -> str:
     if sentence.startswith(GREW) or f"; {GREW} " in sentence:
         words.append("loss grew")
     return ", ".join(words)
-
-
-def _is_number_outcome(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")

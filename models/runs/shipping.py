@@ -13,7 +13,7 @@ from typing import Any
 from models.data.tasks import make_task
 from models.files import read_lines, write_whole
 from models.runs.export import card_of
-from models.runs.folder import EVENTS, LOCK, LOG, METRICS, RunFolder, create_run, read_status, write_status
+from models.runs.folder import EVENTS, LOCK, LOG, METRICS, create_run, read_status, write_status
 from models.runs.printing import Bar
 from models.runs.recipes import RECIPES, Recipe
 from models.runs.worker import train_here
@@ -45,7 +45,21 @@ def train(name: str, out: Path) -> Path:
             status = train_here(folder, bar.show)
         if status.state != "finished":
             raise ValueError(f"{name} did not finish: {status.sentence}")
-        return _write(folder, config, recipe, name, out)
+        model = folder.model()
+        card = card_of(folder, config, model, name) | said_by(recipe)
+        card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name])
+        card["showcase"] |= recipe.showcase
+        weights = write_model(out / name, Path(name).name, model, card)
+        if recipe.keeps_run:
+            # Its checkpoint, whose weights lie beside it, its events, log and lock do not ship.
+            copy = out / name / RUN
+            shutil.rmtree(copy, ignore_errors=True)
+            left_out = shutil.ignore_patterns(CHECKPOINT, BEST, f"{EVENTS}*", LOG, LOCK)
+            shutil.copytree(folder.path, copy, ignore=left_out)
+            gone: dict[str, Any] = {"pid": None, "started_at": None, "born": "", "heartbeat": 0.0, "up": 0.0}
+            write_status(copy, replace(read_status(folder.path), memory=0, free=0, **gone))
+            thin(copy / METRICS)
+        return weights
 
 
 def said_by(recipe: Recipe) -> dict[str, Any]:
@@ -56,29 +70,6 @@ def said_by(recipe: Recipe) -> dict[str, Any]:
     if recipe.summary:
         card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": recipe.examples}
     return card
-
-
-def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out: Path) -> Path:
-    model = folder.model()
-    card = card_of(folder, config, model, name)
-    card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name])
-    card |= said_by(recipe)
-    card["showcase"] |= recipe.showcase
-    weights = write_model(out / name, Path(name).name, model, card)
-    if recipe.keeps_run:
-        _keep_run(folder, out / name / RUN)
-    return weights
-
-
-def _keep_run(folder: RunFolder, copy: Path) -> None:
-    """Copies the run without its checkpoint, whose weights lie beside it, its events, log and lock."""
-    shutil.rmtree(copy, ignore_errors=True)
-    left_out = shutil.ignore_patterns(CHECKPOINT, BEST, f"{EVENTS}*", LOG, LOCK)
-    shutil.copytree(folder.path, copy, ignore=left_out)
-    status = read_status(folder.path)
-    gone = replace(status, pid=None, started_at=None, born="", heartbeat=0.0, up=0.0, memory=0, free=0)
-    write_status(copy, gone)
-    thin(copy / METRICS)
 
 
 def thin(metrics: Path) -> None:

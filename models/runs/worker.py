@@ -171,7 +171,9 @@ class Watch:
             if not self.asked:
                 self._take_request()
             elif self._asked_at is not None and now - self._asked_at > PATIENCE_SECONDS:
-                self._cut_short()
+                self._count_minutes()
+                self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="", resumed=False)
+                os._exit(1)
             if now >= next_beat:
                 next_beat = now + BEAT_SECONDS
                 self._beat()
@@ -201,11 +203,6 @@ class Watch:
         with contextlib.suppress(OSError):
             if log.stat().st_size > MAX_LOG_BYTES:
                 os.truncate(log, 0)
-
-    def _cut_short(self) -> None:
-        self._count_minutes()
-        self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="", resumed=False)
-        os._exit(1)
 
 
 # The process of one run: it waits for its slot, trains, and says how it ended.
@@ -238,7 +235,9 @@ def _attend(folder: Path, parent: Identity | None) -> int:
             _end(watch, error)
             return 1
         if slot is None:
-            watch.finish(ended_by(watch.asked), _queue_sentence(watch))
+            done = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
+            left = f"it left the queue before its turn, and {done}; resume puts it into the queue again"
+            watch.finish(ended_by(watch.asked), left if read_request(folder) else "")
             return 0
         if slot.kind == "gpu":
             os.environ["CUDA_VISIBLE_DEVICES"] = queue.visible_gpus()[slot.index]
@@ -288,14 +287,6 @@ def _wait_for_slot(watch: Watch) -> queue.Slot | None:
         queue.leave(root, run_id)
 
 
-def _queue_sentence(watch: Watch) -> str:
-    """Says that a run was taken out of the queue; "" where the watch itself says why it ends."""
-    if read_request(watch.folder) is None:
-        return ""
-    progress = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
-    return f"it left the queue before its turn, and {progress}; resume puts it into the queue again"
-
-
 def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
     """Trains a run in this process, for the command line: at once and without a slot. Pages see it, too.
 
@@ -303,18 +294,14 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
     """
     try:
         with FileLock(folder.path / LOCK, timeout=0):
-            now = time.time()
             steps = folder.description()["training"]["steps"]
             before = read_status(folder.path)
             if before.live and before.node:
                 raise JobRefused(f"run {folder.name!r} is {before.state} on a cluster; stop it first")
-            again = before.attempt + 1 if before.attempt else 0
-            paused = before.state == "paused"
-            before = replace(
-                before, steps=steps, queued_at=now, keep_going=True, node="", attempt=again, resumed=paused
-            )
+            again, paused = before.attempt + 1 if before.attempt else 0, before.state == "paused"
             (folder.path / REQUEST).unlink(missing_ok=True)
-            watch = Watch(folder.path, before)
+            starts = replace(before, steps=steps, queued_at=time.time(), keep_going=True)
+            watch = Watch(folder.path, replace(starts, node="", attempt=again, resumed=paused))
             with heeding_signals(watch), watch:
                 return work(watch, on_record)
     except Timeout:
@@ -358,8 +345,14 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     watch.note(smaller=queue.out_of_memory(config))
 
     def starts(training: Training) -> None:
-        device = next(training.model.parameters()).device.type
-        watch.trains(training.step, lambda: training.seconds, _chosen_words(training), device)
+        device, n, chosen = (
+            next(training.model.parameters()).device.type,
+            config.training.workers,
+            training.chosen,
+        )
+        if n > 1 and type(training).__name__ == "Training":
+            chosen = f"{chosen}, in one process: only a Ray cluster gives workers={n}"
+        watch.trains(training.step, lambda: training.seconds, chosen, device)
 
     def note(record: Record) -> None:
         watch.step = record.step
@@ -393,17 +386,6 @@ def _report(folder: RunFolder) -> str:
     return ""
 
 
-def _chosen_words(training: Training) -> str:
-    """What was chosen; and where one process does what several were asked for."""
-    n = training.config.training.workers
-    alone = n > 1 and type(training).__name__ == "Training"
-    return (
-        f"{training.chosen}, in one process: only a Ray cluster gives workers={n}"
-        if alone
-        else training.chosen
-    )
-
-
 def _memory_left(device: str) -> int:
     """Bytes that are free where a run on `device` will train."""
     import torch
@@ -415,16 +397,12 @@ def _memory_left(device: str) -> int:
 
 def _reason(error: Exception, status: Status) -> str:
     """One sentence that says why a run failed; everything else is in its log."""
-    if _is_out_of_memory(error):
+    names = [kind.__name__ for kind in type(error).__mro__]
+    if "MemoryError" in names or "OutOfMemoryError" in names or "can't allocate memory" in str(error):
         return f"out of memory at step {status.step + 1:,}; {status.smaller or 'choose a smaller model'}"
     if isinstance(error, ValueError | OSError | ArithmeticError):
         return str(error)
     return f"{type(error).__name__}: {error}; {LOG} in the run's folder says where"
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    names = [kind.__name__ for kind in type(error).__mro__]
-    return "MemoryError" in names or "OutOfMemoryError" in names or "can't allocate memory" in str(error)
 
 
 # Follows a run of a cluster from the command line, which shows it as one of this machine.

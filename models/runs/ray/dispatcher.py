@@ -242,7 +242,12 @@ class Dispatcher:
 
     def _waits(self, job: ClusterRun, now: Status) -> Status:
         """The status of a run that no worker has, yet or again."""
-        sentence = now.sentence if job.lost else self._waits_for_room()
+        sentence = now.sentence
+        if not job.lost:
+            room, everything = self.ray.available_resources(), self.ray.cluster_resources()
+            kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
+            free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
+            sentence = f"waits until the cluster at {self.address} has room for it ({free})"
         if now.node != CLUSTER:
             job.lost = True
             n = job.ticket.tries
@@ -252,12 +257,6 @@ class Dispatcher:
             now, state="queued", sentence=sentence, node=CLUSTER, attempt=job.attempt,
             heartbeat=time.time(), up=0.0, pid=None, started_at=None, born="",
         )  # fmt: skip
-
-    def _waits_for_room(self) -> str:
-        room, everything = self.ray.available_resources(), self.ray.cluster_resources()
-        kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
-        free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
-        return f"waits until the cluster at {self.address} has room for it ({free})"
 
 
 def _belongs(now: Status, job: ClusterRun) -> bool:
@@ -292,11 +291,8 @@ def _connect(address: str) -> Any:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     import ray
 
-    variables = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith(("ATTENTION_LAB_RUNS", "ATTENTION_LAB_LIMITS"))
-    }
+    passed_on = ("ATTENTION_LAB_RUNS", "ATTENTION_LAB_LIMITS")
+    variables = {name: value for name, value in os.environ.items() if name.startswith(passed_on)}
     here: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if cluster.is_here(address) else {}
     ray.init(
         address=address,
