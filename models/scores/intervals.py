@@ -205,9 +205,8 @@ def validated(
     products: AbstractContextManager[object] | None = None,
 ) -> Verdict:
     """The verdict on some held-out batches. A task of one's own that tallies its own way has no intervals."""
-    if type(task).tally is Task.tally and type(task).losses is Task.losses:
-        return verdict(judge(task, model, batches, products=products))
-    if type(task).judged is not Task.judged:
+    usual = type(task).tally is Task.tally and type(task).losses is Task.losses
+    if usual or type(task).judged is not Task.judged:
         return verdict(judge(task, model, batches, products=products))
     return _tallied(task, model, list(batches), products or nullcontext())
 

@@ -136,10 +136,11 @@ def without(batch: Batch, known: set[tuple[object, ...]]) -> Batch:
 def rows_of(batch: Batch, rows: Sequence[int]) -> Batch:
     """Some examples of a batch."""
     at = torch.tensor(rows, dtype=torch.int64)
-    extra = {name: value[at] for name, value in batch.extra.items()}
-    return replace(
-        batch, inputs=tuple(side[at] for side in batch.inputs), targets=batch.targets[at], extra=extra
+    inputs, extra = (
+        tuple(side[at] for side in batch.inputs),
+        {n: value[at] for n, value in batch.extra.items()},
     )
+    return replace(batch, inputs=inputs, targets=batch.targets[at], extra=extra)
 
 
 def _without_end(row: Tensor) -> tuple[object, ...]:
@@ -167,15 +168,10 @@ def most_wrong(task: Task, examples: Sequence[Piece], ats: Sequence[Answers]) ->
         for row in (~(at.right | ~at.asked).all(dim=1)).nonzero().flatten().tolist():
             counts_at = at.asked[row]
             truth, answer = (task.written(ids[row][counts_at].tolist()) for ids in (at.targets, at.best))
-            worst.append(
-                {
-                    "text": texts[row][:MOST_CHARACTERS_OF_ERRORS],
-                    "truth": truth[:MOST_CHARACTERS_OF_ERRORS],
-                    "answer": answer[:MOST_CHARACTERS_OF_ERRORS],
-                    "probability": float(at.sure[row][counts_at].min()),
-                    "loss": float(losses[row]),
-                }
-            )
+            words = {"text": texts[row], "truth": truth, "answer": answer}
+            entry: Entry = {name: text[:MOST_CHARACTERS_OF_ERRORS] for name, text in words.items()}
+            entry["probability"] = float(at.sure[row][counts_at].min())
+            worst.append({**entry, "loss": float(losses[row])})
     return sorted(worst, key=lambda entry: -entry["loss"])[:MOST_ERRORS]
 
 
@@ -233,9 +229,8 @@ def corpus_scores(written: Sequence[str], references: Sequence[str]) -> list[Cor
         if len(written) > 1:
             # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
             metric.n_bootstrap, metric.seed = n_resamples(len(written)), str(SEED)
-            resamples = np.random.default_rng(SEED).choice(
-                len(written), size=(metric.n_bootstrap, len(written))
-            )
+            size = (metric.n_bootstrap, len(written))
+            resamples = np.random.default_rng(SEED).choice(len(written), size=size)
             again = _bleu_of if isinstance(metric, BLEU) else _chrf_of
             within = between(again(written, references, resamples))
             # All sentences alike, as where nothing is right: that tells nothing about others.
@@ -274,13 +269,11 @@ def _chrf_of(
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
-    counted = np.zeros(
-        (len(written), CHRF.CHAR_ORDER, 3)
-    )  # strings of each length: written, right ones, shared
+    # strings of each length: written, right ones, shared
+    counted = np.zeros((len(written), CHRF.CHAR_ORDER, 3))
     for row, pair in enumerate(zip(written, references, strict=True)):
-        for at, (own, right) in enumerate(
-            zip(*(extract_all_char_ngrams(text, CHRF.CHAR_ORDER) for text in pair), strict=True)
-        ):
+        strings = (extract_all_char_ngrams(text, CHRF.CHAR_ORDER) for text in pair)
+        for at, (own, right) in enumerate(zip(*strings, strict=True)):
             counted[row, at] = own.total() if right else 0, right.total(), (own & right).total()
     own, right, shared = np.moveaxis(np.stack([counted[rows].sum(axis=0) for rows in resamples]), -1, 0)
     occurs = (own > 0) & (right > 0)
@@ -325,28 +318,16 @@ def translations(
         sources += task.prompts_of(batch, split, numbers)
         references += task.references(batch, split, numbers)
         written += task.translations(model, batch.to(next(model.parameters()).device))
-    scores = [
-        {
-            "name": each.name,
-            "value": each.value,
-            "n": len(written),
-            "low": each.interval[0] if each.interval else None,
-            "high": each.interval[1] if each.interval else None,
-            "method": f"sacrebleu's bootstrap over sentences, {n_resamples(len(written)):,} resamples",
-            "signature": each.signature,
-        }
-        for each in corpus_scores(written, references)
-    ]
+    how, scores = f"sacrebleu's bootstrap over sentences, {n_resamples(len(written)):,} resamples", []
+    for each in corpus_scores(written, references):
+        low, high = each.interval or (None, None)
+        entry = {"name": each.name, "value": each.value, "n": len(written), "low": low, "high": high}
+        scores.append({**entry, "method": how, "signature": each.signature})
     alone = sentence_chrf(written, references)
-    order = sorted(range(len(written)), key=lambda at: alone[at])[:MOST_KEPT]
+    texts = {"text": sources, "made": written, "wanted": references}
     worst = [
-        {
-            "text": sources[at][:MOST_CHARACTERS],
-            "made": written[at][:MOST_CHARACTERS],
-            "wanted": references[at][:MOST_CHARACTERS],
-            "chrf": alone[at],
-        }
-        for at in order
+        {**{name: lines[at][:MOST_CHARACTERS] for name, lines in texts.items()}, "chrf": alone[at]}
+        for at in sorted(range(len(written)), key=lambda at: alone[at])[:MOST_KEPT]
     ]
     return scores, worst
 
@@ -392,7 +373,8 @@ def _further(
         _add(scores, lines)
         more["translations"] = worst if split == "held out" else []
     elif type(task).judged is Task.judged:
-        ats = [task.at(model, _moved(piece, model)) for piece in examples]
+        device = next(model.parameters()).device
+        ats = [task.at(model, piece.batch.to(device)) for piece in examples]
         if "continue" in task.abilities:
             _add(scores, _of_text(task, examples, judged))
             more["positions"] = positions(ats)
@@ -414,13 +396,11 @@ def is_classifier(task: Task) -> bool:
 
 def unit_of(task: Task) -> str:
     """What an example is."""
-    if isinstance(task, Pictures):
-        return "pictures"
+    for kind, unit in ((Pictures, "pictures"), (TextClasses, "texts"), (TextModel, "pieces of text")):
+        if isinstance(task, kind):
+            return unit
     units = {"translate": "sentences", "answer": "questions", "fill": "sentences"}
-    known = next((units[ability] for ability in task.abilities if ability in units), "")
-    if isinstance(task, TextModel | TextClasses):
-        known = "texts" if isinstance(task, TextClasses) else "pieces of text"
-    return known or "examples"
+    return next((units[ability] for ability in task.abilities if ability in units), "examples")
 
 
 def outcomes(findings: Found) -> dict[str, list[list[float]]]:
@@ -454,9 +434,8 @@ def _entry(name: str, value: float, n: int, within: Interval | None, how: str) -
 
 def _grown(name: str, findings: Found, grow: Callable[[float], float]) -> Entry:
     """A score that grows with the loss, so that its interval is that of the loss, grown alike."""
-    (each,) = [
-        findings.judged.losses[name] for name in ("translation", "loss") if name in findings.judged.losses
-    ]
+    losses = findings.judged.losses
+    (each,) = [losses[name] for name in ("translation", "loss") if name in losses]
     within = interval(each)
     ends = None if within is None else (grow(within[0]), grow(within[1]))
     return _entry(name, grow(value_of(each)), n_of(each), ends, method(n_of(each)))
@@ -469,16 +448,15 @@ def _of_text(task: Task, examples: list[Piece], findings: Found) -> list[Entry]:
         _grown("bits per token", findings, lambda nats: nats / math.log(2)),
     ]
     if isinstance(task, TextModel):
-        rows = [row for piece in examples for row in piece.batch.targets.tolist()]
-        bytes_of = torch.tensor([_bytes(task.written(row)) for row in rows], dtype=torch.float64)
-        each = Quotients(findings.judged.losses["loss"].above / math.log(2), bytes_of)
-        entries.append(_entry("bits per byte", value_of(each), n_of(each), interval(each), method(len(rows))))
+        texts = [task.written(row) for piece in examples for row in piece.batch.targets.tolist()]
+        # In UTF-8; a character that was cut in two is counted as one byte on each side.
+        n_bytes = [len(text.encode()) - 2 * text.count("\N{REPLACEMENT CHARACTER}") for text in texts]
+        above = findings.judged.losses["loss"].above / math.log(2)
+        each = Quotients(above, torch.tensor(n_bytes, dtype=torch.float64))
+        entries.append(
+            _entry("bits per byte", value_of(each), n_of(each), interval(each), method(len(texts)))
+        )
     return entries
-
-
-def _bytes(text: str) -> int:
-    """In UTF-8; a character that was cut in two is counted as one byte on each side."""
-    return len(text.encode()) - 2 * text.count("\N{REPLACEMENT CHARACTER}")
 
 
 def positions(ats: Sequence[Answers]) -> Entry:
@@ -519,7 +497,3 @@ def classes(task: Task, ats: Sequence[Answers]) -> tuple[Entry, Entry]:
 
 def _add(scores: list[Entry], more: list[Entry]) -> None:
     scores.extend(entry for entry in more if math.isfinite(entry["value"]))
-
-
-def _moved(piece: Piece, model: Transformer) -> Any:
-    return piece.batch.to(next(model.parameters()).device)

@@ -52,7 +52,10 @@ def sweep(
     if resume:
         chosen = control.find(resume)
     elif shipped:
-        spec = _shipped_spec(shipped)
+        known = {each.name: each for each in list_shipped()}
+        if shipped not in known:
+            raise ValueError(f"no shipped sweep is named {shipped!r}; {nearest(shipped, known)}")
+        spec = known[shipped].spec
         chosen = _create(replace(spec, name=name or spec.name))
     elif not task:
         raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
@@ -70,7 +73,11 @@ def sweeps() -> None:
     rows: list[tuple[str, ...]] = [("SWEEP", "TASK", "STATE", "TRIALS", "BEST", "VARIES")]
     for each in (*control.list_sweeps(), *list_shipped()):
         try:
-            rows.append(_row(each))
+            spec, status, best = each.spec, each.status(), each.best()
+            varies = ", ".join(f"{name}={varied}" for name, varied in spec.space.items())
+            score = "" if best is None else f"{spec.score} {best.value:.4g}"
+            trials = f"{status.step} of {spec.trials}"
+            rows.append((each.name, spec.task, status.state, trials, score, varies))
         except ValueError as error:
             rows.append((each.name, "", "damaged", "", "", str(error)))
     none = "no sweeps yet; `sweep --task copy --set n_heads=1,2` starts one"
@@ -133,14 +140,6 @@ def sweep_export(
     print("wrote", write_results(chosen, out, answer=answer, shipped=shipped))
 
 
-def _shipped_spec(name: str) -> Spec:
-    """What a shipped sweep asked."""
-    known = {each.name: each for each in list_shipped()}
-    if name not in known:
-        raise ValueError(f"no shipped sweep is named {name!r}; {nearest(name, known)}")
-    return known[name].spec
-
-
 def _create(spec: Spec) -> Sweep:
     """Makes a sweep, and prints what it comes to."""
     from models.sweeps.plan import plan
@@ -183,19 +182,18 @@ def _goes_on(paused: Sweep) -> str:
     return f"go on with: python -m models.training sweep --resume {paused.name}"
 
 
-def _row(each: Sweep) -> tuple[str, ...]:
-    spec, status, best = each.spec, each.status(), each.best()
-    varies = ", ".join(f"{name}={varied}" for name, varied in spec.space.items())
-    score = "" if best is None else f"{spec.score} {best.value:.4g}"
-    return each.name, spec.task, status.state, f"{status.step} of {spec.trials}", score, varies
-
-
 def _print(chosen: Sweep) -> None:
     spec, trials = chosen.spec, chosen.trials()
     names = list(spec.space)
-    head = ("TRIAL", *map(str.upper, names), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE")
-    rows = [(str(each.number), *_settings(each, names), *_result(each)) for each in _by_rank(spec, trials)]
-    print(align([head, *rows]))
+    rows = [["TRIAL", *map(str.upper, names), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE"]]
+    for each in _by_rank(spec, trials):
+        settings = [in_words({name: each.settings.get(name)}).partition("=")[2] for name in names]
+        value = "" if each.value is None else f"{each.value:.4g}"
+        spread = "" if each.spread is None or not value else f"{each.spread:.2g}"
+        rows.append(
+            [str(each.number), *settings, each.state, value, spread, str(each.n or ""), each.sentence]
+        )
+    print(align(rows))
     left_out = sum(each.state == "skipped" for each in trials) + len(chosen.skipped())
     if left_out:
         print(f"{left_out} settings make no model, or were drawn twice, and were left out")
@@ -208,18 +206,8 @@ def _print(chosen: Sweep) -> None:
 def _by_rank(spec: Spec, trials: list[Trial]) -> list[Trial]:
     """Finished trials, the best first, then the others as they came; skipped ones are left out."""
     sign = 1 if spec.direction == "minimize" else -1
-    counted = [each for each in trials if each.state != "skipped"]
-    return sorted(
-        counted,
-        key=lambda each: (0, sign * (each.value or 0.0)) if each.state == "finished" else (1, each.number),
+    finished = sorted(
+        (each for each in trials if each.state == "finished"), key=lambda each: sign * (each.value or 0.0)
     )
-
-
-def _settings(trial: Trial, names: list[str]) -> list[str]:
-    return [in_words({name: trial.settings.get(name)}).partition("=")[2] for name in names]
-
-
-def _result(trial: Trial) -> tuple[str, ...]:
-    value = "" if trial.value is None else f"{trial.value:.4g}"
-    spread = "" if trial.spread is None or not value else f"{trial.spread:.2g}"
-    return trial.state, value, spread, str(trial.n or ""), trial.sentence
+    others = (each for each in trials if each.state not in ("finished", "skipped"))
+    return [*finished, *sorted(others, key=lambda each: each.number)]

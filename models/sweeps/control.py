@@ -10,6 +10,7 @@ import secrets
 import shutil
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,16 +51,18 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     root, most = sweeps_root(), in_force().sweeps
     if len(list_sweeps()) >= most:
         raise JobRefused(f"{most} sweeps are kept already, and no more may be; delete one, its runs stay")
-    name = spec.name or _new_name(spec.task)
+    plain = re.sub(r"[^a-z0-9]+", "-", spec.task.lower())[:20].strip("-")
+    name = spec.name or f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     with writing(root):
         root.mkdir(parents=True, exist_ok=True)
     path = root / name
     try:
         path.mkdir()
     except FileExistsError:
+        first = re.sub(r"-\d+$", "", name)[:44]
+        free = next(f"{first}-{n}" for n in range(2, 10_000) if not (root / f"{first}-{n}").exists())
         raise ValueError(
-            f"there is a sweep {name!r} already; resume it, delete it, or take another name, such as "
-            f"{_free_name(root, name)!r}"
+            f"there is a sweep {name!r} already; resume it, delete it, or take another name, such as {free!r}"
         ) from None
     except OSError:
         with writing(path):
@@ -183,16 +186,8 @@ def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> N
 def queued_status(sweep: Sweep, before: Status, *, keep_going: bool) -> Status:
     """The status of a sweep whose driver starts this moment."""
     now = time.time()
-    return Status(
-        state="queued",
-        step=before.step,
-        steps=sweep.spec.trials,
-        seconds=before.seconds,
-        sentence="its process starts",
-        keep_going=keep_going,
-        queued_at=now,
-        heartbeat=now,
-    )
+    done = Status(state="queued", step=before.step, steps=sweep.spec.trials, seconds=before.seconds)
+    return replace(done, sentence="its process starts", keep_going=keep_going, queued_at=now, heartbeat=now)
 
 
 def usual_slots() -> int:
@@ -220,14 +215,3 @@ def _own(name: str, by: Visitor, act: str) -> Sweep:
     if not sweep.may_change(by):
         raise NotAllowed(f"this sweep is another visitor's: only its owner and a teacher may {act}")
     return sweep
-
-
-def _new_name(task: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:20].strip("-")
-    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-def _free_name(root: Path, name: str) -> str:
-    """A name near this one that no sweep has."""
-    first = re.sub(r"-\d+$", "", name)[:44]
-    return next(f"{first}-{n}" for n in range(2, 10_000) if not (root / f"{first}-{n}").exists())

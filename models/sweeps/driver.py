@@ -72,7 +72,10 @@ class Ledger:
         self.spec = sweep.spec
         self._configs = configs
         self._folder = sweep.path
-        self._study = optuna_study.open_study(sweep.path, self.spec, self._min_steps())
+        # The first rung of ASHA: the first validation after a tenth of the steps and after the warm-up.
+        how = configs.run(first_settings(self.spec, configs)).training
+        min_steps = max(how.validation_interval, how.warmup_steps, how.steps // 10)
+        self._study = optuna_study.open_study(sweep.path, self.spec, min_steps)
         self.exhausted = ""
 
     def open_trials(self) -> list[OpenTrial]:
@@ -96,7 +99,10 @@ class Ledger:
     def next(self) -> OpenTrial | None:
         """The next trial, begun; None where all are. What makes no model, or was tried, is skipped."""
         for skipped in count():
-            if self._n_begun() >= self.spec.trials or self.exhausted:
+            begun = [
+                each for each in self._all() if each.state != TrialState.WAITING and not is_skipped(each)
+            ]
+            if len(begun) >= self.spec.trials or self.exhausted:
                 return None
             if skipped >= MOST_SKIPPED:
                 self.exhausted = (
@@ -153,9 +159,6 @@ class Ledger:
     def _all(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
 
-    def _n_begun(self) -> int:
-        return sum(each.state != TrialState.WAITING and not is_skipped(each) for each in self._all())
-
     def _useless(self, number: int, settings: Settings) -> str:
         """Why settings that were drawn are no trial; "" where they are one."""
         before = [each for each in self._all() if each.number != number and not is_skipped(each)]
@@ -178,11 +181,6 @@ class Ledger:
         for name in self.spec.space.keys() - trial.params.keys():
             settings[name] = optuna_study.suggest(optuna_trial, name, self.spec.space[name])
         return OpenTrial(trial.number, settings, optuna_trial, runs, values, trial.last_step or 0)
-
-    def _min_steps(self) -> int:
-        """The first rung of ASHA: the first validation after a tenth of the steps and after the warm-up."""
-        how = self._configs.run(first_settings(self.spec, self._configs)).training
-        return max(how.validation_interval, how.warmup_steps, how.steps // 10)
 
 
 # How the runs of a sweep stand and what they reached, as its driver reads them.
@@ -311,18 +309,15 @@ class Conductor:
             sentence = f"all {len(failures)} trials so far failed; the first: {failures[0]}"
             return "failed", f"{sentence}; start a sweep with other settings"
         self._start_runs()
-        self._say(self._ledger.n_ended, self._sentence())
+        n, word = len(self._live), "run" if len(self._live) == 1 else "runs"
+        trains = f"{n} {word} of {len(self._open)} open trials train or wait"
+        self._say(self._ledger.n_ended, f"{trains}; {self._waits}" if self._waits else trains)
         if not self._open:
             return ("finished", self._ledger.exhausted or outcome(self._sweep)) if not self._leaving else None
         if self._left and not self._live and not self._waits:
             run, whose = next(iter(self._left.items()))
             return "paused", f"run {run} of {whose} was paused by hand; resume the sweep to go on with it"
         return None
-
-    def _sentence(self) -> str:
-        n, word = len(self._live), "run" if len(self._live) == 1 else "runs"
-        trains = f"{n} {word} of {len(self._open)} open trials train or wait"
-        return f"{trains}; {self._waits}" if self._waits else trains
 
     def _adopt(self) -> None:
         """Takes over what an earlier driver began: its runs are known by what their config.json says."""
@@ -351,7 +346,12 @@ class Conductor:
                 self._live.add(run_id)
                 self._left.pop(run_id, None)
                 if seed == self._spec.seed_list[0] and self._reports(trial, run_id):
-                    return self._prune(trial, run_id)
+                    why = (
+                        f"pruned at step {trial.reported:,}: of the trials that came so far, most are better"
+                    )
+                    self._ledger.keep(trial)
+                    self._ledger.prune(trial, why)
+                    return self._close(trial, "pruned", why)
                 continue
             was_live = run_id in self._live
             self._live.discard(run_id)
@@ -410,13 +410,6 @@ class Conductor:
                 return True
         return False
 
-    def _prune(self, trial: OpenTrial, run_id: str) -> None:
-        step = trial.reported
-        sentence = f"pruned at step {step:,}: of the trials that came so far, most are better"
-        self._ledger.keep(trial)
-        self._ledger.prune(trial, sentence)
-        self._close(trial, "pruned", sentence)
-
     def _give_up(self, trial: OpenTrial, problem: str) -> None:
         self._ledger.keep(trial)
         self._ledger.fail(trial, shortened(problem, 500))
@@ -457,7 +450,9 @@ class Conductor:
         """The runs to start, first those of open trials; the seeds of new trials follow without end."""
         for trial in list(self._open):
             for seed in self._seeds(trial):
-                if trial in self._open and self._may_start(trial, seed):
+                run_id = trial.runs.get(seed)
+                is_at_work = run_id in self._live or run_id in self._left
+                if trial in self._open and seed not in trial.values and not is_at_work:
                     yield trial, seed
         while self._has_slot and (new := self._ledger.next()) is not None:
             self._open.append(new)
@@ -473,10 +468,6 @@ class Conductor:
         """The seeds of a trial that may train now."""
         first, *_ = seeds = self._spec.seed_list
         return (first,) if self._spec.prune != "none" and first not in trial.values else seeds
-
-    def _may_start(self, trial: OpenTrial, seed: int) -> bool:
-        run_id = trial.runs.get(seed)
-        return seed not in trial.values and run_id not in self._live and run_id not in self._left
 
     def _start(self, trial: OpenTrial, seed: int) -> None:
         run_id = trial.runs.get(seed)
@@ -554,34 +545,12 @@ def drive_here(sweep: Sweep, *, n_slots: int = 0, show: Callable[[int, str], Non
 
 
 def _work(
-    watch: Watch,
-    *,
-    by: Visitor,
-    n_slots: int,
-    keep_going: bool = False,
-    show: Callable[[int, str], None] = lambda n_ended, sentence: None,
-    **options: Any,
+    watch: Watch, show: Callable[[int, str], None] = lambda n_ended, sentence: None, **options: Any
 ) -> Status:
-    """Works until the sweep ends or is asked to end; returns its last status."""
+    """Works until the sweep ends or is asked to end; returns its last status. options: of `Conductor`."""
     # A killed driver leaves no run behind that nobody watches: its runs pause when it ends.
     os.environ[SERVING] = str(this_process())
-    with heeding_signals(watch), watch:
-        watch.starts("loads PyTorch")
-        try:
-            state, sentence = _conduct(watch, show, by=by, n_slots=n_slots, keep_going=keep_going, **options)
-        except Exception as error:
-            with suppress(OSError), (watch.folder / LOG).open("a") as log:
-                traceback.print_exc(file=log)
-            state, sentence = _problem(error)
-        watch.finish(state, sentence)
-    return watch.status
-
-
-def _conduct(watch: Watch, show: Callable[[int, str], None], **options: Any) -> tuple[State, str]:
-
-    sweep = Sweep(watch.folder)
     start, before, last = time.monotonic(), watch.status.seconds, [""]
-    watch.note(steps=sweep.spec.trials)
 
     def say(n_ended: int, sentence: str) -> None:
         show(n_ended, sentence)
@@ -589,16 +558,23 @@ def _conduct(watch: Watch, show: Callable[[int, str], None], **options: Any) -> 
             last[0] = sentence
             watch.trains(n_ended, lambda: before + time.monotonic() - start, sentence, "")
 
-    return Conductor(sweep, request=lambda: watch.asked, say=say, **options).run()
-
-
-def _problem(error: Exception) -> tuple[State, str]:
-    """The state and the sentence after an error: a disk that refuses only pauses the sweep."""
-    if isinstance(error, OSError):
-        return "paused", f"{error}; then resume the sweep"
-    if isinstance(error, ValueError | ArithmeticError):
-        return "failed", str(error)
-    return "failed", f"{type(error).__name__}: {error}; {LOG} in the sweep's folder says where"
+    with heeding_signals(watch), watch:
+        watch.starts("loads PyTorch")
+        state: State = "failed"
+        try:
+            sweep = Sweep(watch.folder)
+            watch.note(steps=sweep.spec.trials)
+            state, sentence = Conductor(sweep, request=lambda: watch.asked, say=say, **options).run()
+        except Exception as error:
+            with suppress(OSError), (watch.folder / LOG).open("a") as log:
+                traceback.print_exc(file=log)
+            sentence = f"{type(error).__name__}: {error}; {LOG} in the sweep's folder says where"
+            if isinstance(error, OSError):  # a disk that refuses only pauses the sweep
+                state, sentence = "paused", f"{error}; then resume the sweep"
+            elif isinstance(error, ValueError | ArithmeticError):
+                sentence = str(error)
+        watch.finish(state, sentence)
+    return watch.status
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ a page sees the trials while they train. Optuna is imported here alone, and with
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
-from optuna.pruners import BasePruner, NopPruner, SuccessiveHalvingPruner
+from optuna.pruners import NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, JournalStorage
 from optuna.study import Study
@@ -67,12 +66,16 @@ def open_study(folder: Path, spec: Spec, min_steps: int) -> Study:
     min_steps: of the first rung of ASHA. Raises FileError for a damaged journal, and WriteError.
     """
     path = folder / JOURNAL
-    with writing(path):
-        _cut_half_line(path)
+    if path.is_file():
+        # A last line that a kill left half-written: the next would be written on its end.
+        with writing(path), path.open("rb+") as file:
+            file.truncate(path.read_bytes().rfind(b"\n") + 1)
     study = read(folder)
     if study is None:
         raise FileError(f"{str(path)!r} is missing or empty; delete the sweep, and start it anew")
-    study.pruner = _pruner(spec, min_steps)
+    study.pruner = NopPruner()
+    if spec.prune != "none":
+        study.pruner = SuccessiveHalvingPruner(min_resource=max(1, min_steps), reduction_factor=REDUCTION)
     return study
 
 
@@ -91,7 +94,8 @@ def sampler(spec: Spec, number: int, seed: int = 0) -> BaseSampler:
     """
     own = (seed * 1_000_003 + number) % (1 << 32)
     if spec.how == "tpe":
-        return TPESampler(seed=own, multivariate=len(spec.space) > 1, n_startup_trials=_startup(spec))
+        at_random = min(10, max(3, spec.trials // 4))  # Optuna's 10, or a quarter of few
+        return TPESampler(seed=own, multivariate=len(spec.space) > 1, n_startup_trials=at_random)
     return RandomSampler(seed=own)
 
 
@@ -117,29 +121,7 @@ def _distribution(varied: Variation) -> BaseDistribution:
     return FloatDistribution(varied.low, varied.high, log=varied.kind == "log")
 
 
-def _startup(spec: Spec) -> int:
-    """The trials that TPE draws at random before it learns from them: Optuna's 10, or a quarter of few."""
-    return min(10, max(3, spec.trials // 4))
-
-
-def _pruner(spec: Spec, min_steps: int) -> BasePruner:
-    if spec.prune == "none":
-        return NopPruner()
-    return SuccessiveHalvingPruner(min_resource=max(1, min_steps), reduction_factor=REDUCTION)
-
-
 def _storage(path: Path) -> JournalStorage:
     return JournalStorage(
         JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path), _DEAD_SECONDS))
     )
-
-
-def _cut_half_line(path: Path) -> None:
-    """Removes a last line that a kill left half-written: the next would be written on its end."""
-    if not path.is_file():
-        return
-    with path.open("rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        whole = path.read_bytes().rfind(b"\n") + 1
-        if whole < size:
-            file.truncate(whole)

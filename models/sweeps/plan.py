@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -82,10 +83,6 @@ class Configs:
         check_not_dictated(task, sizes)
         return run_config(task, sizes=sizes, training=training)
 
-    def check_names(self) -> None:
-        """Raises ValueError for a task or a setting that does not exist."""
-        parted(self._spec.task, [f"{name}=1" for name in (*self._spec.fixed, *self._spec.space)])
-
     def _task(self, options: dict[str, Any]) -> Task:
         key = json.dumps(options, sort_keys=True)
         if key not in self._tasks:
@@ -101,8 +98,10 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     Raises ValueError, with value, rule and remedy: for settings that do not exist, values of which none makes
     a model, a score that the task does not have; and JobRefused for more than the limits allow.
     """
+    parted(
+        spec.task, [f"{name}=1" for name in (*spec.fixed, *spec.space)]
+    )  # which knows all names, or says so
     configs = Configs(spec)
-    configs.check_names()
     if spec.how == "grid":
         points, skipped = _grid(spec, configs, by)
         first, trials = points[0], len(points)
@@ -140,17 +139,13 @@ def judged_by(spec: Spec, config: RunConfig) -> tuple[str, Direction]:
     It is the task's first held-out score, or the loss where it has none. Raises ValueError for a score that
     the task does not have. An untrained model is asked on a few held-out examples which scores there are.
     """
-    known = [*_scores(config), "loss"]
+    model = Transformer(config.model, seed=0).eval()
+    batch = config.task.batch(generator_of(0, 0), _ASKED, held_out=True)
+    known = [*config.task.score(model, batch), "loss"]
     score = spec.score or known[0]
     if score not in known:
         raise ValueError(f"task {spec.task!r} has no score {score!r:.60}; {nearest(score, known)}")
     return score, spec.direction or ("minimize" if lower_is_better(score) else "maximize")
-
-
-def _scores(config: RunConfig) -> list[str]:
-    model = Transformer(config.model, seed=0).eval()
-    batch = config.task.batch(generator_of(0, 0), _ASKED, held_out=True)
-    return list(config.task.score(model, batch))
 
 
 def _grid(spec: Spec, configs: Configs, by: Visitor) -> tuple[list[Settings], list[tuple[Settings, str]]]:
@@ -238,7 +233,15 @@ def cost_of(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
     from models.engine.size import count_parameters
     from models.training.estimates import estimate
 
-    configs = _some(plan)
+    space, maker, configs = plan.spec.space, Configs(plan.spec), list[RunConfig]()
+    corners = [{name: _at(varied, share) for name, varied in space.items()} for share in (0.0, 0.5, 1.0)]
+    if plan.points:
+        last = len(plan.points) - 1
+        corners = [plan.points[at] for at in sorted({0, last // 2, last})]
+    for settings in corners:
+        with suppress(ValueError):  # they make no model
+            configs.append(maker.run(settings))
+    configs = configs or [plan.config]
     seconds: list[float | None] = []
     for config in configs:
         training = replace(config.training, threads=config.training.threads or threads)
@@ -247,29 +250,8 @@ def cost_of(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
     parameters = fmean(count_parameters(config.model).total for config in configs)
     limits = in_force()
     written = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB + _BYTES_PER_PARAMETER * parameters
-    in_all = None
-    if known:
-        in_all = fmean(known) * math.ceil(plan.n_runs / max(1, n_slots))
+    in_all = fmean(known) * math.ceil(plan.n_runs / max(1, n_slots)) if known else None
     return SweepCost(seconds=in_all, disk_bytes=round(written * plan.n_runs))
-
-
-def _some(plan: Plan) -> list[RunConfig]:
-    """The runs of the lowest, the middle and the highest settings, as far as they make a model."""
-    configs, configs_tried = Configs(plan.spec), []
-    for settings in _corners(plan):
-        try:
-            configs_tried.append(configs.run(settings))
-        except ValueError:
-            continue
-    return configs_tried or [plan.config]
-
-
-def _corners(plan: Plan) -> list[Settings]:
-    if plan.points:
-        last = len(plan.points) - 1
-        return [plan.points[at] for at in sorted({0, last // 2, last})]
-    space = plan.spec.space
-    return [{name: _at(varied, share) for name, varied in space.items()} for share in (0.0, 0.5, 1.0)]
 
 
 def _at(varied: Variation, share: float) -> Value:

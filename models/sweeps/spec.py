@@ -212,10 +212,11 @@ class Spec:
     prune: Prune = setting("none", one_of(get_args(Prune)))
 
     def __post_init__(self) -> None:
+        near = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         if self.name and not re.fullmatch(NAME, self.name):
             raise ValueError(
                 f"{shortened(self.name)!r} is no name of a sweep: use up to 48 small letters, digits and "
-                f"hyphens, such as {_as_name(self.name)!r}"
+                f"hyphens, such as {near[:48].strip('-') or 'heads'!r}"
             )
         if not self.space:
             raise ValueError("nothing varies; give a setting several values, such as n_heads=1,2,4")
@@ -259,9 +260,8 @@ class Spec:
 
     def settings(self) -> list[str]:
         """What is fixed and what varies, as lines for `--set`."""
-        return [f"{name}={written(value)}" for name, value in self.fixed.items()] + [
-            f"{name}={varied}" for name, varied in self.space.items()
-        ]
+        fixed = [f"{name}={written(value)}" for name, value in self.fixed.items()]
+        return fixed + [f"{name}={varied}" for name, varied in self.space.items()]
 
     def command(self) -> str:
         """The line that starts this sweep."""
@@ -278,11 +278,8 @@ class Spec:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        return {
-            **values,
-            "fixed": dict(self.fixed),
-            "space": {name: varied.to_dict() for name, varied in self.space.items()},
-        }
+        space = {name: varied.to_dict() for name, varied in self.space.items()}
+        return {**values, "fixed": dict(self.fixed), "space": space}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Spec:
@@ -296,11 +293,6 @@ class Spec:
             return cls(**{**values, "space": space, "fixed": dict(values.get("fixed", {}))})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a sweep states its task and its space ({error})") from None
-
-
-def _as_name(text: str) -> str:
-    """The nearest text that may be a name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:48].strip("-") or "heads"
 
 
 def _some(varied: Variation) -> str:

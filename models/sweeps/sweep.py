@@ -130,8 +130,9 @@ class Sweep:
 
     def trials(self) -> list[Trial]:
         """All trials so far by their numbers; those of a grid from the start, others as they are drawn."""
-        live = self.status().live
-        return [trial if live else _standing_still(trial) for trial in _trials(*self._journal())]
+        trials, live = _trials(*self._journal()), self.status().live
+        # Where the driver does not work, a trial under way stands still.
+        return [t if live or t.state != "running" else replace(t, state="stopped") for t in trials]
 
     def best(self) -> Trial | None:
         """The finished trial with the best value, of equal ones the first; None before there is one."""
@@ -194,15 +195,24 @@ def trial_of(trial: FrozenTrial) -> Trial:
     """A trial of Optuna's journal in our words."""
     attributes = trial.user_attrs
     runs = attributes.get(RUNS, {})
-    values = {
-        int(seed): float(value) for seed, value in sorted(attributes.get(VALUES, {}).items(), key=_seed)
+    values = {int(seed): float(value) for seed, value in attributes.get(VALUES, {}).items()}
+    values = dict(sorted(values.items()))
+    states: dict[str, TrialPhase] = {
+        "WAITING": "waiting",
+        "RUNNING": "running",
+        "COMPLETE": "finished",
+        "PRUNED": "pruned",
+        "FAIL": "failed",
     }
+    state = states[trial.state.name]
+    if state == "failed":
+        state = "skipped" if is_skipped(trial) else "stopped" if attributes.get(STOPPED) else "failed"
     value = trial.values[0] if trial.values else None
     duration = trial.duration
     return Trial(
         number=trial.number,
         settings=dict(trial.params or trial.system_attrs.get("fixed_params", {})),
-        state=_state(trial),
+        state=state,
         runs=tuple(runs[seed] for seed in sorted(runs, key=int)),
         value=value if value is None or math.isfinite(value) else None,
         spread=statistics.stdev(values.values()) if len(values) > 1 else None,
@@ -212,10 +222,6 @@ def trial_of(trial: FrozenTrial) -> Trial:
         curve=dict(trial.intermediate_values),
         seconds=None if duration is None else duration.total_seconds(),
     )
-
-
-def _seed(entry: tuple[str, float]) -> int:
-    return int(entry[0])
 
 
 def in_words(settings: Mapping[str, Value]) -> str:
@@ -239,18 +245,6 @@ def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) 
 def is_skipped(trial: FrozenTrial) -> bool:
     """Whether these settings count as no trial."""
     return bool(trial.user_attrs.get(SKIPPED))
-
-
-def _state(trial: FrozenTrial) -> TrialPhase:
-    states: dict[str, TrialPhase] = {"WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished"}
-    if trial.state.name == "FAIL":
-        return "skipped" if is_skipped(trial) else "stopped" if trial.user_attrs.get(STOPPED) else "failed"
-    return states.get(trial.state.name, "pruned")
-
-
-def _standing_still(trial: Trial) -> Trial:
-    """A trial of a sweep whose driver does not work: it stands still."""
-    return replace(trial, state="stopped") if trial.state == "running" else trial
 
 
 # Sweeps that ship with the app: what was asked and every trial's result, without the runs.
@@ -292,8 +286,15 @@ class ShippedSweep(Sweep):
 
     def trials(self) -> list[Trial]:
         """All trials with their values; their runs do not ship."""
+        known = {spec.name for spec in fields(Trial)}
         try:
-            return [_trial(values) for values in self.results()["trials"]]
+            trials = []
+            for entries in self.results()["trials"]:
+                values = {name: value for name, value in entries.items() if name in known}
+                for name in ("values", "curve"):  # JSON has texts for keys
+                    values[name] = {int(at): float(value) for at, value in entries.get(name, {}).items()}
+                trials.append(Trial(**values))
+            return trials
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, FileError):
                 raise
@@ -318,10 +319,13 @@ def write_results(sweep: Sweep, out: Path, *, answer: str = "", shipped: bool = 
     if sweep.status().live:
         raise FileError(f"sweep {sweep.name!r} works still; wait until it has ended, or pause it")
     spec = sweep.spec
+    trials = [asdict(trial) for trial in sweep.trials() if trial.state != "skipped"]
+    for trial in trials:
+        del trial["runs"]
     again = f"python -m models.training sweep --shipped {sweep.name}"
     results = {
         "version": VERSION,
-        "trials": [_plain_values(trial) for trial in sweep.trials() if trial.state != "skipped"],
+        "trials": trials,
         "importance": sweep.importance(),
         "seconds": sweep.status().seconds,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -333,16 +337,3 @@ def write_results(sweep: Sweep, out: Path, *, answer: str = "", shipped: bool = 
     write_json(out / RESULTS, results)
     write_json(out / SPEC, sweep.description())
     return out
-
-
-def _plain_values(trial: Trial) -> dict[str, Any]:
-    """A trial as JSON, without its runs."""
-    return {name: value for name, value in asdict(trial).items() if name != "runs"}
-
-
-def _trial(entries: dict[str, Any]) -> Trial:
-    known = {spec.name for spec in fields(Trial)}
-    values = {name: value for name, value in entries.items() if name in known}
-    values["values"] = {int(seed): float(value) for seed, value in entries.get("values", {}).items()}
-    values["curve"] = {int(step): float(value) for step, value in entries.get("curve", {}).items()}
-    return Trial(**values)
