@@ -103,9 +103,8 @@ def measure(model: Transformer, seed: int, depths: Sequence[int] = DEPTHS) -> Si
                 losses.append(F.cross_entropy(logits, targets))
                 x = x[1:]
     written = [output for _, output in products]
-    to_stream, to_written = _split(
-        torch.autograd.grad(torch.stack(losses).sum(), [*stream, *written]), len(stream)
-    )
+    gradients = torch.autograd.grad(torch.stack(losses).sum(), [*stream, *written])
+    to_stream, to_written = gradients[: len(stream)], gradients[len(stream) :]
     to_weights = [g.mT @ read for g, (read, _) in zip(to_written, products, strict=True)]  # [depth, out, in]
     return Signals(
         _table([s.detach().norm(dim=-1).mean(dim=-1) for s in stream], len(depths)),
@@ -147,10 +146,6 @@ def _watched(model: Transformer) -> Iterator[list[tuple[Tensor, Tensor]]]:
             hook.remove()
 
 
-def _split(tensors: Sequence[Tensor], at: int) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-    return tensors[:at], tensors[at:]
-
-
 def _table(columns: Sequence[Tensor], n_depths: int) -> Tensor:
     """[depth, column]: a column has numbers of the deepest stacks, and NaN for those that end before it."""
     table = torch.full((n_depths, len(columns)), torch.nan, dtype=torch.float64)
@@ -163,19 +158,42 @@ SMALLEST, ROUNDING = 1e-30, 1e-14
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    chosen = _switches(inputs)
+    norm, activation = cast(Any, inputs.norm), cast(Any, inputs.activation)
+    chosen = Switches(inputs.residual, norm, inputs.ff, activation)
     signals = measure(_model(chosen), inputs.seed)
     n, d, width = N_TOKENS, D_MODEL, chosen.ff * D_MODEL
-    matrix = ("W_2", "d_ff, d_model", (width, d)) if chosen.ff else ("W_O", "h · d_head, d_model", (d, d))
+    matrix, axes, sizes = ("W_2", "d_ff", (width, d)) if chosen.ff else ("W_O", "h · d_head", (d, d))
+    layers = np.arange(DEPTHS[-1] + 1, dtype=float)
+    of_weights = np.pad(signals.weights.numpy(), ((0, 0), (1, 0)), constant_values=np.nan)
+    last = _of_last_layer(signals)
+    lengths = {"length": signals.lengths.numpy()}
+    gradients = {"of the stream": signals.stream.numpy(), f"of {matrix}": of_weights}
+    last_gradients = {"measured": last, "as 1/√L": last[0] / np.sqrt(DEPTHS)}
+    depths = np.array(DEPTHS, dtype=float)
     return Lesson(
-        rows=_rows(signals, chosen),
+        rows=[
+            [
+                _curves("length of the stream's vectors", lengths, x=layers, x_label="after layer"),
+                _curves("norm of the gradient", gradients, x=layers, x_label="layer"),
+            ],
+            [
+                _curves(
+                    "how much tokens differ, as a share of their size", {"share": signals.apart.numpy()},
+                    x=layers, x_label="after layer",
+                ),
+                _curves(
+                    f"gradient of the last layer's {matrix}", last_gradients, x=depths, at=depths,
+                    log_x=True, x_label="layers in the stack",
+                ),
+            ],
+        ],
         notice=[_notice(signals, chosen, at) for at in range(len(DEPTHS))],
-        scrub=Scrub(field="depth", label="layers", values=np.array(DEPTHS), speed=2),
+        scrub=Scrub("depth", "layers", np.array(DEPTHS), speed=2),
         sizes=rf"n={n},\; d_{{model}}={d},\; d_{{ff}}={width},\; h={N_HEADS}",
         shapes=(
             Shape("x_l", "stack, token, d_model", (len(DEPTHS), n, d)),
             Shape(r"\partial\mathcal{L}/\partial x_l", "stack, token, d_model", (len(DEPTHS), n, d)),
-            Shape(rf"\partial\mathcal{{L}}/\partial {matrix[0]}", f"stack, {matrix[1]}", (11, *matrix[2])),
+            Shape(rf"\partial\mathcal{{L}}/\partial {matrix}", f"stack, {axes}, d_model", (11, *sizes)),
             Shape(r"\mathrm{logits}", "token, word", (n, VOCABULARY)),
         ),
         code=(
@@ -183,12 +201,6 @@ def lesson(inputs: Inputs) -> Lesson:
             Transformer.initialise, Layer._before, Layer._after,
         ),
     )  # fmt: skip
-
-
-def _switches(inputs: Inputs) -> Switches:
-    norm: Any = inputs.norm
-    activation: Any = inputs.activation
-    return Switches(inputs.residual, norm, inputs.ff, activation)
 
 
 def _model(chosen: Switches) -> Transformer:
@@ -202,44 +214,20 @@ def _model(chosen: Switches) -> Transformer:
     return model
 
 
-def _rows(signals: Signals, chosen: Switches) -> list[list[Curves]]:
-    layers = np.arange(DEPTHS[-1] + 1)
-    matrix = "W_2" if chosen.ff else "W_O"
-    of_weights = np.pad(signals.weights.numpy(), ((0, 0), (1, 0)), constant_values=np.nan)
-    last = _of_last_layer(signals)
-    pictures = (
-        ("length of the stream's vectors", "after layer", layers, [("length", signals.lengths.numpy())]),
-        ("norm of the gradient", "layer", layers, [("of the stream", signals.stream.numpy()),
-         (f"of {matrix}", of_weights)]),
-        ("how much tokens differ, as a share of their size", "after layer", layers,
-         [("share", signals.apart.numpy())]),
-        (f"gradient of the last layer's {matrix}", "layers in the stack", np.array(DEPTHS),
-         [("measured", last), ("as 1/√L", last[0] / np.sqrt(DEPTHS))]),
-    )  # fmt: skip
-    panels = [_curves(*picture) for picture in pictures]
-    return [panels[:2], panels[2:]]
-
-
-def _curves(title: str, x_label: str, x: np.ndarray, lines: list[tuple[str, np.ndarray]]) -> Curves:
-    colours: tuple[Colour, ...] = ("accent", "muted")
-    by_depth = x_label == "layers in the stack"
-    return Curves(
-        x=x.astype(float),
-        lines=[
-            Line(y=y, name=name, colour=colour, dashed=colour == "muted")
-            for (name, y), colour in zip(lines, colours, strict=False)
-        ],
-        title=title, x_label=x_label, log_y=True, log_x=by_depth,
-        y_range=_decades(np.concatenate([y.ravel() for _, y in lines])),
-        at=np.array(DEPTHS, dtype=float) if by_depth else None,
-    )  # fmt: skip
-
-
-def _decades(values: np.ndarray) -> tuple[float, float]:
-    """Whole powers of ten around all numbers, at least two."""
+def _curves(title: str, lines: dict[str, np.ndarray], **axes: Any) -> Curves:
+    """On an axis of whole powers of ten around all numbers, at least two."""
+    values = np.concatenate([y.ravel() for y in lines.values()])
     drawable = values[np.isfinite(values) & (values > SMALLEST)]
     low, high = np.floor(np.log10(drawable.min())), np.ceil(np.log10(drawable.max()))
-    return float(10 ** min(low, high - 2)), float(10**high)
+    colours: tuple[Colour, ...] = ("accent", "muted")
+    return Curves(
+        title=title, log_y=True, y_range=(float(10 ** min(low, high - 2)), float(10**high)),
+        lines=[
+            Line(y, name, colour, dashed=colour == "muted")
+            for (name, y), colour in zip(lines.items(), colours, strict=False)
+        ],
+        **axes,
+    )  # fmt: skip
 
 
 def _of_last_layer(signals: Signals) -> np.ndarray:

@@ -210,12 +210,6 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
     return edges
 
 
-def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
-    """One sentence a point, with its numbers; `entering` says what x is."""
-    later = [_notice(walked, at, config) for at in range(1, len(walked.points))]
-    return [entering_notice(walked.points[0].x, entering), *later]
-
-
 def entering_notice(x: Vectors, entering: str) -> str:
     return (
         f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
@@ -260,9 +254,8 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
 
 def tensor(tokens: list[str], walked: Walk) -> Matrix:
     """[frame, token, channel]."""
-    return _channels(
-        "the tensor at this point", np.stack([point.x.numpy() for point in walked.points]), tokens, "channel"
-    )
+    values = torch.stack([point.x for point in walked.points]).numpy()
+    return _channels("the tensor at this point", values, tokens, "channel")
 
 
 def hidden(tokens: list[str], walked: Walk, after: str) -> list[Matrix]:
@@ -297,58 +290,57 @@ MOST_READ = 128
 
 
 def lesson_of_another(inputs: Inputs) -> Lesson:
-    read = any_model.read(inputs, most=MOST_READ)
+    read, title = any_model.read(inputs, most=MOST_READ), on_offer.title(inputs.other)
     if len(read.queries) > MOST_TOKENS:
         raise ValueError(
-            f"The {read.side} of {on_offer.title(inputs.other)} has {len(read.queries)} tokens; "
+            f"The {read.side} of {title} has {len(read.queries)} tokens; "
             f"{MOST_TOKENS} have room here; shorten the text."
         )
-    at, tokens = f"{read.side}.{inputs.other_layer}", read.queries
-    walked = of_model(read.model, read.reading, at)
-    n, d_model = walked.points[0].x.shape
+    walked = of_model(read.model, read.reading, f"{read.side}.{inputs.other_layer}")
     rows = [BRANCH if point.kind in WRITES else STREAM for point in walked.points]
     gap = (summed(walked) - walked.points[-1].x).abs().max().item()
     return Lesson(
         variant="another",
         numbers={
             "layer": inputs.other_layer,
-            "title": plain(on_offer.title(inputs.other)),
+            "title": plain(title),
             "side": read.side,
             "sums": "" if any(point.kind == "add" for point in walked.points) else " and the sums between",
             "hidden": "" if walked.hidden is not None else ", nor its feed-forward's hidden layer",
         },
-        rows=[
-            [diagram(walked, rows)],
-            [
-                tensor(tokens, walked),
-                *hidden(tokens, walked, "before its last matrix"),
-            ],
-            [statistics(tokens, walked), _facts(walked, gap)],
-        ],
         notice=[_notice_of(walked, place, inputs.other_layer) for place in range(len(walked.points))],
-        scrub=Scrub(
-            field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-            words=names(walked),
-        ),
-        sizes=rf"n={n},\; d_{{model}}={d_model}",
-        axes={"token": n, "d_model": d_model}
-        | ({} if walked.hidden is None else {"d_ff": walked.hidden.shape[1]}),
         code=(of_model, summed, is_sum),
-    )  # fmt: skip
+        **_board(walked, read.queries, rows, "before its last matrix", gap),
+    )
 
 
-def _facts(walked: Walk, gap: float | None = None) -> Facts:
-    """gap: between what leaves and the sum of what entered and was written, where norms are not known."""
-    facts = [
-        Fact(label="mean length here", values=np.array([mean_length(point.x) for point in walked.points]))
-    ]
+def _board(
+    walked: Walk, tokens: list[str], rows: list[int], hidden_after: str, gap: float | None = None
+) -> dict[str, Any]:
+    """What both lessons show of a layer's points, and its sizes. hidden_after: what made the hidden layer.
+
+    gap: between what leaves and the sum of what entered and was written, where norms are not known.
+    """
+    n, d_model = walked.points[0].x.shape
+    axes = {"token": n, "d_model": d_model}
+    facts = [Fact("mean length here", np.array([mean_length(point.x) for point in walked.points]))]
     if gap is not None:
         label = "x enters + all that is written, against x leaves: largest difference"
-        facts.append(Fact(label=label, values=short(gap)))
+        facts.append(Fact(label, short(gap)))
     if walked.hidden is not None:
+        axes["d_ff"] = walked.hidden.shape[1]
         label = f"of the hidden layer's {walked.hidden.shape[-1]:,} units, exactly 0"
-        facts.append(Fact(label=label, values=f"{share_of_zeros(walked.hidden):.0%}"))
-    return Facts(facts=facts)
+        facts.append(Fact(label, f"{share_of_zeros(walked.hidden):.0%}"))
+    return {
+        "rows": [
+            [diagram(walked, rows)],
+            [tensor(tokens, walked), *hidden(tokens, walked, hidden_after)],
+            [statistics(tokens, walked), Facts(facts=facts)],
+        ],
+        "scrub": Scrub("point", "point", np.arange(len(walked.points)), names(walked), speed=1.2),
+        "sizes": rf"n={n},\; d_{{model}}={d_model}",
+        "axes": axes,
+    }
 
 
 def _notice_of(walked: Walk, at: int, layer: int) -> str:
@@ -356,8 +348,17 @@ def _notice_of(walked: Walk, at: int, layer: int) -> str:
     if point.kind == "stream":
         entering = f"what layer {layer - 1} leaves" if layer else "the embedding"
         return entering_notice(point.x, entering)
+    if point.kind == "leaves" and is_sum(walked):
+        return (
+            f"What leaves is **{length:.1f}** long: what entered and all that was written, added up. So the "
+            "stream itself passes no norm here."
+        )
     if point.kind == "leaves":
-        return _leaving(walked, length)
+        return (
+            f"What leaves is **{length:.1f}** long, and not the plain sum of what entered and was written, "
+            f"which is **{mean_length(summed(walked)):.1f}** long: a norm or a factor stands on the stream, "
+            "or after a branch."
+        )
     if point.kind == "add":
         return f"The sum of the stream and what was written last is **{length:.1f}** long."
     beside = f"**{length:.1f}** long, onto a stream that came in {mean_length(walked.points[0].x):.1f} long"
@@ -365,19 +366,6 @@ def _notice_of(walked: Walk, at: int, layer: int) -> str:
         return f"The feed-forward treats each token alone. It writes vectors {beside}."
     where = "looks into the encoder's memory" if point.kind == "cross" else "lets tokens exchange something"
     return f"Attention {where}. It writes vectors {beside}."
-
-
-def _leaving(walked: Walk, length: float) -> str:
-    if is_sum(walked):
-        return (
-            f"What leaves is **{length:.1f}** long: what entered and all that was written, added up. So the "
-            "stream itself passes no norm here."
-        )
-    return (
-        f"What leaves is **{length:.1f}** long, and not the plain sum of what entered and was written, which "
-        f"is **{mean_length(summed(walked)):.1f}** long: a norm or a factor stands on the stream, "
-        "or after a branch."
-    )
 
 
 D_MODEL, N_HEADS = 32, 4
@@ -391,28 +379,19 @@ def lesson(inputs: Inputs) -> Lesson:
         return lesson_of_another(inputs)
     block, config = _block(inputs)
     walked = walk(block.layer, block.x)
-    n, d_model = block.x.shape
+    board = _board(walked, block.tokens, rows_of(walked, config), f"after {config.activation}")
+    if config.feed_forward:
+        board["sizes"] += rf",\; d_{{ff}}={config.ff_size}"
     return Lesson(
-        rows=[
-            [diagram(walked, rows_of(walked, config))],
-            [
-                tensor(block.tokens, walked),
-                *hidden(block.tokens, walked, f"after {config.activation}"),
-            ],
-            [statistics(block.tokens, walked), _facts(walked)],
-        ],
-        notice=notices(walked, config, ENTERING[inputs.subject]),
-        scrub=Scrub(
-            field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-            words=names(walked),
-        ),
-        formula=_formula(config),
-        sizes=rf"n={n},\; d_{{model}}={d_model}"
-        + (rf",\; d_{{ff}}={config.ff_size}" if config.feed_forward else ""),
         variant="own",
-        axes={"token": n, "d_model": d_model} | ({"d_ff": config.ff_size} if config.feed_forward else {}),
+        notice=[
+            entering_notice(block.x, ENTERING[inputs.subject]),
+            *(_notice(walked, at, config) for at in range(1, len(walked.points))),
+        ],
+        formula=_formula(config),
         code=(walk, sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
-    )  # fmt: skip
+        **board,
+    )
 
 
 def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
@@ -466,18 +445,7 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
+OWN = ("text", When("subject", "random", SWITCHES, (TRAINED,)))
 PART = part(
-    __name__,
-    (
-        "subject",
-        When(
-            "subject",
-            ANOTHER,
-            any_model.LAYER,
-            ("text", When("subject", "random", SWITCHES, (TRAINED,))),
-        ),
-    ),
-    lesson,
-    questions,
-    scrub="point",
+    __name__, ("subject", When("subject", ANOTHER, any_model.LAYER, OWN)), lesson, questions, scrub="point"
 )

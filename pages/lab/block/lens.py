@@ -54,22 +54,22 @@ def read_levels(model: Model, reading: Reading) -> LensReading:
             f"{model.name!r} has no word to answer with at each of its positions, so there is nothing to "
             "read there; choose a model that says the next word, or a hidden one"
         )
-    earlier = [_ended_with(model, reading, addresses[-1], whole[at]) for at in addresses[:-1]]
+
+    def ended_with(stream: Tensor) -> Tensor:
+        """The model's logits where `stream` stands at the address that is the last of its layers'."""
+        trace = model.trace(
+            reading,
+            reduce=lambda address, x: x if address == "logits" else None,
+            edit=lambda address, x: stream if address == addresses[-1] else x,
+        )
+        logits: Tensor = trace["logits"]
+        return logits
+
+    earlier = [ended_with(whole[at]) for at in addresses[:-1]]
     logits = torch.stack([*earlier, whole["logits"]])[..., : len(words)]
     return LensReading(
         tokens, tuple(words), logits, whole[addresses[0]].shape[-1], (layers[0], *(n + 1 for n in layers))
     )
-
-
-def _ended_with(model: Model, reading: Reading, last: str, stream: Tensor) -> Tensor:
-    """The model's logits where `stream` stands at the address that is the last of its layers'."""
-    trace = model.trace(
-        reading,
-        reduce=lambda address, x: x if address == "logits" else None,
-        edit=lambda address, x: stream if address == last else x,
-    )
-    logits: Tensor = trace["logits"]
-    return logits
 
 
 def answers(logits: Logits) -> Int[Tensor, "level position"]:
@@ -120,22 +120,47 @@ MOST_NUMBERS = 40_000_000
 
 def lesson(inputs: Inputs) -> Lesson:
     tied, read = _read(inputs)
-    levels, n, n_words = read.logits.shape
-    d_model = read.d_model
+    n_levels, n, n_words = read.logits.shape
+    names = [f"layer {passed}" if passed else "embedding" for passed in read.passed]
+    best = answers(read.logits)
+    final, ranks = best[-1], rank_of(read.logits, best[-1]).float()
+    lost, spread = divergence(read.logits), entropy(read.logits)
+    in_column = np.repeat(np.eye(n, dtype=bool)[:, None, :], n_levels, axis=1)  # [frame, level, position]
+
+    def bars(title: str, values: Tensor, y_label: str = "", digits: int = 2, reach: float = 0) -> Bars:
+        """[level, position] as a frame for each position; by default with room above the tallest bar."""
+        return Bars(
+            title=title, values=values.T.contiguous().numpy(), y_label=y_label, digits=digits, axis="after",
+            labels=[name.replace("embedding", "embed") for name in names],
+            reach=reach or 1.15 * values.max().item(),
+        )  # fmt: skip
+
     return Lesson(
         numbers={"answer": ANSWERS.get(inputs.reader, "word")},
-        rows=[[_answers(read)], *_bars(read)],
-        notice=_notices(read, tied),
+        rows=[
+            [
+                Matrix(
+                    title="the likeliest answer after each layer, by its probability", marked=in_column,
+                    values=probability_of(read.logits, best).numpy(), scale="weights",
+                    texts=[[visible(read.words[id_], max_length=9) for id_ in row] for row in best.tolist()],
+                    rows=names, row_axis="after", column_axis="position",
+                    columns=tick_labels(read.tokens, max_length=9, escaped=False),
+                )
+            ],
+            [
+                bars("probability of the final answer", probability_of(read.logits, final), reach=1.1),
+                bars("its rank (1 = likeliest)", ranks, digits=0),
+            ],
+            [bars("KL from the final distribution", lost, "nats"), bars("entropy", spread, "nats")],
+        ],
+        notice=_notices(read, tied, names),
         scrub=Scrub(
-            field="at", label="position", values=np.arange(n), speed=2,
-            words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
+            "at", "position", np.arange(n),
+            [f"“{name}”" for name in tick_labels(read.tokens, escaped=False)], speed=2,
         ),
-        sizes=rf"L={levels - 1},\; n={n},\; d_{{model}}={d_model},\; \text{{words}}={n_words}",
-        axes={"level": levels, "position": n, "d_model": d_model, "word": n_words},
-        code=(
-            read_levels, answers, probability_of, rank_of, entropy,
-            divergence,
-        ),
+        sizes=rf"L={n_levels - 1},\; n={n},\; d_{{model}}={read.d_model},\; \text{{words}}={n_words}",
+        axes={"level": n_levels, "position": n, "d_model": read.d_model, "word": n_words},
+        code=(read_levels, answers, probability_of, rank_of, entropy, divergence),
     )  # fmt: skip
 
 
@@ -174,58 +199,11 @@ def _check_size(read: any_model.ModelReading) -> None:
         )
 
 
-def _levels(read: LensReading) -> list[str]:
-    return [f"layer {n}" if n else "embedding" for n in read.passed]
-
-
-def _answers(read: LensReading) -> Matrix:
-    """[level, position], the deepest level below; the column of each frame's position is marked."""
-    best = answers(read.logits)
-    n_levels, n = best.shape
-    marked = np.repeat(np.eye(n, dtype=bool)[:, None, :], n_levels, axis=1)  # [frame, level, position]
-    return Matrix(
-        title="the likeliest answer after each layer, by its probability",
-        values=probability_of(read.logits, best).numpy(), scale="weights", marked=marked,
-        texts=[[visible(read.words[word], max_length=9) for word in row] for row in best.tolist()],
-        rows=_levels(read), row_axis="after",
-        columns=tick_labels(read.tokens, max_length=9, escaped=False), column_axis="position",
-    )  # fmt: skip
-
-
-def _bars(read: LensReading) -> list[list[Bars]]:
-    """Bars of the final answer and of the whole distribution, [frame = position, level]."""
-    final, labels = (
-        answers(read.logits)[-1],
-        ["embed" if name == "embedding" else name for name in _levels(read)],
-    )
-    ranks = rank_of(read.logits, final).float()
-    lost, spread = divergence(read.logits), entropy(read.logits)
-    pictures = {
-        "probability of the final answer": (probability_of(read.logits, final), "", 2, 1.1),
-        "its rank (1 = likeliest)": (ranks, "", 0, _room(ranks)),
-        "KL from the final distribution": (lost, "nats", 2, _room(lost)),
-        "entropy": (spread, "nats", 2, _room(spread)),
-    }
-    panels = [
-        Bars(
-            title=title, values=values.T.contiguous().numpy(), labels=labels, y_label=unit, digits=digits,
-            reach=reach, axis="after",
-        )
-        for title, (values, unit, digits, reach) in pictures.items()
-    ]  # fmt: skip
-    return [panels[:2], panels[2:]]
-
-
-def _room(values: Tensor) -> float:
-    """The height of the bars' axis, with room for a number above the tallest bar."""
-    return 1.15 * values.max().item()
-
-
-def _notices(read: LensReading, tied: bool) -> list[str]:
-    """One sentence a position."""
+def _notices(read: LensReading, tied: bool, names: list[str]) -> list[str]:
+    """One sentence a position; names: of the levels."""
     best, since = answers(read.logits), settled(read.logits).tolist()
     sure = probability_of(read.logits, best[-1])[-1].tolist()
-    levels = [name.replace("embed", "the embed") for name in _levels(read)]
+    levels = [name.replace("embed", "the embed") for name in names]
     begun = f"{levels[0]} alone".capitalize()
     after_one = divergence(read.logits)[1].tolist()
     notices = []

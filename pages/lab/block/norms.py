@@ -67,7 +67,8 @@ def sentences(n_sentences: int, n_tokens: int, seed: int, *, first: int = 0) -> 
     Sentence i is the same however many there are, and token t however many it has.
     """
     numbers = range(first, first + n_sentences)
-    samples = [_drawn(seed + 1_000 * (number + 1))[:n_tokens] for number in numbers]
+    generators = (torch.Generator().manual_seed(seed + 1_000 * (number + 1)) for number in numbers)
+    samples = [torch.randn(8, N_CHANNELS, generator=generator)[:n_tokens] for generator in generators]
     return torch.stack(samples) * spread(seed) + centre(seed)
 
 
@@ -106,39 +107,48 @@ def spread(seed: int) -> Float[Tensor, "channel"]:
     return 0.5 + 1.5 * torch.rand(N_CHANNELS, generator=torch.Generator().manual_seed(seed + 500))
 
 
-def _drawn(seed: int) -> Float[Tensor, "token channel"]:
-    return torch.randn(8, N_CHANNELS, generator=torch.Generator().manual_seed(seed))
-
-
-N_FRAMES, CHANNEL = 21, 2
-SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
+CHANNEL = 2
+SHIFTS = np.linspace(0, MOST_SHIFT, 21).round(2)
 
 
 def lesson(inputs: Inputs) -> Lesson:
     x = _moved(inputs, SHIFTS)
-    layer, batch = normalise(x, "layer"), _batch_norm(inputs, x)
-    b, t, c = x.shape[1:]
-    changes = {
-        "layer norm": largest_change(layer).numpy(), "batch norm": largest_change(batch).numpy(),
-    }  # fmt: skip
+    layer = normalise(x, "layer")
     running = inputs.statistics == "running"
+    batch = normalise(x, "batch")
+    if running:
+        batch = with_running(x, trained_on(batches(N_BATCHES, inputs.seed)))
+    b, t, c = x.shape[1:]
+    moved, moved_by_batch = largest_change(layer).numpy(), largest_change(batch).numpy()
+    by_layer, by_batch = (
+        averaged((b, t, c), axis, 0, CHANNEL).flatten(0, 1).numpy() for axis in ("layer", "batch")
+    )
     return Lesson(
         rows=[
             [
                 _matrix("the batch", x, np.zeros((b * t, c), dtype=bool)),
-                _matrix("layer norm", layer, _outlined(averaged((b, t, c), "layer", 0, CHANNEL))),
-                _matrix(
-                    "batch norm" + ", running statistics" * running, batch,
-                    _outlined(averaged((b, t, c), "batch", 0, CHANNEL)) & (not running),
-                ),
+                _matrix("layer norm", layer, by_layer),
+                _matrix("batch norm" + ", running statistics" * running, batch, by_batch & (not running)),
             ],
-            [_change(changes)],
+            [
+                Curves(
+                    x=SHIFTS, at=SHIFTS, title="how far sentence 1's result moves, though the sentence stays",
+                    x_label="other sentences moved by", y_label="largest change",
+                    y_range=(0.0, max(1.0, 1.05 * float(max(moved.max(), moved_by_batch.max())))),
+                    lines=[
+                        Line(moved, "layer norm"),
+                        Line(moved_by_batch, "batch norm", "muted", dashed=True),
+                    ],
+                )
+            ],
         ],
-        notice=[_notice(inputs, changes, batch[at].mean().item(), at) for at in range(N_FRAMES)],
-        scrub=Scrub(
-            field="shift", label="other sentences moved by", values=SHIFTS,
-            words=[f"{shift:.1f}" for shift in SHIFTS],
-        ),
+        notice=[
+            _notice(inputs, *numbers, mean=frame.mean().item())
+            for *numbers, frame in zip(
+                SHIFTS.tolist(), moved.tolist(), moved_by_batch.tolist(), batch, strict=True
+            )
+        ],
+        scrub=Scrub("shift", "other sentences moved by", SHIFTS, [f"{shift:.1f}" for shift in SHIFTS]),
         sizes=rf"B={b},\; T={t},\; C={c},\; \epsilon=10^{{-5}}",
         axes={"sentence": b, "token": t, "channel": c},
         code=(normalise, with_running, trained_on, companions_moved, sentences),
@@ -148,12 +158,6 @@ def lesson(inputs: Inputs) -> Lesson:
 def _moved(inputs: Inputs, shifts: np.ndarray) -> Tensor:
     x = sentences(inputs.sentences, inputs.tokens, inputs.seed)
     return companions_moved(x, torch.from_numpy(shifts).float())
-
-
-def _batch_norm(inputs: Inputs, x: Tensor) -> Tensor:
-    if inputs.statistics == "batch":
-        return normalise(x, "batch")
-    return with_running(x, trained_on(batches(N_BATCHES, inputs.seed)))
 
 
 def _matrix(title: str, x: Tensor, marked: np.ndarray) -> Matrix:
@@ -166,27 +170,8 @@ def _matrix(title: str, x: Tensor, marked: np.ndarray) -> Matrix:
     )  # fmt: skip
 
 
-def _outlined(mask: Tensor) -> np.ndarray:
-    outlined: np.ndarray = mask.flatten(0, 1).numpy()
-    return outlined
-
-
-def _change(changes: dict[str, np.ndarray]) -> Curves:
-    return Curves(
-        x=SHIFTS, at=SHIFTS, title="how far sentence 1's result moves, though the sentence stays",
-        x_label="other sentences moved by", y_label="largest change",
-        y_range=(0.0, max(1.0, 1.05 * float(max(change.max() for change in changes.values())))),
-        lines=[
-            Line(y=changes["layer norm"], name="layer norm"),
-            Line(y=changes["batch norm"], name="batch norm", colour="muted", dashed=True),
-        ],
-    )  # fmt: skip
-
-
-def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int) -> str:
-    """What a frame shows: how far sentence 1 moved, and the mean of the batch after batch norm."""
-    shift = float(SHIFTS[at])
-    layer, batch = changes["layer norm"][at], changes["batch norm"][at]
+def _notice(inputs: Inputs, shift: float, layer: float, batch: float, mean: float) -> str:
+    """layer, batch: how far sentence 1 moved under each norm; mean: of the batch after batch norm."""
     numbers = inputs.sentences * inputs.tokens
     if numbers == 1 and inputs.statistics == "batch":
         return (
@@ -231,10 +216,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("sentences", "tokens", "statistics", Set("seed", {"help": "Draws other random vectors"})),
-    lesson,
-    questions,
-    scrub="shift",
-)
+CONTROLS = ("sentences", "tokens", "statistics", Set("seed", {"help": "Draws other random vectors"}))
+PART = part(__name__, CONTROLS, lesson, questions, scrub="shift")

@@ -83,48 +83,59 @@ WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    z = torch.tensor(inputs.logits[0], dtype=torch.float64)
-    y = loss.targets(torch.tensor(inputs.word), len(WORDS), inputs.smoothing)
+    z, word = torch.tensor(inputs.logits[0], dtype=torch.float64), inputs.word
+    y = loss.targets(torch.tensor(word), len(WORDS), inputs.smoothing)
     cross = walk(z, y, cross_entropy, of_cross_entropy, inputs.descent)
     square = walk(z, y, squared_error, of_squared_error, inputs.descent)
     steps = np.arange(N_STEPS + 1)
+    in_words = [_steps(step) for step in steps.tolist()]
+    p, p_square = cross.probabilities.numpy(), square.probabilities.numpy()
+    numbers = (p[:, word], p_square[:, word], cross.length, square.length)
     return Lesson(
         rows=[
-            [_start(inputs), _state(cross, square, y.numpy())],
+            [
+                Matrix(
+                    values=np.array(inputs.logits), title="logits z at the start, to type into",
+                    columns=WORDS, rows=("z",), column_axis="word", scale="plain", edit="logits",
+                ),
+                Matrix(
+                    values=np.stack([np.broadcast_to(y.numpy(), p.shape), p, p_square], axis=1),
+                    title="probabilities now", rows=("target y", "p, cross-entropy", "p, squared error"),
+                    columns=WORDS, column_axis="word", scale="weights",
+                ),
+            ],
             [
                 _bars(cross, "cross-entropy: p − y", MODEL),
                 _bars(square, "squared error: 2 Jᵀ (p − y)", OTHER),
-                _curves(cross, square, inputs.word, steps),
+                Curves(
+                    x=steps, at=steps, title="probability of the right word", x_label="steps of descent",
+                    y_label="probability", y_range=(0, 1),
+                    lines=[
+                        Line(p[:, word], "cross-entropy", MODEL),
+                        Line(p_square[:, word], "squared error", OTHER),
+                    ],
+                ),
             ],
-            [_facts(cross, square)],
+            [
+                Facts.of(
+                    Fact("‖p − y‖", cross.length.numpy(), 3, colour=MODEL),
+                    Fact("‖gradient of squared error‖", square.length.numpy(), 3, colour=OTHER),
+                    Fact(
+                        "largest difference from autograd, all steps",
+                        np.array(max(cross.off_autograd, square.off_autograd)),
+                    ),
+                )
+            ],
         ],
-        notice=_notices(cross, square, inputs.word),
-        scrub=Scrub(
-            field="walked", label="steps of descent", values=steps,
-            words=[_steps(step) for step in steps.tolist()],
-        ),
-        sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[inputs.word]}}}}} = {y[inputs.word]:.4g}",
+        notice=[
+            f"p(**{WORDS[word]}**) after {after}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** "
+            f"by squared error; their gradients are **{decimal(c, 3)}** and **{decimal(d, 3)}** long."
+            for after, a, b, c, d in zip(in_words, *numbers, strict=True)
+        ],
+        scrub=Scrub("walked", "steps of descent", steps, in_words),
+        sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[word]}}}}} = {y[word]:.4g}",
         axes={"step": cross.logits.shape[0], "word": y.shape[0]},
-        code=(
-            cross_entropy, of_cross_entropy, of_squared_error,
-            by_autograd, walk,
-        ),
-    )  # fmt: skip
-
-
-def _start(inputs: Inputs) -> Panel:
-    return Matrix(
-        values=np.array(inputs.logits), title="logits z at the start, to type into", columns=WORDS,
-        rows=("z",), column_axis="word", scale="plain", edit="logits",
-    )  # fmt: skip
-
-
-def _state(cross: Walk, square: Walk, y: np.ndarray) -> Panel:
-    ps = [walk.probabilities.numpy() for walk in (cross, square)]
-    return Matrix(
-        values=np.stack([np.broadcast_to(y, ps[0].shape), *ps], axis=1), title="probabilities now",
-        rows=("target y", "p, cross-entropy", "p, squared error"), columns=WORDS, column_axis="word",
-        scale="weights",
+        code=(cross_entropy, of_cross_entropy, of_squared_error, by_autograd, walk),
     )  # fmt: skip
 
 
@@ -133,40 +144,6 @@ def _bars(walk: Walk, title: str, colour: Colour) -> Panel:
         values=walk.gradient.numpy(), labels=WORDS, title=title, y_label="slope of the loss", colour=colour,
         axis="word", low=-1.2, reach=1.2,
     )  # fmt: skip
-
-
-def _curves(cross: Walk, square: Walk, word: int, steps: np.ndarray) -> Panel:
-    return Curves(
-        x=steps, at=steps, title="probability of the right word", x_label="steps of descent",
-        y_label="probability", y_range=(0, 1),
-        lines=[
-            Line(y=cross.probabilities[:, word].numpy(), name="cross-entropy", colour=MODEL),
-            Line(y=square.probabilities[:, word].numpy(), name="squared error", colour=OTHER),
-        ],
-    )  # fmt: skip
-
-
-def _facts(cross: Walk, square: Walk) -> Panel:
-    facts = [
-        Fact(label="‖p − y‖", values=cross.length.numpy(), digits=3, colour=MODEL),
-        Fact(label="‖gradient of squared error‖", values=square.length.numpy(), digits=3, colour=OTHER),
-    ]
-    off = np.array(max(cross.off_autograd, square.off_autograd))
-    return Facts(facts=[*facts, Fact(label="largest difference from autograd, all steps", values=off)])
-
-
-def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
-    right_word = f"**{WORDS[word]}**"
-    return [
-        f"p({right_word}) after {_steps(step)}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** by "
-        f"squared error; their gradients are **{decimal(x, 3)}** and **{decimal(y, 3)}** long."
-        for step, (a, b, x, y) in enumerate(
-            zip(
-                cross.probabilities[:, word].tolist(), square.probabilities[:, word].tolist(),
-                cross.length.tolist(), square.length.tolist(), strict=True,
-            )
-        )
-    ]  # fmt: skip
 
 
 def _steps(count: int) -> str:

@@ -131,11 +131,33 @@ GIVEN = Note("The first token is given: before it the model has read nothing.")
 
 def lesson(inputs: Inputs) -> Lesson:
     read, held_out = _read(inputs)
-    n, unit = len(read.nats), _unit(read)
+    n, surprises = len(read.nats), loss.bits(read.nats)
+    unit = "letter" if read.by_letter else "token"
+    per, guess = "character" if read.by_letter else "token", math.log2(read.n_choices)
+    lines = [Line(loss.bits(running_mean(read.nats)).numpy(), "this text", MODEL)]
+    if held_out is not None:
+        lines.append(Line(np.full(n, held_out), "held-out Shakespeare", OTHER, dashed=True))
+    lines.append(Line(np.full(n, guess), f"a guess among {read.n_choices:,}", TARGET, dashed=True))
     return Lesson(
         see=_see(inputs, unit),
-        rows=[[_bars(read)], [_mean(read, held_out), _facts(read, held_out)]],
-        notice=_notice(read),
+        rows=[
+            [
+                Bars(
+                    values=surprises.numpy(), labels=[visible(token, max_length=9) for token in read.tokens],
+                    title=f"surprise at each {unit}", x_label=f"{unit} that came", y_label="bits",
+                    colour=MODEL, digits=1, reach=1.15 * surprises.max().item(),
+                )
+            ],
+            [
+                Curves(
+                    x=np.arange(1, n + 1), title=f"bits per {per} so far", x_label=f"{unit}s predicted",
+                    y_label=f"bits per {per}", lines=lines,
+                    y_range=(0, max(1.25 * guess, 1.05 * surprises.max().item())),
+                ),
+                _facts(read, held_out, unit),
+            ],
+        ],
+        notice=_notice(read, unit, guess),
         sizes=rf"T = {n},\; \text{{characters}} = {read.n_characters},\; \ln 2 = {math.log(2):.4f}",
         shapes=(
             Shape("x", f"sentence, {unit}", (1, n + 1)),
@@ -143,7 +165,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"-\ln p(x_t \mid x_{<t})", unit, (n,)),
         ),
         code=(surprise, Reader, running_mean, loss.bits),
-    )
+    )  # fmt: skip
 
 
 def _read(inputs: Inputs) -> tuple[Reader, float | None]:
@@ -158,14 +180,10 @@ def _read(inputs: Inputs) -> tuple[Reader, float | None]:
     return surprise(lm, lm.read(inputs.text)), lm.card["metrics"]["bits per character"]
 
 
-def _unit(read: Reader) -> str:
-    return "letter" if read.by_letter else "token"
-
-
 def _see(inputs: Inputs, unit: str) -> str:
-    other = inputs.reader == ANOTHER
-    who = f"**{plain(on_offer.title(inputs.other))}**" if other else "The shipped Shakespeare model"
-    most = MOST_TOKENS if other else 64
+    who, most = "The shipped Shakespeare model", 64
+    if inputs.reader == ANOTHER:
+        who, most = f"**{plain(on_offer.title(inputs.other))}**", MOST_TOKENS
     why = (
         ""
         if unit == "letter"
@@ -179,34 +197,7 @@ def _see(inputs: Inputs, unit: str) -> str:
     )
 
 
-def _bars(read: Reader) -> Panel:
-    surprises, unit = loss.bits(read.nats), _unit(read)
-    return Bars(
-        values=surprises.numpy(), labels=[visible(token, max_length=9) for token in read.tokens],
-        title=f"surprise at each {unit}", x_label=f"{unit} that came", y_label="bits", colour=MODEL, digits=1,
-        reach=1.15 * surprises.max().item(),
-    )  # fmt: skip
-
-
-def _mean(read: Reader, held_out: float | None) -> Panel:
-    n, unit = len(read.nats), _unit(read)
-    per = "character" if unit == "letter" else "token"
-    guess = math.log2(read.n_choices)
-    most = max(1.25 * guess, 1.05 * loss.bits(read.nats).max().item())
-    lines = [Line(y=loss.bits(running_mean(read.nats)).numpy(), name="this text", colour=MODEL)]
-    if held_out is not None:
-        lines.append(Line(y=np.full(n, held_out), name="held-out Shakespeare", colour=OTHER, dashed=True))
-    lines.append(
-        Line(y=np.full(n, guess), name=f"a guess among {read.n_choices:,}", colour=TARGET, dashed=True)
-    )
-    return Curves(
-        x=np.arange(1, n + 1), title=f"bits per {per} so far", x_label=f"{unit}s predicted",
-        y_label=f"bits per {per}", y_range=(0, most), lines=lines,
-    )  # fmt: skip
-
-
-def _facts(read: Reader, held_out: float | None) -> Panel:
-    unit = _unit(read)
+def _facts(read: Reader, held_out: float | None, unit: str) -> Panel:
     facts = [
         ("cross-entropy", read.nats.mean().item(), 3, f"nats per {unit}"),
         ("divided by ln 2", read.bits_per_token, 3, f"bits per {unit}"),
@@ -221,17 +212,11 @@ def _facts(read: Reader, held_out: float | None) -> Panel:
         ]
     if held_out is not None:
         facts.append(("held-out Shakespeare", held_out, 3, "bits per letter"))
-    return Facts(
-        facts=[
-            Fact(label=label, values=np.array(value), digits=digits, unit=unit)
-            for label, value, digits, unit in facts
-        ]
-    )
+    return Facts.of(*(Fact(label, np.array(value), digits, unit) for label, value, digits, unit in facts))
 
 
-def _notice(read: Reader) -> str:
-    worst, unit = int(read.nats.argmax()), _unit(read)
-    guess = math.log2(read.n_choices)
+def _notice(read: Reader, unit: str, guess: float) -> str:
+    worst = int(read.nats.argmax())
     hard = (
         f"as hard as guessing among **{read.perplexity:,.1f}** equally likely {unit}s, the perplexity"
         if read.perplexity <= read.n_choices
@@ -275,6 +260,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__, ("reader", When("reader", ANOTHER, (any_model.MODEL,), ("text",)), GIVEN), lesson, questions
-)
+CONTROLS = ("reader", When("reader", ANOTHER, (any_model.MODEL,), ("text",)), GIVEN)
+PART = part(__name__, CONTROLS, lesson, questions)

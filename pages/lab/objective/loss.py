@@ -78,17 +78,37 @@ def lesson(inputs: Inputs) -> Lesson:
     y = targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
     parts = terms(y, p)
     sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
+    rows = with_sum(torch.stack([parts.entropy, parts.divergence, parts.cross], dim=1))  # [eps, 3, column]
+    in_sum = np.zeros((3, len(WORDS) + 1), dtype=bool)
+    in_sum[:, -1] = True
     return Lesson(
         rows=[
-            [_answer(inputs)],
-            [_both(y, p)],
-            [_table(parts)],
-            [_curves(sums), _sums(sums)],
+            [
+                Matrix(
+                    values=np.array(inputs.q), title="the model's p, to type into", rows=("p",),
+                    columns=WORDS, column_axis="word", scale="plain", edit="q",
+                )
+            ],
+            [
+                Matrix(
+                    values=torch.stack(torch.broadcast_tensors(y, p), dim=1).numpy(), digits=3,
+                    title="target and model", rows=("target y", "p, sum 1"), columns=WORDS,
+                    column_axis="word", scale="weights",
+                )
+            ],
+            [
+                Matrix(
+                    values=rows.numpy(), title="term by term, in nats", columns=(*WORDS, "sum"),
+                    column_axis="word", rows=("−y ln y: H(y)", "+ y ln(y/p): KL", "= −y ln p: H(y, p)"),
+                    digits=3, reach=1.5, marked=in_sum,
+                )
+            ],
+            _sums(sums),
         ],
         notice=_notices(sums),
         scrub=Scrub(
-            field="eps", label="label smoothing ε", values=EPS,
-            words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
+            "eps", "label smoothing ε", EPS,
+            [f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
         ),
         sizes=rf"n = {len(WORDS)},\; \ln n = {math.log(len(WORDS)):.3f}",
         axes={"ε": y.shape[0], "word": y.shape[1]},
@@ -96,54 +116,26 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _answer(inputs: Inputs) -> Panel:
-    return Matrix(
-        values=np.array(inputs.q), title="the model's p, to type into", rows=("p",), columns=WORDS,
-        column_axis="word", scale="plain", edit="q",
-    )  # fmt: skip
-
-
-def _both(y: Tensor, p: Tensor) -> Panel:
-    return Matrix(
-        values=torch.stack(torch.broadcast_tensors(y, p), dim=1).numpy(), title="target and model",
-        rows=("target y", "p, sum 1"), columns=WORDS, column_axis="word", scale="weights", digits=3,
-    )  # fmt: skip
-
-
-def _table(parts: Terms) -> Panel:
-    rows = with_sum(torch.stack([parts.entropy, parts.divergence, parts.cross], dim=1))  # [eps, 3, column]
-    marked = np.zeros((3, len(WORDS) + 1), dtype=bool)
-    marked[:, -1] = True
-    return Matrix(
-        values=rows.numpy(), title="term by term, in nats", columns=(*WORDS, "sum"), column_axis="word",
-        rows=("−y ln y: H(y)", "+ y ln(y/p): KL", "= −y ln p: H(y, p)"), digits=3, reach=1.5, marked=marked,
-    )  # fmt: skip
-
-
-def _sums(sums: Terms) -> Panel:
-    return Facts(
-        title="the loss of this position",
-        facts=[
-            Fact(label="cross-entropy H(y, p)", values=sums.cross.numpy(), digits=3, unit="nats"),
-            Fact(
-                label="of it KL(y ‖ p)", values=sums.divergence.numpy(), digits=3, unit="nats", colour=MODEL
-            ),
-            Fact(label="in bits, H / ln 2", values=bits(sums.cross).numpy(), digits=3, unit="bits"),
-            Fact(label="perplexity, e^H", values=sums.cross.exp().numpy(), digits=2, unit="words"),
-        ],
-    )
-
-
-def _curves(sums: Terms) -> Panel:
-    return Curves(
-        x=EPS, at=EPS, title="what smoothing does to them", x_label="label smoothing ε", y_label="nats",
-        y_range=(0, max(2.0, 1.05 * sums.cross.nan_to_num(posinf=0).max().item())),
-        lines=[
-            Line(y=sums.cross.numpy(), name="H(y, p)", colour=OTHER),
-            Line(y=sums.entropy.numpy(), name="H(y)", colour=TARGET, dashed=True),
-            Line(y=sums.divergence.numpy(), name="KL(y ‖ p)", colour=MODEL),
-        ],
-    )  # fmt: skip
+def _sums(sums: Terms) -> list[Panel]:
+    cross, divergence = sums.cross.numpy(), sums.divergence.numpy()
+    return [
+        Curves(
+            x=EPS, at=EPS, title="what smoothing does to them", x_label="label smoothing ε", y_label="nats",
+            y_range=(0, max(2.0, 1.05 * sums.cross.nan_to_num(posinf=0).max().item())),
+            lines=[
+                Line(cross, "H(y, p)", OTHER),
+                Line(sums.entropy.numpy(), "H(y)", TARGET, dashed=True),
+                Line(divergence, "KL(y ‖ p)", MODEL),
+            ],
+        ),
+        Facts.of(
+            Fact("cross-entropy H(y, p)", cross, 3, "nats"),
+            Fact("of it KL(y ‖ p)", divergence, 3, "nats", MODEL),
+            Fact("in bits, H / ln 2", bits(sums.cross).numpy(), 3, "bits"),
+            Fact("perplexity, e^H", sums.cross.exp().numpy(), 2, "words"),
+            title="the loss of this position",
+        ),
+    ]  # fmt: skip
 
 
 def _notices(sums: Terms) -> list[str]:
@@ -180,11 +172,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("word", Note("p is the row of dashed cells. ε is the slider above the board.")),
-    lesson,
-    questions,
-    scrub="eps",
-    also=("q",),
-)
+DASHED = Note("p is the row of dashed cells. ε is the slider above the board.")
+PART = part(__name__, ("word", DASHED), lesson, questions, scrub="eps", also=("q",))

@@ -1,9 +1,9 @@
 """Targets, and the distributions of a tiny translator that is trained here and now."""
 
 import math
+from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from pages.lab.lesson import Answer, Lesson, Note, Set, part
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
@@ -14,7 +14,6 @@ from pages.lab.objective.toy import (
     TARGETS,
     WORDS,
     Adam,
-    Run,
     Setup,
     of_the_right_word,
     positions,
@@ -24,7 +23,7 @@ from pages.lab.objective.toy import (
     untrained_loss,
     written,
 )
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -34,17 +33,58 @@ def lesson(inputs: Inputs) -> Lesson:
     parts = terms(distributions, run.probabilities.double())
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
+    right, steps, loss = of_the_right_word(run), np.array(run.steps), run.loss.numpy()
+    cells: dict[str, Any] = {"columns": WORDS, "row_axis": "position", "column_axis": "word"}
+    over_steps: dict[str, Any] = {"x": steps, "at": steps, "x_label": "training step"}
+    smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
     return Lesson(
         numbers={"milliseconds": 1_000 * run.seconds},
         rows=[
-            _matrices(run, distributions),
-            [_loss(run, floor), _right(run)],
-            [_facts(run, floor, divergence)],
+            [
+                Matrix(
+                    values=distributions.numpy(), title="targets y", rows=positions(), scale="weights",
+                    **cells,
+                ),
+                Matrix(
+                    values=run.probabilities[0].numpy(), title="before training", scale="weights", **cells
+                ),
+                Matrix(values=run.probabilities.numpy(), title="model p, now", scale="weights", **cells),
+            ],
+            [
+                Curves(
+                    title="cross-entropy, mean of seven positions", y_label="nats",
+                    y_range=(0, max(2.0, 1.05 * run.loss.max().item())), **over_steps,
+                    lines=[
+                        Line(loss, "loss", MODEL),
+                        Line(floor.numpy(), "lowest possible: H(y)", TARGET, dashed=True),
+                    ],
+                ),
+                Curves(
+                    title="probability of the right word", y_label="probability", y_range=(0, 1),
+                    **over_steps,
+                    lines=[
+                        Line(right.mean(dim=-1).numpy(), "mean of seven", MODEL),
+                        Line(right.amin(dim=-1).numpy(), "least of seven", OTHER),
+                    ],
+                ),
+            ],
+            [
+                Facts.of(
+                    Fact("H(y, p): the loss", loss, 3, "nats", MODEL),
+                    Fact("= H(y): of the targets", floor.numpy(), 3, "nats"),
+                    Fact("+ KL(y ‖ p)", divergence.numpy(), 3, "nats"),
+                    Fact("perplexity, e^loss", run.loss.exp().numpy(), 2),
+                )
+            ],
         ],
-        notice=_notices(run, setup, floor),
+        notice=[
+            f"After **{step} of {setup.steps}** steps the loss is **{at:.3f}** nats. The likeliest words are "
+            f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
+            for step, at, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
+        ],
         scrub=Scrub(
-            field="step", label="training step", values=np.array(run.steps), plays=True, speed=8,
-            words=[f"{step} of {setup.steps}" for step in run.steps],
+            "step", "training step", steps, [f"{step} of {setup.steps}" for step in run.steps], plays=True,
+            speed=8,
         ),
         sizes=rf"T = {len(TARGETS)},\; \eta = {setup.learning_rate:g},\; "
         rf"{run.n_weights:,}\text{{ weights }}\theta",
@@ -54,62 +94,6 @@ def lesson(inputs: Inputs) -> Lesson:
         },
         code=(toy_model, toy_logits, train, Adam, targets),
     )  # fmt: skip
-
-
-def _matrices(run: Run, distributions: Tensor) -> list[Panel]:
-    titles = ("targets y", "before training", "model p, now")
-    values = (distributions.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
-    return [
-        Matrix(
-            values=numbers, title=title, rows=() if at else positions(), columns=WORDS,
-            row_axis="position", column_axis="word", scale="weights",
-        )
-        for at, (title, numbers) in enumerate(zip(titles, values, strict=True))
-    ]  # fmt: skip
-
-
-def _loss(run: Run, floor: Tensor) -> Panel:
-    steps = np.array(run.steps)
-    return Curves(
-        x=steps, at=steps, title="cross-entropy, mean of seven positions", x_label="training step",
-        y_label="nats", y_range=(0, max(2.0, 1.05 * run.loss.max().item())),
-        lines=[
-            Line(y=run.loss.numpy(), name="loss", colour=MODEL),
-            Line(y=floor.numpy(), name="lowest possible: H(y)", colour=TARGET, dashed=True),
-        ],
-    )  # fmt: skip
-
-
-def _right(run: Run) -> Panel:
-    right, steps = of_the_right_word(run), np.array(run.steps)
-    return Curves(
-        x=steps, at=steps, title="probability of the right word", x_label="training step",
-        y_label="probability", y_range=(0, 1),
-        lines=[
-            Line(y=right.mean(dim=-1).numpy(), name="mean of seven", colour=MODEL),
-            Line(y=right.amin(dim=-1).numpy(), name="least of seven", colour=OTHER),
-        ],
-    )  # fmt: skip
-
-
-def _facts(run: Run, floor: Tensor, divergence: Tensor) -> Panel:
-    return Facts(
-        facts=[
-            Fact(label="H(y, p): the loss", values=run.loss.numpy(), digits=3, unit="nats", colour=MODEL),
-            Fact(label="= H(y): of the targets", values=floor.numpy(), digits=3, unit="nats"),
-            Fact(label="+ KL(y ‖ p)", values=divergence.numpy(), digits=3, unit="nats"),
-            Fact(label="perplexity, e^loss", values=run.loss.exp().numpy(), digits=2),
-        ]
-    )
-
-
-def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
-    smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
-    return [
-        f"After **{step} of {setup.steps}** steps the loss is **{loss:.3f}** nats. The likeliest words are "
-        f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
-        for step, loss, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
-    ]
 
 
 def questions() -> tuple[Answer, ...]:
@@ -140,16 +124,11 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "steps",
-        "rate",
-        "smoothing",
-        Set("seed", {"label": "Seed of the weights", "help": None}),
-        Note("The decoder reads the right words before each position (teacher forcing)."),
-    ),
-    lesson,
-    questions,
-    scrub="step",
+CONTROLS = (
+    "steps",
+    "rate",
+    "smoothing",
+    Set("seed", {"label": "Seed of the weights", "help": None}),
+    Note("The decoder reads the right words before each position (teacher forcing)."),
 )
+PART = part(__name__, CONTROLS, lesson, questions, scrub="step")

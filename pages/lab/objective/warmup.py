@@ -1,7 +1,7 @@
 """The learning rate of every step: the paper's, and what it is compared with."""
 
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -95,49 +95,38 @@ def tried(norm: str, seed: int) -> Trial:
     return cast("Trial", cache.cached(cache.results, ("objective", "trial", norm, seed), make))
 
 
-def directions(seed: int) -> Panel:
-    sizes = noise_directions(BETAS, NOISE_STEPS, seed=seed)
-    warmed = ramp(WARMUP, NOISE_STEPS) * sizes
-    return Curves(
-        x=np.arange(1, NOISE_STEPS + 1), title="size of Adam's step where gradients are noise alone",
-        x_label="step", y_label="learning rates", y_range=(0, 1.05),
-        lines=[
-            Line(y=sizes.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=warmed.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
-        ],
-    )  # fmt: skip
-
-
-def losses(both: Trial) -> Panel:
-    runs = (both.without, both.with_warmup)
-    top = max(run.loss.max().item() for run in runs)
-    return Curves(
-        x=np.array(both.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
-        y_label="nats", y_range=(0, 1.05 * top),
-        lines=[
-            Line(y=both.without.loss.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=both.with_warmup.loss.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
-        ],
-    )  # fmt: skip
-
-
 def lesson(inputs: Inputs) -> Lesson:
-    warmups, steps = WARMUPS, grid(inputs.total)
-    rates = paper(inputs.d_model, warmups, steps)  # [warm-up, step]
-    cosines = cosine(inputs.d_model, warmups, steps, inputs.total)
-    peaks = peak(inputs.d_model, warmups)
+    warmups, steps, total = WARMUPS, grid(inputs.total), inputs.total
+    rates = 1_000 * paper(inputs.d_model, warmups, steps)  # [warm-up, step]
+    cosines = 1_000 * cosine(inputs.d_model, warmups, steps, total)
+    peaks, last = 1_000 * peak(inputs.d_model, warmups), rates[:, -1]
     runs = tried(inputs.norm, inputs.seed)
+    warmed, at_once = (run.loss[-1].item() for run in runs)
     return Lesson(
         numbers={"norm": NORMS[inputs.norm].lower(), "warmup": WARMUP},
         rows=[
-            _schedules(1_000 * rates, 1_000 * cosines, steps),
-            [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
-            [directions(inputs.seed), losses(runs)],
+            _schedules(rates, cosines, steps),
+            [
+                Facts.of(
+                    Fact("peak, at the last step of warm-up", peaks.numpy(), 3, "× 10⁻³", MODEL),
+                    Fact("rate at step 1", 1_000 * rates[:, 0].numpy(), 3, "× 10⁻⁶"),
+                    Fact(f"rate at step {total:,}", last.numpy(), 3, "× 10⁻³"),
+                )
+            ],
+            _toy(inputs.seed, runs),
         ],
-        notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, runs),
+        notice=[
+            (
+                f"The peak is **{highest:.3f} × 10⁻³** at step **{warmup:,.0f}**."
+                if warmup <= total
+                else f"At step **{total:,}**, the last, the rate is **{end:.3f} × 10⁻³** and still rising."
+            )
+            + f" Without warm-up the toy's loss ends at **{at_once:.3f}**, with it at **{warmed:.3f}** nats."
+            for warmup, highest, end in zip(warmups.tolist(), peaks.tolist(), last.tolist(), strict=True)
+        ],
         scrub=Scrub(
-            field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
-            words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
+            "warmup", "warm-up steps", warmups.numpy().astype(int),
+            [f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
         ),
         sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
         rf"\beta = {BETAS}",
@@ -145,53 +134,46 @@ def lesson(inputs: Inputs) -> Lesson:
             "warm-up": len(rates), "step": len(steps), "weight": 2_000,
             "step of the toy": len(runs.without.loss),
         },
-        code=(
-            paper, peak, cosine, Adam, noise_directions,
-            trial, train,
-        ),
+        code=(paper, peak, cosine, Adam, noise_directions, trial, train),
     )  # fmt: skip
 
 
 def _schedules(rates: Tensor, cosines: Tensor, steps: Tensor) -> list[Panel]:
     """The same twice; on logarithmic axes both of its powers of the step are straight lines."""
-    x, at = steps.numpy(), np.minimum(WARMUPS.numpy(), steps[-1].item())
-    lines = [
-        Line(y=rates.numpy(), name="the paper's", colour=MODEL),
-        Line(y=cosines.numpy(), name="same warm-up, then cosine", colour=TARGET, dashed=True),
+    both: dict[str, Any] = {
+        "x": steps.numpy(), "at": np.minimum(WARMUPS.numpy(), steps[-1].item()), "x_label": "step",
+        "y_label": "rate, thousandths",
+        "lines": [
+            Line(rates.numpy(), "the paper's", MODEL),
+            Line(cosines.numpy(), "same warm-up, then cosine", TARGET, dashed=True),
+        ],
+    }  # fmt: skip
+    ends = rates.min().item(), 1.1 * rates.max().item()
+    return [
+        Curves(title="learning rate", **both),
+        Curves(title="the same, axes logarithmic", log_x=True, log_y=True, y_range=ends, **both),
     ]
-    scales: tuple[tuple[str, bool], ...] = (("learning rate", False), ("the same, axes logarithmic", True))
+
+
+def _toy(seed: int, runs: Trial) -> list[Panel]:
+    """Adam's steps where gradients are noise, and the losses of the toy, each with a warm-up and without."""
+
+    def both(at_once: Tensor, warmed: Tensor) -> list[Line]:
+        name = f"{WARMUP} steps of warm-up"
+        return [Line(at_once.numpy(), "full rate at once", OTHER), Line(warmed.numpy(), name, MODEL)]
+
+    sizes, top = noise_directions(BETAS, NOISE_STEPS, seed=seed), max(run.loss.max().item() for run in runs)
     return [
         Curves(
-            x=x, at=at, lines=lines, title=title, x_label="step", y_label="rate, thousandths",
-            log_x=log, log_y=log, y_range=(rates.min().item(), 1.1 * rates.max().item()) if log else None,
-        )
-        for title, log in scales
+            x=np.arange(1, NOISE_STEPS + 1), title="size of Adam's step where gradients are noise alone",
+            x_label="step", y_label="learning rates", y_range=(0, 1.05),
+            lines=both(sizes, ramp(WARMUP, NOISE_STEPS) * sizes),
+        ),
+        Curves(
+            x=np.array(runs.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
+            y_label="nats", y_range=(0, 1.05 * top), lines=both(runs.without.loss, runs.with_warmup.loss),
+        ),
     ]  # fmt: skip
-
-
-def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
-    unit = "× 10⁻³"
-    return Facts(
-        facts=[
-            Fact(label="peak, at the last step of warm-up", values=peaks.numpy(), digits=3, unit=unit,
-                 colour=MODEL),
-            Fact(label="rate at step 1", values=1_000 * rates[:, 0].numpy(), digits=3, unit="× 10⁻⁶"),
-            Fact(label=f"rate at step {inputs.total:,}", values=rates[:, -1].numpy(), digits=3, unit=unit),
-        ],
-    )  # fmt: skip
-
-
-def _notices(total: int, peaks: Tensor, rates: Tensor, runs: Trial) -> list[str]:
-    ends = [run.loss[-1].item() for run in runs]
-    return [
-        (
-            f"The peak is **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
-            if warmup <= total
-            else f"At step **{total:,}**, the last, the rate is **{last:.3f} × 10⁻³** and still rising."
-        )
-        + f" Without warm-up the toy's loss ends at **{ends[1]:.3f}**, with it at **{ends[0]:.3f}** nats."
-        for warmup, peak, last in zip(WARMUPS.tolist(), peaks.tolist(), rates[:, -1].tolist(), strict=True)
-    ]
 
 
 def questions() -> tuple[Answer, ...]:
@@ -213,10 +195,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("d_model", "total", "norm", "seed", Note("Norm and seed train the toy anew.")),
-    lesson,
-    questions,
-    scrub="warmup",
-)
+CONTROLS = ("d_model", "total", "norm", "seed", Note("Norm and seed train the toy anew."))
+PART = part(__name__, CONTROLS, lesson, questions, scrub="warmup")

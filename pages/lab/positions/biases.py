@@ -1,7 +1,6 @@
 """Biases on the scores: ALiBi's fixed slopes and T5's trained buckets."""
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from models.engine.trace import Trace
 from models.zoo.engine_model import TrainedModel
 from pages.lab.lesson import Answer, Lesson, Note, When, part
 from pages.lab.positions.inputs import Inputs, read, trained
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub, Sign
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub, Sign, query_by_key
 from viz_core.labels import decimal
 
 
@@ -105,17 +104,12 @@ N_DISTANCES = 128
 def per_head(
     title: str, values: np.ndarray, y_label: str, *, y_range: tuple[float, float] | None = None
 ) -> Curves:
-    """values: [head, distance]."""
-    lines = [Line(y=values[head], name=f"head {head}", colour=head) for head in range(len(values))]
-    chosen = Line(y=values, name="chosen", dashed=True, colour="accent")
+    """values: [head, distance]; those of the chosen head are drawn over all heads'."""
+    lines = [Line(each, f"head {head}", head) for head, each in enumerate(values)]
     return Curves(
-        title=title,
-        x=np.arange(values.shape[1], dtype=float),
-        lines=[*lines, chosen],
-        x_label="distance (words back)",
-        y_label=y_label,
-        y_range=y_range,
-    )
+        title=title, x=np.arange(values.shape[1], dtype=float), x_label="distance (words back)",
+        lines=[*lines, Line(values, "chosen", dashed=True)], y_label=y_label, y_range=y_range,
+    )  # fmt: skip
 
 
 N_WORDS = 10
@@ -123,19 +117,29 @@ N_WORDS = 10
 
 def alibi_lesson(inputs: Inputs) -> Lesson:
     h = inputs.heads
-    slopes = positions.alibi_slopes(h)
-    halves = half_distance(h)
+    slopes, halves = positions.alibi_slopes(h), half_distance(h)
+    cells = query_by_key([str(word) for word in range(N_WORDS)])
+    by_distance = alibi_bias(h, 1, N_DISTANCES)[:, 0].flip(-1).numpy()  # [head, distance]
     return Lesson(
         variant="alibi",
         rows=[
-            _alibi_matrices(h),
             [
-                _alibi_curves(h),
-                Facts(
-                    facts=[
-                        Fact(label="slope", values=slopes.numpy(), digits=4, unit="a word"),
-                        Fact(label="weight halves every", values=halves.numpy(), digits=1, unit="words"),
-                    ]
+                Matrix(
+                    title="bias (the mask hides later words)", values=alibi_scores(h, N_WORDS).numpy(),
+                    reach=float(N_WORDS - 1) / 2, **cells,
+                ),
+                Matrix(
+                    title="pattern, if all scores are equal", values=alibi_pattern(h, N_WORDS).numpy(),
+                    scale="weights", **cells,
+                ),
+            ],
+            [
+                per_head(
+                    "bias by distance, all heads", by_distance, "added to the score", y_range=(-8.0, 0.2)
+                ),
+                Facts.of(
+                    Fact("slope", slopes.numpy(), 4, "a word"),
+                    Fact("weight halves every", halves.numpy(), 1, "words"),
                 ),
             ],
         ],
@@ -144,21 +148,15 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
             f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
             for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
         ],
-        scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        scrub=Scrub("head", "head", np.arange(h)),
         formula=(
             r"\begin{gathered}\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}"
             r"-m_h\,\lvert i-j\rvert\\" + _slopes_formula(h) + r"\end{gathered}"
         ),
         sizes=rf"n={h}\ \text{{heads}},\; {N_WORDS}\ \text{{words}}",
         axes={"head": h, "query": N_WORDS, "key": N_WORDS},
-        code=(
-            positions.alibi_slopes,
-            positions.alibi_bias,
-            alibi_scores,
-            alibi_pattern,
-            half_distance,
-        ),
-    )
+        code=(positions.alibi_slopes, positions.alibi_bias, alibi_scores, alibi_pattern, half_distance),
+    )  # fmt: skip
 
 
 def _slopes_formula(n_heads: int) -> str:
@@ -174,91 +172,49 @@ def _slopes_formula(n_heads: int) -> str:
     )
 
 
-def _alibi_matrices(n_heads: int) -> list[Panel]:
-    names = [str(word) for word in range(N_WORDS)]
-    cells: Any = {"rows": names, "columns": names, "row_axis": "query", "column_axis": "key"}
-    bias, pattern = (rule(n_heads, N_WORDS).numpy() for rule in (alibi_scores, alibi_pattern))
-    return [
-        Matrix(title="bias (the mask hides later words)", values=bias, reach=float(N_WORDS - 1) / 2, **cells),
-        Matrix(title="pattern, if all scores are equal", values=pattern, scale="weights", **cells),
-    ]
-
-
-def _alibi_curves(n_heads: int) -> Curves:
-    """Every head's bias against distance; the chosen one is drawn over them."""
-    last = alibi_bias(n_heads, 1, N_DISTANCES)[:, 0].flip(-1).numpy()  # [head, distance]
-    return per_head("bias by distance, all heads", last, "added to the score", y_range=(-8.0, 0.2))
-
-
 N_BUCKETED = 48
 
 
 def t5_lesson(_: Inputs) -> Lesson:
     lm = trained("t5")
     bias = trained_bias(lm, N_DISTANCES)  # [head, distance]
-    unseen = never_trained(lm.task.length, N_DISTANCES)
-    first = int(unseen.int().argmax())
-    h = len(bias)
+    first = int(never_trained(lm.task.length, N_DISTANCES).int().argmax())
+    h, longest, distances = len(bias), lm.task.length - 1, torch.arange(N_DISTANCES + 20)
+    buckets = relative_buckets(distances, bidirectional=False).numpy().astype(np.float32)
+    matrix = bucket_matrix(N_BUCKETED, bidirectional=False).numpy().astype(np.float32)
     return Lesson(
         variant="t5",
         rows=[
-            [_buckets(), _bucket_of_distance()],
+            [
+                Matrix(
+                    title="bucket of each query and key", values=matrix, picture=True, digits=0, reach=32.0,
+                    **query_by_key([str(word) for word in range(N_BUCKETED)]),
+                ),
+                Curves(
+                    title="bucket by distance: exact, then logarithmic", x=distances.numpy().astype(float),
+                    lines=[Line(buckets, "bucket")], x_label="distance (words back)", y_label="bucket",
+                ),
+            ],
             [
                 per_head("trained bias by distance, all heads", bias.numpy(), "added to the score"),
-                Facts(
-                    facts=[
-                        Fact(label="at distance 1", values=bias[:, 1].numpy()),
-                        Fact(
-                            label=f"at distance {lm.task.length - 1}",
-                            values=bias[:, lm.task.length - 1].numpy(),
-                        ),
-                        Fact(label="never trained", values=f"distances from {first}"),
-                    ]
+                Facts.of(
+                    Fact("at distance 1", bias[:, 1].numpy()),
+                    Fact(f"at distance {longest}", bias[:, longest].numpy()),
+                    Fact("never trained", f"distances from {first}"),
                 ),
             ],
         ],
-        notice=_notices(bias, first),
-        scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        notice=[
+            f"Head {head} learned to prefer words **{best} back** (bias {decimal(bias[head, best])}). No "
+            f"training text reached the buckets from distance **{first}** on, so their numbers are still "
+            "random."
+            for head, best in enumerate(bias[:, :first].argmax(dim=-1).tolist())
+        ],
+        scrub=Scrub("head", "head", np.arange(h)),
         sizes=rf"n={h}\ \text{{heads}},\; 32\ \text{{buckets}}",
         axes={"bucket": 32, "head": h, "query": N_BUCKETED, "key": N_BUCKETED},
         code=(relative_buckets, bucket_matrix, trained_bias, never_trained),
-    )
-
-
-def _buckets() -> Matrix:
-    names = [str(word) for word in range(N_BUCKETED)]
-    return Matrix(
-        title="bucket of each query and key",
-        values=bucket_matrix(N_BUCKETED, bidirectional=False).numpy().astype(np.float32),
-        rows=names,
-        columns=names,
-        row_axis="query",
-        column_axis="key",
-        picture=True,
-        digits=0,
-        reach=32.0,
-    )
-
-
-def _bucket_of_distance() -> Curves:
-    distances = torch.arange(N_DISTANCES + 20)
-    buckets = relative_buckets(distances, bidirectional=False).numpy().astype(np.float32)
-    return Curves(
-        title="bucket by distance: exact, then logarithmic",
-        x=distances.numpy().astype(float),
-        lines=[Line(y=buckets, name="bucket")],
-        x_label="distance (words back)",
-        y_label="bucket",
-    )
-
-
-def _notices(bias: Tensor, first: int) -> list[str]:
-    strongest = bias[:, :first].argmax(dim=-1).tolist()
-    return [
-        f"Head {head} learned to prefer words **{best} back** (bias {decimal(bias[head, best])}). No "
-        f"training text reached the buckets from distance **{first}** on, so their numbers are still random."
-        for head, best in enumerate(strongest)
-    ]
+    )  # fmt: skip
 
 
 NAMES = ("q · k", "q · W r", "u · k", "v · W r")
@@ -266,61 +222,40 @@ NAMES = ("q · k", "q · W r", "u · k", "v · W r")
 
 def four_terms_lesson(inputs: Inputs) -> Lesson:
     lm = trained("transformer-xl")
+    config = lm.model.config
     ids, names = read(inputs.text)
     terms = four_terms(lm, ids, inputs.layer)  # [term, head, query, key]
-    spreads = spread(terms)  # [term, head]
     n_terms, h, n, _ = terms.shape
-    return Lesson(
-        variant="transformer-xl",
-        rows=_equation(terms, names),
-        notice=_term_notices(spreads),
-        scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        sizes=rf"n={n},\; h={h},\; d_{{head}}={lm.model.config.head_size}",
-        axes={
-            "term": n_terms,
-            "head": h,
-            "position": n,
-            "query": n,
-            "key": n,
-            "d_head": lm.model.config.head_size,
-            "channel": lm.model.config.d_model,
-        },
-        code=(four_terms, spread),
-    )
-
-
-def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
-    """Four terms and their sum, later words hidden, all in one scale."""
-    later = ~causal(len(names), len(names))[0, 0]
-    reach = float(terms.abs().max())
+    spreads = spread(terms)  # [term, head]
+    later = ~causal(n, n)[0, 0]
 
     def matrix(title: str, values: Tensor) -> Matrix:
+        """Later words hidden, all in one scale."""
         return Matrix(
-            title=title,
-            values=values.masked_fill(later, -np.inf).numpy(),
-            picture=True,
-            rows=names,
-            row_axis="query",
-            column_axis="key",
-            reach=reach,
-        )
+            title=title, values=values.masked_fill(later, -np.inf).numpy(), picture=True, rows=names,
+            row_axis="query", column_axis="key", reach=float(terms.abs().max()),
+        )  # fmt: skip
 
     panels = [matrix(name, term) for name, term in zip(NAMES, terms, strict=True)]
-    plus, equals = Sign(text="+"), Sign(text="=")
-    return [
-        [panels[0], plus, panels[1]],
-        [plus, panels[2], plus, panels[3], equals, matrix("scores", terms.sum(dim=0))],
-    ]
-
-
-def _term_notices(spreads: Tensor) -> list[str]:
-    shares = spreads / spreads.sum(dim=0)
-    return [
-        f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
-        f"({share.max():.0%} of the four terms' spread). The two terms with the distance, W r, make up "
-        f"**{share[1] + share[3]:.0%}**."
-        for head, share in enumerate(shares.T)
-    ]
+    plus, equals = Sign("+"), Sign("=")
+    return Lesson(
+        variant="transformer-xl",
+        rows=[
+            [panels[0], plus, panels[1]],
+            [plus, panels[2], plus, panels[3], equals, matrix("scores", terms.sum(dim=0))],
+        ],
+        notice=[
+            f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
+            f"({share.max():.0%} of the four terms' spread). The two terms with the distance, W r, make up "
+            f"**{share[1] + share[3]:.0%}**."
+            for head, share in enumerate((spreads / spreads.sum(dim=0)).T)
+        ],
+        scrub=Scrub("head", "head", np.arange(h)),
+        sizes=rf"n={n},\; h={h},\; d_{{head}}={config.head_size}",
+        axes={"term": n_terms, "head": h, "d_head": config.head_size, "channel": config.d_model}
+        | dict.fromkeys(("position", "query", "key"), n),
+        code=(four_terms, spread),
+    )
 
 
 LESSONS = {"alibi": alibi_lesson, "t5": t5_lesson, "transformer-xl": four_terms_lesson}
@@ -349,23 +284,10 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "bias",
-        When("bias", "alibi", ("heads",)),
-        When("bias", "transformer-xl", ("text", "layer")),
-        When(
-            "bias",
-            "t5",
-            (
-                Note(
-                    "A small trained model with four heads; both layers share one table.",
-                ),
-            ),
-        ),
-    ),
-    lesson,
-    questions,
-    scrub="head",
+CONTROLS = (
+    "bias",
+    When("bias", "alibi", ("heads",)),
+    When("bias", "transformer-xl", ("text", "layer")),
+    When("bias", "t5", (Note("A small trained model with four heads; both layers share one table."),)),
 )
+PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

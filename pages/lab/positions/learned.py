@@ -6,14 +6,7 @@ from torch import Tensor
 from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import Inputs, read, trained
-from pages.lab.positions.waves import (
-    ByDistance,
-    added_vectors,
-    alike_within,
-    cosines,
-    most_alike,
-    word_vectors,
-)
+from pages.lab.positions.waves import added_vectors, alike_within, cosines, most_alike, word_vectors
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.labels import decimal, short
 
@@ -22,94 +15,60 @@ NEAR = 3
 
 def lesson(inputs: Inputs) -> Lesson:
     table = waves.added_vectors(trained(inputs.table))  # [position, channel]
-    products = waves.dot_products(table)
-    distances = waves.by_distance(products)
-    likeness = waves.cosines(table)
+    products, likeness = waves.dot_products(table), waves.cosines(table)
+    distances, alike = waves.by_distance(products), most_alike(likeness)
     n, d = table.shape
-    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], d, axis=2)  # [frame, position, channel]
+    x = np.arange(n, dtype=float)
+    where = "Training made" if inputs.table == "learned" else "The waves make"
     return Lesson(
         rows=[
             [
-                _picture("what is added to the words", table, chosen, "channel"),
-                _picture("dot products of positions", products, chosen[..., :n], "other position"),
+                _picture("what is added to the words", table, "channel"),
+                _picture("dot products of positions", products, "other position"),
             ],
-            [_from_here(products), _by_distance(distances), _facts(likeness, distances.spread)],
+            [
+                Curves(
+                    title="the chosen position with every other", x=x, at=x, x_label="other position",
+                    y_label="dot product", lines=[Line(products.numpy(), "dot product")],
+                ),
+                Curves(
+                    title="all pairs, by distance", x=x, x_label="distance k", y_label="dot product",
+                    lines=[
+                        Line(
+                            distances.mean.numpy(), "mean, smallest to largest", low=distances.low.numpy(),
+                            high=distances.high.numpy(),
+                        )
+                    ],
+                ),
+                Facts.of(
+                    Fact("most like the chosen one", alike.numpy(), 0),
+                    Fact(f"most like one within {NEAR} places", f"{alike_within(likeness, NEAR)} of {n}"),
+                    Fact("pairs at equal distance differ by up to", short(distances.spread)),
+                ),
+            ],
         ],
-        notice=_notices(likeness, inputs.table),
-        scrub=Scrub(field="place", label="position", values=np.arange(n)),
+        notice=[
+            f"{where} position {place} most like position **{other}** (cosine "
+            f"{decimal(likeness[place, other])}) and least like **{least}** "
+            f"({decimal(likeness[place, least])})."
+            for place, (other, least) in enumerate(zip(alike, likeness.argmin(dim=-1), strict=True))
+        ],
+        scrub=Scrub("place", "position", np.arange(n)),
         sizes=rf"n={n}\ \text{{positions}},\; d_{{model}}={d}",
         axes={"position": n, "channel": d, "other": n},
         code=(waves.added_vectors, waves.dot_products, waves.by_distance, waves.cosines, waves.most_alike),
-    )
+    )  # fmt: skip
 
 
-def _picture(title: str, values: Tensor, chosen: np.ndarray, columns: str) -> Matrix:
+def _picture(title: str, values: Tensor, columns: str) -> Matrix:
+    """Each frame's position is marked."""
     n_rows, n_columns = values.shape
-    if chosen.shape[-1] < n_columns:  # there are more positions than channels
-        chosen = np.repeat(chosen[..., :1], n_columns, axis=2)
+    chosen = np.repeat(np.eye(n_rows, dtype=bool)[:, :, None], n_columns, axis=2)  # [frame, position, column]
     return Matrix(
-        title=title,
-        values=values.numpy(),
-        picture=True,
-        rows=[str(p) for p in range(n_rows)],
-        columns=[str(c) for c in range(n_columns)],
-        row_axis="position",
-        column_axis=columns,
-        marked=chosen,
-    )
-
-
-def _from_here(products: Tensor) -> Curves:
-    n = len(products)
-    return Curves(
-        title="the chosen position with every other",
-        x=np.arange(n, dtype=float),
-        lines=[Line(y=products.numpy(), name="dot product")],
-        x_label="other position",
-        y_label="dot product",
-        at=np.arange(n, dtype=float),
-    )
-
-
-def _by_distance(distances: ByDistance) -> Curves:
-    return Curves(
-        title="all pairs, by distance",
-        x=np.arange(len(distances.mean), dtype=float),
-        lines=[
-            Line(
-                y=distances.mean.numpy(),
-                name="mean, smallest to largest",
-                low=distances.low.numpy(),
-                high=distances.high.numpy(),
-            )
-        ],
-        x_label="distance k",
-        y_label="dot product",
-    )
-
-
-def _facts(likeness: Tensor, spread: float) -> Facts:
-    return Facts(
-        facts=[
-            Fact(label="most like the chosen one", values=most_alike(likeness).numpy(), digits=0),
-            Fact(
-                label=f"most like one within {NEAR} places",
-                values=f"{alike_within(likeness, NEAR)} of {len(likeness)}",
-            ),
-            Fact(label="pairs at equal distance differ by up to", values=short(spread)),
-        ]
-    )
-
-
-def _notices(likeness: Tensor, table: str) -> list[str]:
-    where = "Training made" if table == "learned" else "The waves make"
-    return [
-        f"{where} position {place} most like position **{other}** (cosine "
-        f"{decimal(likeness[place, other])}) and least like **{least}** ({decimal(likeness[place, least])})."
-        for place, (other, least) in enumerate(
-            zip(most_alike(likeness), likeness.argmin(dim=-1), strict=True)
-        )
-    ]
+        title=title, values=values.numpy(), picture=True, marked=chosen,
+        rows=[str(p) for p in range(n_rows)], row_axis="position",
+        columns=[str(c) for c in range(n_columns)], column_axis=columns,
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -138,13 +97,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "table",
-        Note("Two models of one suite: the same sizes, text, seed and steps; only the positions differ."),
-    ),
-    lesson,
-    questions,
-    scrub="place",
-)
+SUITE = Note("Two models of one suite: the same sizes, text, seed and steps; only the positions differ.")
+PART = part(__name__, ("table", SUITE), lesson, questions, scrub="place")

@@ -45,22 +45,44 @@ WIDTH = 8
 def lesson(inputs: Inputs) -> Lesson:
     trained_length = trained("none").task.length
     asked_for = inputs.times * trained_length
-    answers = _answers(inputs.held_out, asked_for)
+    answers, ranges = _answers(inputs.held_out, asked_for), _ranges(asked_for, trained_length)
+    losses = [[answer.between(*span) for span in ranges] for answer in answers.values()]
+    refused = [
+        Fact(f"{NAMES[scheme]} answers", answer.refusal)
+        for scheme, answer in answers.items()
+        if answer.losses is None
+    ]
     return Lesson(
         rows=[
-            [_curves(answers, asked_for, trained_length)],
-            [_table(answers, asked_for, trained_length), _refusals(answers)],
+            [
+                Curves(
+                    title=f"loss by position, means of {WIDTH} positions; trained up to {trained_length}",
+                    x=np.arange(WIDTH / 2, asked_for, WIDTH) + 0.5, x_label="words read so far",
+                    y_label="nats per word",
+                    lines=[
+                        Line(in_buckets(answer.losses, WIDTH).numpy(), NAMES[scheme], at)
+                        for at, (scheme, answer) in enumerate(answers.items())
+                        if answer.losses is not None
+                    ],
+                )
+            ],
+            [
+                Matrix(
+                    title="nats per word (NaN: no answer)", values=np.array(losses, dtype=float),
+                    scale="plain", rows=list(NAMES.values()), row_axis="scheme",
+                    columns=[f"{start + 1} to {end}" for start, end in ranges], column_axis="position",
+                ),
+                Facts(facts=refused or [Fact("answers", "all seven")]),
+            ],
         ],
-        notice=_notice(answers, asked_for, trained_length),
+        notice=_notice(answers, *ranges[-1], at_home=inputs.times == 1),
         sizes=rf"{N_TEXTS}\ \text{{texts}},\; t=1\ldots{asked_for}",
         axes={
-            "text": N_TEXTS,
-            "word": asked_for + 1,
-            "position": asked_for,
+            "text": N_TEXTS, "word": asked_for + 1, "position": asked_for,
             "vocabulary": trained("none").model.config.vocab_size,
         },
         code=(NextWord.held_out_texts, ask, in_buckets, NextWord.nats),
-    )
+    )  # fmt: skip
 
 
 def _answers(seed: int, asked_for: int) -> dict[str, LengthAnswer]:
@@ -80,38 +102,20 @@ def _whole(scheme: str, seed: int) -> LengthAnswer:
     """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
     lm = trained(scheme)
     longest = min(max(TIMES) * lm.task.length, lm.config.max_len)
-    answer: LengthAnswer = cache.cached(
-        cache.results,
-        ("positions", "length", scheme, seed),
-        lambda: (ask(lm, held_out(seed), longest), 1_000),
-    )
+    key = ("positions", "length", scheme, seed)
+    answer: LengthAnswer = cache.cached(cache.results, key, lambda: (ask(lm, held_out(seed), longest), 1_000))
     return answer
 
 
 def held_out(seed: int) -> Tensor:
     """The ids of the texts that the models are asked about, [text, word]."""
-    lm = trained("none")
-    texts: Tensor = cache.cached(
-        cache.results,
-        ("positions", "texts", seed),
-        lambda: (lm.task.held_out_texts(N_TEXTS, max(TIMES) * lm.task.length + 1, seed), 60_000),
-    )
+    task = trained("none").task
+
+    def make() -> tuple[Tensor, int]:
+        return task.held_out_texts(N_TEXTS, max(TIMES) * task.length + 1, seed), 60_000
+
+    texts: Tensor = cache.cached(cache.results, ("positions", "texts", seed), make)
     return texts
-
-
-def _curves(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> Curves:
-    lines = [
-        Line(y=in_buckets(answer.losses, WIDTH).numpy(), name=NAMES[scheme], colour=at)
-        for at, (scheme, answer) in enumerate(answers.items())
-        if answer.losses is not None
-    ]
-    return Curves(
-        title=f"loss by position, means of {WIDTH} positions; trained up to {trained_length}",
-        x=np.arange(WIDTH / 2, asked_for, WIDTH) + 0.5,
-        lines=lines,
-        x_label="words read so far",
-        y_label="nats per word",
-    )
 
 
 def _ranges(asked_for: int, trained_length: int) -> list[tuple[int, int]]:
@@ -120,35 +124,11 @@ def _ranges(asked_for: int, trained_length: int) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def _table(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> Matrix:
-    ranges = _ranges(asked_for, trained_length)
-    losses = [[answer.between(*span) for span in ranges] for answer in answers.values()]
-    return Matrix(
-        title="nats per word (NaN: no answer)",
-        values=np.array([[np.nan if loss is None else loss for loss in row] for row in losses]),
-        scale="plain",
-        rows=list(NAMES.values()),
-        columns=[f"{start + 1} to {end}" for start, end in ranges],
-        row_axis="scheme",
-        column_axis="position",
-    )
-
-
-def _refusals(answers: dict[str, LengthAnswer]) -> Facts:
-    """What the models say that have no answer."""
-    refused = [
-        Fact(label=f"{NAMES[scheme]} answers", values=answer.refusal)
-        for scheme, answer in answers.items()
-        if answer.losses is None
-    ]
-    return Facts(facts=refused or [Fact(label="answers", values="all seven")])
-
-
-def _notice(answers: dict[str, LengthAnswer], asked_for: int, trained_length: int) -> str:
-    start, end = _ranges(asked_for, trained_length)[-1]
+def _notice(answers: dict[str, LengthAnswer], start: int, end: int, *, at_home: bool) -> str:
+    """at_home: the models are asked for the length that they were trained with."""
     losses = {scheme: loss for scheme, answer in answers.items() if (loss := answer.between(start, end))}
     best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
-    if asked_for == trained_length:
+    if at_home:
         return (
             f"At the length they know, the seven models lie between **{losses[best]:.2f}** ({NAMES[best]}) "
             f"and **{losses[worst]:.2f}** nats ({NAMES[worst]}). Now ask for twice as many words."
@@ -189,15 +169,7 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "times",
-        "held_out",
-        Note(
-            "Seven small models and one seed show what can happen, not which scheme is best in large models.",
-        ),
-    ),
-    lesson,
-    questions,
+SMALL = Note(
+    "Seven small models and one seed show what can happen, not which scheme is best in large models."
 )
+PART = part(__name__, ("times", "held_out", SMALL), lesson, questions)

@@ -79,59 +79,43 @@ WITHOUT = "without positions"
 
 def lesson(inputs: Inputs) -> Lesson:
     ids, _ = read(inputs.text)
-    places = _order(inputs, len(ids) - 1)  # of the words after <eos>
-    config = trained("none").model.config
+    n = len(ids) - 1  # words after <eos>
+    places = shuffled(n, inputs.shuffle) if inputs.order == "shuffled" else reversed_order(n)
+    config, vocabulary = trained("none").model.config, trained("none").task.tokenizer.vocabulary
     moved = movements(all_untrained(inputs.seed, causal=inputs.mask == "causal"), ids[1:], places)
     losses = losses_in_order(all_trained(), ids, places)  # [scheme, in order or not]
-    n = len(places)
+    worse = losses[:, 1] - losses[:, 0]
+    schemes = list(NAMES.values())
     return Lesson(
-        rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
-        notice=_notice(moved, losses, inputs),
+        rows=[
+            [Facts.of(Fact("the words now", " ".join(vocabulary[id_] for id_ in ids[1:][places].tolist())))],
+            [
+                Bars(
+                    title="how far the outputs move", values=np.array(list(moved.values())), labels=schemes,
+                    y_label="moved / length", digits=3, axis="scheme",
+                    reach=1.15 * max(moved.values()),  # room for the number over the highest bar
+                )
+            ],
+            [
+                Matrix(
+                    title="trained models: nats per word",
+                    values=torch.stack([losses[:, 0], losses[:, 1], worse]).numpy(), scale="plain",
+                    rows=("in order", ORDERS[inputs.order], "worse by"), columns=schemes,
+                    column_axis="scheme",
+                )
+            ],
+        ],
+        notice=_notice(moved, worse.tolist(), inputs),
         sizes=rf"n={n}\ \text{{words}},\; d_{{model}}={config.d_model}",
         axes={"word": n, "d_model": config.d_model, "scheme": len(moved), "in order or not": losses.shape[1]},
         code=(shuffled, outputs, movement, movements, losses_in_order),
-    )
+    )  # fmt: skip
 
 
-def _order(inputs: Inputs, n: int) -> Tensor:
-    return shuffled(n, inputs.shuffle) if inputs.order == "shuffled" else reversed_order(n)
-
-
-def _words(ids: Tensor, places: Tensor) -> Facts:
-    vocabulary = trained("none").task.tokenizer.vocabulary
-    words = [vocabulary[id_] for id_ in ids[1:].tolist()]
-    return Facts(facts=[Fact(label="the words now", values=" ".join(words[at] for at in places.tolist()))])
-
-
-def _movements(moved: dict[str, float]) -> Bars:
-    return Bars(
-        title="how far the outputs move",
-        values=np.array(list(moved.values())),
-        labels=list(NAMES.values()),
-        y_label="moved / length",
-        digits=3,
-        reach=1.15 * max(moved.values()),  # room for the number over the highest bar
-        axis="scheme",
-    )
-
-
-def _losses(losses: Tensor, order: str) -> Matrix:
-    worse = losses[:, 1] - losses[:, 0]
-    return Matrix(
-        title="trained models: nats per word",
-        values=np.stack([losses[:, 0].numpy(), losses[:, 1].numpy(), worse.numpy()]),
-        scale="plain",
-        rows=("in order", ORDERS[order], "worse by"),
-        columns=list(NAMES.values()),
-        column_axis="scheme",
-    )
-
-
-def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
+def _notice(moved: dict[str, float], worse: list[float], inputs: Inputs) -> str:
     unmoved = [
         WITHOUT if scheme == "none" else f"with {NAMES[scheme]}" for scheme, by in moved.items() if by < 1e-4
     ]
-    worse = (losses[:, 1] - losses[:, 0]).tolist()
     untouched = (
         f"the {'models' if len(unmoved) > 1 else 'model'} **{' and '.join(unmoved)}** did not notice "
         f"(moved by {short(moved['none'])})"
@@ -150,25 +134,18 @@ def questions() -> tuple[Answer, ...]:
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
     mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
     blind = {scheme for scheme, moved in backwards.items() if moved < 1e-4}
+    orders = {"none": 0, "alibi none": 1, "none t5": 2}
     return (
-        Answer.of(
-            {"none": 0, "alibi none": 1, "none t5": 2}.get(" ".join(sorted(blind)), 3),
-            without=WITHOUT,
-            backwards=backwards,
-        ),
+        Answer.of(orders.get(" ".join(sorted(blind)), 3), without=WITHOUT, backwards=backwards),
         Answer.of(0 if mixed["none"] < 1e-4 else 1, mixed=mixed),
     )
 
 
-PART = part(
-    __name__,
-    (
-        "text",
-        "order",
-        When("order", "shuffled", ("shuffle",)),
-        "mask",
-        Set("seed", {"label": "seed of the weights", "help": None}),
-    ),
-    lesson,
-    questions,
+CONTROLS = (
+    "text",
+    "order",
+    When("order", "shuffled", ("shuffle",)),
+    "mask",
+    Set("seed", {"label": "seed of the weights", "help": None}),
 )
+PART = part(__name__, CONTROLS, lesson, questions)

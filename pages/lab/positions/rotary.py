@@ -76,19 +76,55 @@ MOST_DISTANT = 20
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    q, k = _vectors(inputs.vectors)
-    turned = turn(q, k, torch.arange(POSITIONS) + inputs.distance, inputs.distance, BASE)
+    (q, k), distance = _vectors(inputs.vectors), inputs.distance
+    turned = turn(q, k, torch.arange(POSITIONS) + distance, distance, BASE)
+    added = added_scores(q, k, POSITIONS + distance, BASE).diagonal(-distance)
+    apart = rotary_scores(q, k, MOST_DISTANT + 1, BASE)[:, 0]  # the key at position 0
+    longest = max(vectors.norm(dim=-1).max().item() for vectors in (turned.q, turned.k))
+    x = np.arange(POSITIONS, dtype=float)
+    between = np.degrees(turned.angle.numpy())  # [frame, pair]
+    moved = (turned.score - turned.score[0]).abs().tolist()
     return Lesson(
         rows=[
-            _planes(turned),
-            [_along(q, k, turned, inputs.distance), _across(q, k, inputs.distance), _facts(turned)],
+            [
+                Plane(
+                    title=f"pair {pair}: {speed:.3g} rad per word",
+                    vectors=torch.stack([turned.q[:, pair], turned.k[:, pair]], dim=1).numpy(),
+                    names=("q", "k"), colours=("query", "key"), reach=1.1 * longest, circle=True,
+                )
+                for pair, speed in enumerate(speeds(D_HEAD, BASE).tolist())
+            ],
+            [
+                Curves(
+                    title="move both: the score", x=x, at=x, x_label="key's position n",
+                    y_label="score (q · k)",
+                    lines=[
+                        Line(turned.score.numpy(), "rotary"),
+                        Line(added.numpy(), "waves added", "muted", dashed=True),
+                    ],
+                ),
+                Curves(
+                    title="move one: the score", x=np.arange(MOST_DISTANT + 1, dtype=float),
+                    at=np.full(POSITIONS, float(distance)), x_label="distance m − n",
+                    y_label="score (q · k)", lines=[Line(apart.numpy(), "rotary")],
+                ),
+                Facts.of(
+                    Fact("score", turned.score.numpy(), 4),
+                    *(Fact(f"angle, pair {pair}", each, 1, "degrees") for pair, each in enumerate(between.T)),
+                ),
+            ],
         ],
-        notice=_notices(turned, inputs.distance),
-        scrub=Scrub(field="position", label="key's position n", values=np.arange(POSITIONS)),
-        sizes=rf"d_{{head}}={D_HEAD},\; m-n={inputs.distance},\; \mathrm{{base}}={BASE}",
+        notice=[
+            f"Query at {n + distance}, key at {n}: the score is **{decimal(turned.score[n], 4)}**. Since "
+            f"the key left position 0 it has changed by **{short(change)}**: only the distance, {distance}, "
+            "counts."
+            for n, change in enumerate(moved)
+        ],
+        scrub=Scrub("position", "key's position n", np.arange(POSITIONS)),
+        sizes=rf"d_{{head}}={D_HEAD},\; m-n={distance},\; \mathrm{{base}}={BASE}",
         axes={"channel": D_HEAD, "position": POSITIONS, "pair": D_HEAD // 2, "(x, y)": 2},
         code=(turn, rotate, rotary_scores, added_scores),
-    )
+    )  # fmt: skip
 
 
 def _vectors(seed: int) -> tuple[Tensor, Tensor]:
@@ -96,71 +132,6 @@ def _vectors(seed: int) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     q, k = torch.randn(2, D_HEAD, generator=generator, dtype=torch.float64)
     return q, k
-
-
-def _planes(turned: Turned) -> list[Plane]:
-    reach = 1.1 * max(float(turned.q.norm(dim=-1).max()), float(turned.k.norm(dim=-1).max()))
-    return [
-        Plane(
-            title=f"pair {pair}: {speed:.3g} rad per word",
-            vectors=np.stack([turned.q[:, pair].numpy(), turned.k[:, pair].numpy()], axis=1),
-            names=("q", "k"),
-            colours=("query", "key"),
-            reach=reach,
-            circle=True,
-        )
-        for pair, speed in enumerate(speeds(D_HEAD, BASE).tolist())
-    ]
-
-
-def _along(q: Tensor, k: Tensor, turned: Turned, distance: int) -> Curves:
-    """The score as both move through the text: rotary, and with waves added instead."""
-    added = added_scores(q, k, POSITIONS + distance, BASE).diagonal(-distance)
-    return Curves(
-        title="move both: the score",
-        x=np.arange(POSITIONS, dtype=float),
-        lines=[
-            Line(y=turned.score.numpy(), name="rotary"),
-            Line(y=added.numpy(), name="waves added", colour="muted", dashed=True),
-        ],
-        x_label="key's position n",
-        y_label="score (q · k)",
-        at=np.arange(POSITIONS, dtype=float),
-    )
-
-
-def _across(q: Tensor, k: Tensor, distance: int) -> Curves:
-    by_distance = rotary_scores(q, k, MOST_DISTANT + 1, BASE)[:, 0]  # the key at position 0
-    return Curves(
-        title="move one: the score",
-        x=np.arange(MOST_DISTANT + 1, dtype=float),
-        lines=[Line(y=by_distance.numpy(), name="rotary")],
-        x_label="distance m − n",
-        y_label="score (q · k)",
-        at=np.full(POSITIONS, float(distance)),
-    )
-
-
-def _facts(turned: Turned) -> Facts:
-    between = np.degrees(turned.angle.numpy())  # [frame, pair]
-    return Facts(
-        facts=[
-            Fact(label="score", values=turned.score.numpy(), digits=4),
-            *(
-                Fact(label=f"angle, pair {pair}", values=between[:, pair], digits=1, unit="degrees")
-                for pair in range(between.shape[1])
-            ),
-        ]
-    )
-
-
-def _notices(turned: Turned, distance: int) -> list[str]:
-    moved = (turned.score - turned.score[0]).abs()
-    return [
-        f"Query at {n + distance}, key at {n}: the score is **{decimal(turned.score[n], 4)}**. Since the "
-        f"key left position 0 it has changed by **{short(change)}**: only the distance, {distance}, counts."
-        for n, change in enumerate(moved.tolist())
-    ]
 
 
 def questions() -> tuple[Answer, ...]:

@@ -1,7 +1,6 @@
 """One sentence through every scheme, side by side."""
 
 import numpy as np
-from torch import Tensor
 
 from pages.lab.lesson import Answer, Lesson, Note, When, part
 from pages.lab.positions.inputs import (
@@ -17,65 +16,39 @@ from pages.lab.positions.inputs import (
     trained,
 )
 from pages.shared.wording import distinct
-from viz_core.boards import Matrix, Panel, Scrub
+from viz_core.boards import Matrix, Scrub
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    ids, names = read(inputs.text)
-    patterns = _patterns(inputs, ids)  # [scheme, head, query, key]
+    ids, words = read(inputs.text)
+    is_trained = inputs.weights == "trained"
+    models = {at: lm.model for at, lm in all_trained().items()} if is_trained else all_untrained(inputs.seed)
+    patterns = patterns_of(models, ids, inputs.layer)  # [scheme, head, query, key]
     n_schemes, h, n, _ = patterns.shape
-    config = trained("none").model.config
-    return Lesson(
-        rows=_pictures(patterns, names),
-        notice=_notices(patterns),
-        scrub=Scrub(field="head", label="head", values=np.arange(h)),
-        sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
-        axes={
-            "position": n,
-            "d_model": config.d_model,
-            "head": h,
-            "d_head": config.head_size,
-            "scheme": n_schemes,
-            "query": n,
-            "key": n,
-        },
-        code=(alike, patterns_of, difference),
-    )
-
-
-def _patterns(inputs: Inputs, ids: Tensor) -> Tensor:
-    if inputs.weights == "trained":
-        return patterns_of({scheme: lm.model for scheme, lm in all_trained().items()}, ids, inputs.layer)
-    return patterns_of(all_untrained(inputs.seed), ids, inputs.layer)
-
-
-def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
+    config, names = trained("none").model.config, list(NAMES.values())
     pictures = [
         Matrix(
-            title=name,
-            values=pattern.numpy(),
-            scale="weights",
-            picture=True,
-            rows=names,
-            row_axis="query",
+            title=name, values=pattern.numpy(), scale="weights", picture=True, rows=words, row_axis="query",
             column_axis="key",
         )
-        for name, pattern in zip(NAMES.values(), patterns, strict=True)
-    ]
-    return [list(pictures[:4]), list(pictures[4:])]
-
-
-def _notices(patterns: Tensor) -> list[str]:
+        for name, pattern in zip(names, patterns, strict=True)
+    ]  # fmt: skip
     moved = difference(patterns)  # [scheme, head]
-    names = list(NAMES.values())
-    return [
-        f"In head {head}, **{names[most]}** differs most from no positions: it sends "
-        f"**{moved[most, head]:.0%}** of the weight to other words; {names[least]}, which differs least, "
-        f"{moved[least, head]:.0%}."
-        for head, (most, least) in enumerate(
-            zip(moved.argmax(dim=0).tolist(), (1 + moved[1:].argmin(dim=0)).tolist(), strict=True)
-        )
-    ]
+    extremes = zip(moved.argmax(dim=0).tolist(), (1 + moved[1:].argmin(dim=0)).tolist(), strict=True)
+    return Lesson(
+        rows=[pictures[:4], pictures[4:]],
+        notice=[
+            f"In head {head}, **{names[most]}** differs most from no positions: it sends "
+            f"**{moved[most, head]:.0%}** of the weight to other words; {names[least]}, which differs least, "
+            f"{moved[least, head]:.0%}."
+            for head, (most, least) in enumerate(extremes)
+        ],
+        scrub=Scrub("head", "head", np.arange(h)),
+        sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
+        axes={"d_model": config.d_model, "head": h, "d_head": config.head_size, "scheme": n_schemes}
+        | dict.fromkeys(("position", "query", "key"), n),
+        code=(alike, patterns_of, difference),
+    )
 
 
 def questions() -> tuple[Answer, ...]:
@@ -103,20 +76,6 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "text",
-        "weights",
-        "layer",
-        When(
-            "weights",
-            "untrained",
-            ("seed",),
-            (Note("All were trained on the same text, with the same number of steps and the same seed."),),
-        ),
-    ),
-    lesson,
-    questions,
-    scrub="head",
-)
+SAME = Note("All were trained on the same text, with the same number of steps and the same seed.")
+CONTROLS = ("text", "weights", "layer", When("weights", "untrained", ("seed",), (SAME,)))
+PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

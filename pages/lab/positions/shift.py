@@ -2,14 +2,13 @@
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from models.engine import positions
 from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions import waves
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.lab.positions.waves import shift_error, shift_matrix
-from viz_core.boards import Matrix, Panel, Plane, Scrub, Sign
+from viz_core.boards import Matrix, Plane, Scrub, Sign
 from viz_core.labels import short
 
 D_MODEL = 8
@@ -18,74 +17,52 @@ N_POSITIONS = 100
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    table = positions.sinusoids(inputs.start + SHIFTS, D_MODEL, BASE)  # [position, channel]
+    start = inputs.start
+    table = positions.sinusoids(start + SHIFTS, D_MODEL, BASE)  # [position, channel]
     matrices = np.stack([waves.shift_matrix(k, D_MODEL, BASE).numpy() for k in range(SHIFTS)])
-    errors = np.array([waves.shift_error(k, N_POSITIONS, D_MODEL, BASE) for k in range(SHIFTS)])
-    return Lesson(
-        rows=[
-            _equation(matrices, table, inputs.start),
-            [*_clocks(table, inputs.start)],
-        ],
-        notice=_notices(errors),
-        scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
-        sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={inputs.start}",
-        axes={"channel": D_MODEL},
-        code=(waves.shift_matrix, waves.shift_error, positions.waves),
-    )
-
-
-def _equation(matrices: np.ndarray, table: Tensor, start: int) -> list[Panel]:
-    """M_k PE(p) = product, beside the row that the table itself has."""
-    before = table[start].numpy()
-    moved = matrices @ before  # [frame, channel]
-    there = table[start : start + SHIFTS].numpy()
+    errors = [waves.shift_error(k, N_POSITIONS, D_MODEL, BASE) for k in range(SHIFTS)]
+    before, there = table[start].numpy(), table[start:].numpy()  # [channel], [frame, channel]
+    # Each pair of channels is a hand that points up at position 0.
+    hands = there.reshape(SHIFTS, -1, 2)  # [frame, pair, (sin, cos)]
 
     def column(title: str, values: np.ndarray) -> Matrix:
         return Matrix(title=title, values=values[..., None], row_axis="channel", reach=1.0)
 
-    return [
-        Matrix(
-            title="M_k, made from k",
-            values=matrices,
-            row_axis="channel",
-            column_axis="from channel",
-            reach=1.0,
-        ),
-        Sign(text="×"),
-        column("PE(p)", before),
-        Sign(text="="),
-        column("turned", moved),
-        Sign(text="≟"),
-        column("PE(p+k)", there),
-    ]
-
-
-def _clocks(table: Tensor, start: int) -> list[Plane]:
-    """Each pair of channels as a hand that points up at position 0: before, and k places on."""
-    hands = table.unflatten(-1, (-1, 2)).numpy()  # [position, pair, (sin, cos)]
-    before = np.repeat(hands[None, start], SHIFTS, axis=0)  # [frame, pair, xy]
-    after = hands[start : start + SHIFTS]
-    return [
-        Plane(
-            title=f"channels {2 * pair} and {2 * pair + 1}",
-            vectors=np.stack([before[:, pair], after[:, pair]], axis=1),  # [frame, arrow, xy]
-            names=("p", "p + k"),
-            colours=("muted", "accent"),
-            reach=1.15,
-            circle=True,
-        )
-        for pair in range(D_MODEL // 2)
-    ]
-
-
-def _notices(errors: np.ndarray) -> list[str]:
-    return [
-        f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
-        f"table is **{short(error)}**, no more than the rounding of 64-bit numbers."
-        if k
-        else f"Shifted by {k}, every position stays where it is: the difference is **{short(error)}**."
-        for k, error in enumerate(errors)
-    ]
+    return Lesson(
+        rows=[
+            [
+                Matrix(
+                    title="M_k, made from k", values=matrices, row_axis="channel",
+                    column_axis="from channel", reach=1.0,
+                ),
+                Sign("×"),
+                column("PE(p)", before),
+                Sign("="),
+                column("turned", matrices @ before),
+                Sign("≟"),
+                column("PE(p+k)", there),
+            ],
+            [
+                Plane(
+                    title=f"channels {2 * pair} and {2 * pair + 1}", names=("p", "p + k"),
+                    vectors=np.stack([np.broadcast_to(each[0], each.shape), each], axis=1),
+                    colours=("muted", "accent"), reach=1.15, circle=True,
+                )
+                for pair, each in enumerate(hands.swapaxes(0, 1))  # [frame, (sin, cos)]
+            ],
+        ],
+        notice=[
+            f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
+            f"table is **{short(error)}**, no more than the rounding of 64-bit numbers."
+            if k
+            else f"Shifted by {k}, every position stays where it is: the difference is **{short(error)}**."
+            for k, error in enumerate(errors)
+        ],
+        scrub=Scrub("shift", "shift k", np.arange(SHIFTS)),
+        sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={start}",
+        axes={"channel": D_MODEL},
+        code=(waves.shift_matrix, waves.shift_error, positions.waves),
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -100,10 +77,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    ("start", Note(f"The matrix does not change with p. Eight channels, base {BASE:,}.")),
-    lesson,
-    questions,
-    scrub="shift",
-)
+FIXED = Note(f"The matrix does not change with p. Eight channels, base {BASE:,}.")
+PART = part(__name__, ("start", FIXED), lesson, questions, scrub="shift")

@@ -14,7 +14,7 @@ from models.engine.positions import sinusoids, waves
 from models.zoo.engine_model import TrainedModel
 from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.labels import short
 
 
@@ -44,22 +44,17 @@ def wavelengths(d_model: int, base: int | float) -> Float[Tensor, " pair"]:
     return 2 * torch.pi * base**pair
 
 
-def dot_products(
-    table: Float[Tensor, "*frame position channel"],
-) -> Float[Tensor, "*frame position other"]:
+def dot_products(table: Float[Tensor, "*frame position channel"]) -> Float[Tensor, "*frame position other"]:
     """The product of every position's vector with every other's."""
     return table @ table.mT
 
 
 def by_distance(products: Float[Tensor, "*frame query key"]) -> ByDistance:
     """Collects a square matrix along its diagonals; a key counts if it stands at or before its query."""
-    n_positions = products.shape[-1]
-    diagonals = [products.diagonal(-distance, -2, -1) for distance in range(n_positions)]
-    return ByDistance(
-        torch.stack([diagonal.mean(-1) for diagonal in diagonals], dim=-1),
-        torch.stack([diagonal.amin(-1) for diagonal in diagonals], dim=-1),
-        torch.stack([diagonal.amax(-1) for diagonal in diagonals], dim=-1),
-    )
+    diagonals = [products.diagonal(-distance, -2, -1) for distance in range(products.shape[-1])]
+    kinds = (Tensor.mean, Tensor.amin, Tensor.amax)
+    mean, low, high = (torch.stack([kind(each, -1) for each in diagonals], dim=-1) for kind in kinds)
+    return ByDistance(mean, low, high)
 
 
 def cosines(table: Float[Tensor, "position channel"]) -> Float[Tensor, "position other"]:
@@ -123,83 +118,54 @@ APART = 5
 
 
 def lesson(inputs: Inputs) -> Lesson:
+    d, n = inputs.d_model, MOST_POSITIONS
     bases = [float(base) for base in BASES]
-    tables = wave_tables(MOST_POSITIONS, inputs.d_model, bases)  # [frame, position, channel]
+    tables = wave_tables(n, d, bases)  # [frame, position, channel]
     products = by_distance(dot_products(tables))
-    lengths = np.stack([wavelengths(inputs.d_model, base).numpy() for base in bases])
-    d = inputs.d_model
+    lengths = np.stack([wavelengths(d, base).numpy() for base in bases])
+    x, pairs = np.arange(n, dtype=float), sorted({0, d // 8, d // 4, d // 2 - 1})
+    spread = (products.high - products.low).amax(dim=-1).tolist()
     return Lesson(
         rows=[
-            [_table(tables), _waves(tables), _products(products)],
-            [_facts(products, lengths)],
+            [
+                Matrix(
+                    title="PE: one vector for each position", values=tables.numpy(), picture=True, reach=1.0,
+                    rows=[str(p) for p in range(n)], row_axis="position",
+                    columns=[str(c) for c in range(d)], column_axis="channel",
+                ),
+                Curves(  # the sines of four pairs, from the fastest to the slowest
+                    title="four of its columns as waves", x=x, x_label="position p", y_label="PE(p)",
+                    y_range=(-1.05, 1.05),
+                    lines=[
+                        Line(tables[:, :, 2 * pair].numpy(), f"channel {2 * pair}", at)
+                        for at, pair in enumerate(pairs)
+                    ],
+                ),
+                Curves(
+                    title="dot product of two positions", x=x, x_label="distance k", y_label="dot product",
+                    lines=[Line(products.mean.numpy(), "PE(p) · PE(p + k)")],
+                ),
+            ],
+            [
+                Facts.of(
+                    Fact("fastest wave", lengths[:, 0], 2, "positions"),
+                    Fact("slowest wave", lengths[:, -1], 0, "positions"),
+                    Fact(f"product, {APART} apart", products.mean[:, APART].numpy()),
+                    Fact(f"product, {4 * APART} apart", products.mean[:, 4 * APART].numpy()),
+                )
+            ],
         ],
-        notice=_notices(products, lengths),
-        scrub=Scrub(field="base", label="base", values=BASES, words=[f"{base:,.0f}" for base in bases]),
-        sizes=rf"d_{{model}}={d},\; i=0\ldots{d // 2 - 1},\; p=0\ldots{MOST_POSITIONS - 1}",
-        axes={"position": MOST_POSITIONS, "channel": d, "other": MOST_POSITIONS, "pair of channels": d // 2},
+        notice=[
+            f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. The "
+            "dot product of two positions depends on their distance alone, to within "
+            f"**{short(spread[at])}**."
+            for at, base in enumerate(BASES)
+        ],
+        scrub=Scrub("base", "base", BASES, [f"{base:,.0f}" for base in bases]),
+        sizes=rf"d_{{model}}={d},\; i=0\ldots{d // 2 - 1},\; p=0\ldots{n - 1}",
+        axes={"position": n, "channel": d, "other": n, "pair of channels": d // 2},
         code=(wave_tables, positions.waves, wavelengths, dot_products, by_distance),
-    )
-
-
-def _table(tables: Tensor) -> Matrix:
-    n, d = tables.shape[1:]
-    return Matrix(
-        title="PE: one vector for each position",
-        values=tables.numpy(),
-        picture=True,
-        rows=[str(p) for p in range(n)],
-        columns=[str(c) for c in range(d)],
-        row_axis="position",
-        column_axis="channel",
-        reach=1.0,
-    )
-
-
-def _waves(tables: Tensor) -> Curves:
-    """The sines of four pairs, from the fastest to the slowest."""
-    n_pairs = tables.shape[2] // 2
-    pairs = sorted({0, n_pairs // 4, n_pairs // 2, n_pairs - 1})
-    return Curves(
-        title="four of its columns as waves",
-        x=np.arange(tables.shape[1], dtype=float),
-        lines=[
-            Line(y=tables[:, :, 2 * pair].numpy(), name=f"channel {2 * pair}", colour=at)
-            for at, pair in enumerate(pairs)
-        ],
-        x_label="position p",
-        y_label="PE(p)",
-        y_range=(-1.05, 1.05),
-    )
-
-
-def _products(products: ByDistance) -> Curves:
-    return Curves(
-        title="dot product of two positions",
-        x=np.arange(products.mean.shape[-1], dtype=float),
-        lines=[Line(y=products.mean.numpy(), name="PE(p) · PE(p + k)")],
-        x_label="distance k",
-        y_label="dot product",
-    )
-
-
-def _facts(products: ByDistance, lengths: np.ndarray) -> Panel:
-    return Facts(
-        facts=[
-            Fact(label="fastest wave", values=lengths[:, 0], digits=2, unit="positions"),
-            Fact(label="slowest wave", values=lengths[:, -1], digits=0, unit="positions"),
-            Fact(label=f"product, {APART} apart", values=products.mean[:, APART].numpy()),
-            Fact(label=f"product, {4 * APART} apart", values=products.mean[:, 4 * APART].numpy()),
-        ]
-    )
-
-
-def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
-    spread = (products.high - products.low).amax(dim=-1).tolist()
-    return [
-        f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. The dot "
-        f"product of two positions depends on their distance alone, to within **{short(spread[at])}**."
-        for at, base in enumerate(BASES)
-    ]
+    )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -218,13 +184,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "d_model",
-        Note(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}."),
-    ),
-    lesson,
-    questions,
-    scrub="base",
-)
+PAPERS = Note(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}.")
+PART = part(__name__, ("d_model", PAPERS), lesson, questions, scrub="base")
