@@ -54,8 +54,7 @@ class Way {
   }
 
   /**
-   * @param {Stop} stop
-   * @param {import("../shared/browser/marks.js").Marks} known
+   * @param {Stop} stop @param {import("../shared/browser/marks.js").Marks} known
    * @param {string | undefined} next the first place that was not opened
    */
   stop({ name, title, after, section, parts }, known, next) {
@@ -77,8 +76,7 @@ class Way {
   /* A plain press stays in this visit; a new tab has an address to open. */
   /** @param {string} page @param {string} part @param {string} text */
   link(page, part, text) {
-    /** @param {MouseEvent} event */
-    const onclick = (event) => {
+    const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.send({ type: "open", page, part });

@@ -99,17 +99,13 @@ export const rangesOf = (change, { x, y }) => ({
 
 /**
  * The key and the query at a point of the plot; null where it is beside the picture.
- * @param {{margin: typeof MARGIN, width: number, height: number}} layout
- * @param {Ranges} ranges
+ * @param {{margin: typeof MARGIN, width: number, height: number}} layout @param {Ranges} ranges
  * @param {{left: number, top: number}} point
  */
 export function placeOf({ margin: { l, r, t, b }, width, height }, { x, y }, { left, top }) {
   const [across, down] = [(left - l) / (width - l - r), (top - t) / (height - t - b)];
   if (!(across >= 0 && across < 1 && down >= 0 && down < 1)) return null;
-  return {
-    key: Math.round(x[0] + across * (x[1] - x[0])),
-    query: Math.round(y[1] + down * (y[0] - y[1])),
-  };
+  return { key: Math.round(x[0] + across * (x[1] - x[0])), query: Math.round(y[1] + down * (y[0] - y[1])) };
 }
 
 /** Around the pair that is looked at. @param {{query: number, key: number}} pair @param {string} color */
@@ -130,9 +126,7 @@ const shorten = (text) => (text.length > LONGEST_TICK ? `${text.slice(0, LONGEST
 
 /**
  * A span of at least `least` positions within 0..n that is as near to what was asked for as possible.
- * @param {Span} span
- * @param {number} n
- * @returns {Span}
+ * @param {Span} span @param {number} n @returns {Span}
  */
 export function within({ from, to }, n, least = 8) {
   const size = Math.min(n, Math.max(least, Math.round(to) - Math.round(from)));
@@ -158,9 +152,7 @@ export const isWhole = ({ rows, keys }, sizes) =>
 
 /**
  * A colour's place from 0 to 1: of a weight beside the largest one, or of its logarithm.
- * @param {number} weight
- * @param {number} largest
- * @param {boolean} log
+ * @param {number} weight @param {number} largest @param {boolean} log
  */
 export function level(weight, largest, log) {
   if (!log) return weight / (largest || 1);
@@ -170,8 +162,7 @@ export function level(weight, largest, log) {
 
 /**
  * The positions at an axis: at most so many, each as far from the next, at round numbers.
- * @param {Span} span
- * @param {number} most
+ * @param {Span} span @param {number} most
  */
 export function places({ from, to }, most) {
   const least = (to - from) / Math.max(1, most);
@@ -184,8 +175,7 @@ export function places({ from, to }, most) {
 /**
  * The cell of a picture that holds a query and a key; null where it does not reach them.
  * @param {{q0: number, k0: number, tall: number, wide: number, rows: number, columns: number}} picture
- * @param {number} query
- * @param {number} key
+ * @param {number} query @param {number} key
  */
 export function cellAt({ q0, k0, tall, wide, rows, columns }, query, key) {
   const [row, column] = [Math.floor((query - q0) / tall), Math.floor((key - k0) / wide)];
@@ -194,8 +184,7 @@ export function cellAt({ q0, k0, tall, wide, rows, columns }, query, key) {
 
 /**
  * What is said of the queries that are among no brightest pairs, since each sees one key alone.
- * @param {number} lone how many
- * @param {number} n of how many queries
+ * @param {number} lone how many @param {number} n of how many queries
  */
 export function leftOut(lone, n) {
   if (!lone) return "";

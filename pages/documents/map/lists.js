@@ -12,8 +12,7 @@ export class Lists {
   /** @param {(query: number, key: number) => void} visit */
   constructor(visit) {
     this.visit = visit;
-    /** @type {string | undefined} */
-    this.looking = undefined;
+    /** @type {string | undefined} */ this.looking = undefined;
     this.root = el("div", { class: "lists", tabindex: "0", role: "region", "aria-label": "Pairs" });
   }
 

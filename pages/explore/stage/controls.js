@@ -13,8 +13,7 @@ import { headsAfter, stepOf, upTo } from "./view.js";
 
 /**
  * Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
- * @param {string} label
- * @param {(value: string) => void} onChoose
+ * @param {string} label @param {(value: string) => void} onChoose
  */
 export function listOf(label, onChoose) {
   let previous = "";
@@ -235,14 +234,11 @@ const SIGNED_RANGES = [
 ];
 const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
 
-/** @param {number} value */
-const choiceOf = (value) => ({ value, text: String(value) });
+const choiceOf = (/** @type {number} */ value) => ({ value, text: String(value) });
 
 /**
  * What a head does, as far as a measure says it, and with which others it shares its keys and values.
- * @param {import("./types").Stack} stack
- * @param {number} layer
- * @param {number} head
+ * @param {import("./types").Stack} stack @param {number} layer @param {number} head
  */
 function titleOf(stack, layer, head) {
   const partners = partnersOf(stack, head);

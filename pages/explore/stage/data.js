@@ -15,17 +15,14 @@ import { number } from "../../shared/browser/numbers.js";
 
 /**
  * Whether a measure may be asked for in a stack: of cross-attention, no text repeats.
- * @param {Measure} measure
- * @param {Stack} stack
+ * @param {Measure} measure @param {Stack} stack
  */
 export const isOffered = ({ name, random }, stack) =>
   name in stack.stats || (random && stack.querySide === stack.keySide);
 
 /**
  * The measure that is chosen and whose numbers are not here yet.
- * @param {Measure[]} measures
- * @param {Stack} stack
- * @param {{sort: string}} view
+ * @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view
  */
 export function awaited(measures, stack, { sort }) {
   return measures.find((each) => each.name === sort && isOffered(each, stack) && !(sort in stack.stats));
@@ -33,8 +30,7 @@ export function awaited(measures, stack, { sort }) {
 
 /**
  * Puts what the server computed among the other numbers of each stack.
- * @param {Stack[]} stacks
- * @param {Header["repeated"]} sent
+ * @param {Stack[]} stacks @param {Header["repeated"]} sent
  */
 export function take(stacks, sent) {
   for (const stack of stacks) Object.assign(stack.stats, sent?.stats?.[stack.id]);
@@ -43,9 +39,7 @@ export function take(stacks, sent) {
 /**
  * What is said beside a definition: what was counted, or which pairs are meant; or of random tokens, of which
  * texts a measure is, why there is none, or that it is on its way.
- * @param {Measure | undefined} measure
- * @param {Stack} stack
- * @param {Header["repeated"]} sent
+ * @param {Measure | undefined} measure @param {Stack} stack @param {Header["repeated"]} sent
  */
 export function noteOnMeasure(measure, stack, sent) {
   if (measure?.said || measure?.paired) return measure.said || stack.pairs;
@@ -64,9 +58,7 @@ export const placeIn = ({ layers, heads }, layer, head) => layers.indexOf(layer)
 
 /**
  * The measure that is chosen, or undefined where none is, or where it is not defined for the stack.
- * @param {Measure[]} measures
- * @param {Stack} stack
- * @param {{sort: string}} view
+ * @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view
  */
 export function measureOf(measures, stack, { sort }) {
   return measures.find(({ name }) => name === sort && stack.stats[name]);
@@ -74,10 +66,8 @@ export function measureOf(measures, stack, { sort }) {
 
 /**
  * Every head of a stack, in order; those that do not pass stay where they are.
- * @param {Stack} stack
- * @param {Pick<View, "order" | "keep" | "limit">} view
- * @param {Measure | undefined} measure
- * @returns {Place[]}
+ * @param {Stack} stack @param {Pick<View, "order" | "keep" | "limit">} view
+ * @param {Measure | undefined} measure @returns {Place[]}
  */
 export function placesOf(stack, { order, keep, limit }, measure) {
   const all = Array.from({ length: stack.layers.length * stack.heads }, (_, at) => ({
@@ -104,8 +94,7 @@ function passes(value, rank, keep, limit) {
 
 /**
  * A limit to begin with: of the first heads so many, else what half of the heads reach.
- * @param {number[]} values
- * @param {View["keep"]} keep
+ * @param {number[]} values @param {View["keep"]} keep
  */
 export function firstLimit(values, keep) {
   if (keep === "top") return Math.min(5, values.length);
@@ -135,9 +124,7 @@ export function beside(at, count, gone, by = 1) {
  * What a head's numbers are where special tokens are left out: `softmax` stays as it was traced, `pattern`
  * has 0 at the cells that are `blank`, and is divided by what is left of each row where that is asked for.
  * @template {{pattern: ArrayLike<number>, left?: ArrayLike<number>} & import("./types").Area} Sent
- * @param {Sent} sent
- * @param {string} how
- * @param {{queries: Set<number>, keys: Set<number>}} gone
+ * @param {Sent} sent @param {string} how @param {{queries: Set<number>, keys: Set<number>}} gone
  */
 export function withoutSpecial(sent, how, { queries, keys }) {
   const { pattern, q0, k0, nq, nk, left } = sent;
@@ -173,8 +160,7 @@ export function hiddenInHeads(how, stack, ready) {
   if (how === "shown" || !hidden?.length) return "";
   if (!ready) return " Leaving out special tokens…";
   const mean = hidden.reduce((sum, value) => sum + value, 0) / hidden.length;
-  /** @param {number} value */
-  const inHead = (value) => {
+  const inHead = (/** @type {number} */ value) => {
     const { layer, head } = headAt(stack, hidden.indexOf(value));
     return `${number(value, 3)} in layer ${layer}, head ${head}`;
   };
@@ -219,8 +205,7 @@ export class TraceData {
     this.header = header;
     this.stacks = this.header.stacks;
     take(this.stacks, this.header.repeated);
-    /** @type {Map<string, Exact | null>} */
-    this.cache = new Map();
+    /** @type {Map<string, Exact | null>} */ this.cache = new Map();
     this.how = "shown"; // what is shown of special tokens
   }
 
@@ -269,9 +254,7 @@ export class TraceData {
    * The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there
    * only when positions add something to the scores. `softmax` is what the softmax gave, `pattern` what is
    * shown of it.
-   * @param {string} stackId
-   * @param {number} layer
-   * @param {number} head
+   * @param {string} stackId @param {number} layer @param {number} head
    */
   exact(stackId, layer, head) {
     const name = `${stackId}/${layer}/${head}`;
@@ -296,8 +279,7 @@ export class TraceData {
 
   /**
    * What was sent of a layer in full: of which heads, and all heads of its window as bytes.
-   * @param {string} stackId
-   * @param {number} layer
+   * @param {string} stackId @param {number} layer
    * @returns {(Area & {heads: number[], arrays: Record<string, Framed>, coarse: Framed | null})[]}
    */
   sent(stackId, layer) {
@@ -308,9 +290,7 @@ export class TraceData {
   /**
    * The weights of one head as they were sent, or null. All others than the trace's own numbers are bytes,
    * rounded to 1/255.
-   * @param {Stack} stack
-   * @param {number} layer
-   * @param {number} head
+   * @param {Stack} stack @param {number} layer @param {number} head
    */
   cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
@@ -333,8 +313,7 @@ function dotProduct({ q, k, d }, i, j) {
 
 /**
  * The heads that share one head of keys and values with this one, in words; "" where each has its own.
- * @param {import("./types").Stack} stack
- * @param {number} head
+ * @param {import("./types").Stack} stack @param {number} head
  */
 export function partnersOf({ sharing }, head) {
   const first = head - (head % sharing);
@@ -343,8 +322,7 @@ export function partnersOf({ sharing }, head) {
 
 /**
  * One matrix of an exact head: its pattern, its scores, or its dot products, summed here from q and k.
- * @param {Exact} exact
- * @param {"pattern" | "scores" | "dots"} show
+ * @param {Exact} exact @param {"pattern" | "scores" | "dots"} show
  */
 export function matrixOf(exact, show) {
   if (show !== "dots") return exact[show];
@@ -364,10 +342,7 @@ export const shownOf = ({ blank }, values) =>
 
 /**
  * The keys that a row looks at most, heaviest first; the key j is always among them, hidden ones never.
- * @param {Exact} exact
- * @param {number} i
- * @param {number} j
- * @param {number} count
+ * @param {Exact} exact @param {number} i @param {number} j @param {number} count
  */
 export function topKeys({ softmax, blank, nk }, i, j, count) {
   const row = softmax.subarray(i * nk, (i + 1) * nk);
@@ -379,9 +354,7 @@ export function topKeys({ softmax, blank, nk }, i, j, count) {
 
 /**
  * What z of a row is the sum of: the values of these keys times their weights, and all others together.
- * @param {Exact} exact
- * @param {number} i
- * @param {number[]} keys
+ * @param {Exact} exact @param {number} i @param {number[]} keys
  */
 export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   const z = all.subarray(i * d, (i + 1) * d);
@@ -394,8 +367,7 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   return { z, weighted, others };
 }
 
-/** @type {View["when"][]} */
-const BOTH = ["after", "before"];
+/** @type {View["when"][]} */ const BOTH = ["after", "before"];
 /** @type {Record<string, View["when"][]>} what can be seen of an edited pass, by the view */
 const SEEN = {
   grid: [...BOTH, "difference"],
@@ -415,9 +387,7 @@ export function passesOf(header) {
 
 /**
  * What can be seen in a view: nothing but "after" where nothing was edited.
- * @param {string} view
- * @param {Header} header
- * @returns {View["when"][]}
+ * @param {string} view @param {Header} header @returns {View["when"][]}
  */
 export function timesOf(view, header) {
   return (header.before && SEEN[view]) || ["after"];

@@ -66,8 +66,7 @@ export const mostMoved = (kl) => kl.reduce((top, value, at) => (value > kl[top] 
 /**
  * The edit that switches off the heads of the open layer that give half of a query's weight and more to a
  * key, or null where none does.
- * @param {Pick<View, "stack" | "layer">} view
- * @param {import("./data.js").TraceData} data
+ * @param {Pick<View, "stack" | "layer">} view @param {import("./data.js").TraceData} data
  * @param {{query?: number | null, key?: number | null}} focus
  */
 export function withoutLook({ stack, layer }, data, { query, key }) {
@@ -82,8 +81,7 @@ export function withoutLook({ stack, layer }, data, { query, key }) {
 
 /**
  * Whether a head is switched off, alone or with others.
- * @param {import("./types").Header["off"]} off
- * @param {{stack: string, layer: number, head: number}} at
+ * @param {import("./types").Header["off"]} off @param {{stack: string, layer: number, head: number}} at
  */
 export function isOff(off, { stack, layer, head }) {
   const heads = off[attentionOf(stack, layer)];

@@ -33,8 +33,7 @@ export class Answers {
     ]);
   }
 
-  /** @type {string[]} */
-  lines = [];
+  /** @type {string[]} */ lines = [];
 
   draw() {
     const { data, stack, view } = this.stage;
@@ -105,8 +104,7 @@ export class EffectView {
 
   /**
    * Where an answer is read of all positions there is one row, else one a token.
-   * @param {Header} header
-   * @param {number} at
+   * @param {Header} header @param {number} at
    */
   nameAt({ pooled, tokens, stepSide }, at) {
     return pooled ? "the text" : (tokens[stepSide][at]?.text ?? "");
@@ -114,8 +112,7 @@ export class EffectView {
 
   /**
    * The likeliest outputs at the step that is open, with and without the edits.
-   * @param {Header} header
-   * @param {Change} change
+   * @param {Header} header @param {Change} change
    */
   outputs(header, { outputs, kl }) {
     const at = Math.min(this.stage.view.step, outputs.length - 1);
@@ -131,8 +128,7 @@ export class EffectView {
 
   /**
    * The divergence at each position, and what the likeliest output became.
-   * @param {Header} header
-   * @param {Change} change
+   * @param {Header} header @param {Change} change
    */
   positions(header, { kl, outputs }) {
     if (header.pooled || kl.length < 2) return el("section");
@@ -167,8 +163,7 @@ export class EffectView {
 
   /**
    * How far the residual stream moved, a table for each stack.
-   * @param {Header} header
-   * @param {Change} change
+   * @param {Header} header @param {Change} change
    */
   streams(header, { stream }) {
     return /** @type {("encoder" | "decoder")[]} */ (Object.keys(stream)).map((side) => {
@@ -199,8 +194,7 @@ export class EffectView {
 
 /**
  * The likeliest output before (1) or after (2).
- * @param {[string, number, number][]} outputs
- * @param {number} which
+ * @param {[string, number, number][]} outputs @param {number} which
  */
 function best(outputs, which) {
   const of = (/** @type {any} */ row) => row[which];

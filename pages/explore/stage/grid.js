@@ -83,18 +83,14 @@ export class GridView {
   }
 
   /**
-   * @param {Stack} stack
-   * @param {Place[]} places
-   * @param {boolean} sorted
-   * @param {number} width
+   * @param {Stack} stack @param {Place[]} places @param {boolean} sorted @param {number} width
    * @param {number} height
    */
   layout(stack, places, sorted, width, height) {
     const count = places.length;
     let columns = stack.heads;
     if (sorted || width / columns < 56) {
-      /** @param {number} n */
-      const best = (n) => Math.min(width / n, height / Math.ceil(count / n) - 34);
+      const best = (/** @type {number} */ n) => Math.min(width / n, height / Math.ceil(count / n) - 34);
       columns = 1;
       for (let n = 1; n <= Math.min(count, 24); n++) if (best(n) > best(columns)) columns = n;
     }
@@ -128,8 +124,7 @@ export class GridView {
 
   /**
    * The largest change of all heads, so that they can be compared.
-   * @param {Stack} stack
-   * @param {Place[]} places
+   * @param {Stack} stack @param {Place[]} places
    */
   largest(stack, places) {
     let most = 1e-12;
@@ -192,8 +187,7 @@ export class GridView {
   }
 
   /**
-   * @param {Stack} stack
-   * @param {ArrayLike<number>} thumb
+   * @param {Stack} stack @param {ArrayLike<number>} thumb
    * @param {import("./types").Theme["sequential"]} table
    */
   image({ thumbKey, thumbQuery }, thumb, table) {

@@ -22,9 +22,7 @@ const SIDE = 190;
 
 /**
  * Where a window of `size` begins whose middle is at `at`, within `count`.
- * @param {number} at
- * @param {number} count
- * @param {number} size
+ * @param {number} at @param {number} count @param {number} size
  */
 export function windowAround(at, count, size) {
   return Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
@@ -78,11 +76,7 @@ export class MiniMap {
   }
 }
 
-/**
- * @param {HeadView} head
- * @param {{query: number, key: number}} place
- * @returns {Row[]}
- */
+/** @param {HeadView} head @param {{query: number, key: number}} place @returns {Row[]} */
 function rowsOf(head, { query, key }) {
   const { stage, exact } = head;
   if (!exact) return [["", "Reading this head's numbers…"]];
@@ -103,11 +97,7 @@ function rowsOf(head, { query, key }) {
 
 /**
  * The weight of a cell, with what it was computed from.
- * @param {HeadView} head
- * @param {Exact} exact
- * @param {number} at
- * @param {number} i its row
- * @returns {Row[]}
+ * @param {HeadView} head @param {Exact} exact @param {number} at @param {number} i its row @returns {Row[]}
  */
 function weighed(head, exact, at, i) {
   const { stack, view } = head.stage;
@@ -121,8 +111,7 @@ function weighed(head, exact, at, i) {
 
 /**
  * The weight of a cell as it is shown; where its row is renormalised, what it was divided by.
- * @param {Exact} exact @param {number} at @param {number} i
- * @returns {Row[]}
+ * @param {Exact} exact @param {number} at @param {number} i @returns {Row[]}
  */
 function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
   const weight = number(pattern[at], 3);
@@ -140,9 +129,7 @@ const shared = (partners) => (partners ? [["same k, v", partners]] : []);
 
 /**
  * The weight of a cell before and after the edits, and its change.
- * @param {HeadView} head
- * @param {number} at
- * @returns {Row[]}
+ * @param {HeadView} head @param {number} at @returns {Row[]}
  */
 function changed({ stage, exact }, at) {
   const { after, before } = stage.passes;
@@ -156,12 +143,7 @@ function changed({ stage, exact }, at) {
   ];
 }
 
-/**
- * What the weight of a cell was computed from.
- * @param {Exact} exact
- * @param {number} at
- * @returns {Row[]}
- */
+/** What the weight of a cell was computed from. @param {Exact} exact @param {number} at @returns {Row[]} */
 function computed(exact, at) {
   const score = exact.scores[at];
   return [
@@ -173,9 +155,7 @@ function computed(exact, at) {
 
 /**
  * The number of a cell that the server computed.
- * @param {HeadView} head
- * @param {number} at
- * @returns {Row[]}
+ * @param {HeadView} head @param {number} at @returns {Row[]}
  */
 function further({ stage, answer, numbers }, at) {
   const { show } = stage.view;
@@ -204,8 +184,7 @@ const CLEAR = "rgba(0, 0, 0, 0)";
 
 /**
  * The trace without its numbers, which are levels 0..255, and the layout.
- * @param {any} chart
- * @param {Room} room
+ * @param {any} chart @param {Room} room
  */
 export function describe(chart, { cell, left, top, right, theme, area, keys, queries, signed }) {
   const { traces, x, y } = filled(chart, 0, theme);
@@ -242,8 +221,7 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
 
 /**
  * The names that have room beside cells of so many pixels, and where they stand.
- * @param {string[]} names
- * @param {number} cell
+ * @param {string[]} names @param {number} cell
  */
 function ticks(names, cell) {
   const every = Math.max(1, Math.ceil(LINE / cell));
@@ -254,9 +232,7 @@ function ticks(names, cell) {
 /**
  * What to change of a figure's layout for the names to fit the part that is seen.
  * @param {{xaxis: {range: [number, number]}, yaxis: {range: [number, number]}}} layout
- * @param {number} cell pixels of a cell where all are seen
- * @param {string[]} keys
- * @param {string[]} queries
+ * @param {number} cell pixels of a cell where all are seen @param {string[]} keys @param {string[]} queries
  */
 export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
   /** @param {[number, number]} range @param {string[]} names */
@@ -272,9 +248,7 @@ export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
 
 /**
  * A cell's outline, and strips of colour at the names of its row and its column.
- * @param {{query: number, key: number}} place
- * @param {Area} area
- * @param {Theme} theme
+ * @param {{query: number, key: number}} place @param {Area} area @param {Theme} theme
  */
 export function marks({ query, key }, area, theme) {
   const [i, j] = [query - area.q0, key - area.k0];
@@ -295,9 +269,7 @@ const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot produ
 
 /**
  * What a reader of the screen hears of the figure.
- * @param {import("./types").View} view
- * @param {string} head its name
- * @param {Area} area
+ * @param {import("./types").View} view @param {string} head its name @param {Area} area
  */
 export function labelOf({ show, when }, head, { nq, nk }) {
   const quantity = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : optionOf("show", show).text;

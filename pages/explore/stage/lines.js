@@ -162,8 +162,7 @@ export class LinesView {
    * @param {Target} target
    */
   drawnWeights(target) {
-    /** @type {number[]} */
-    const weights = [];
+    /** @type {number[]} */ const weights = [];
     for (const head of this.stage.view.heads)
       this.each(head, target, (_i, _j, weight) => weights.push(weight));
     const sorted = Float64Array.from(weights).sort();
@@ -178,8 +177,7 @@ export class LinesView {
    */
   stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
-    /** @type {Map<number, Path2D>} */
-    const thin = new Map();
+    /** @type {Map<number, Path2D>} */ const thin = new Map();
     const { heads } = this.stage.view;
     // Heads that look at the same token run beside each other, not over each other.
     const apart =
@@ -216,8 +214,7 @@ export class LinesView {
    */
   shade(target) {
     const { heads } = this.stage.view;
-    /** @type {Record<Role, Map<number, number>>} */
-    const sums = { query: new Map(), key: new Map() };
+    /** @type {Record<Role, Map<number, number>>} */ const sums = { query: new Map(), key: new Map() };
     const role = target.query !== undefined ? "key" : "query";
     if (target.query !== undefined || target.key !== undefined) {
       for (const head of heads)
@@ -273,8 +270,7 @@ export class LinesView {
       ]),
     ];
     for (const head of view.heads.slice(0, 8)) {
-      /** @type {{at: number, weight: number, exact: boolean}[]} */
-      const partners = [];
+      /** @type {{at: number, weight: number, exact: boolean}[]} */ const partners = [];
       this.each(head, target, (i, j, weight, exact) =>
         partners.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),
       );

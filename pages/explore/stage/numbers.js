@@ -23,8 +23,7 @@ import { within } from "./view.js";
 /**
  * @param {string} normalizer of the model's config
  * @param {Float32Array} row the scores of one query, −∞ where masked
- * @param {boolean} whole all its keys are among them
- * @returns {NormalizerStep}
+ * @param {boolean} whole all its keys are among them @returns {NormalizerStep}
  */
 export function normalizerStep(normalizer, row, whole) {
   if (normalizer === "sigmoid") {
@@ -146,26 +145,20 @@ export class NumbersView {
     return el("div", { class: "pickers" }, [
       picker("query", stack.querySide, exact.q0, exact.nq, query),
       picker("key", stack.keySide, exact.k0, exact.nk, key),
-      el("span", {
-        class: "muted",
-        text: `${stage.headName()} · ${exact.d} channels · ${addresses}`,
-      }),
+      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · ${addresses}` }),
     ]);
   }
 
   /** @param {Role} role @param {number} at */
   pick(role, at) {
     this.stage.set({ key: this.stage.view.key, [role]: at });
-    /** @type {HTMLElement | null} */
-    const picker = this.root.querySelector(`select[data-role=${role}]`);
+    /** @type {HTMLElement | null} */ const picker = this.root.querySelector(`select[data-role=${role}]`);
     picker?.focus();
   }
 
   /**
    * One row of coloured cells, a channel each.
-   * @param {string} name
-   * @param {string} role
-   * @param {Numbers} values
+   * @param {string} name @param {string} role @param {Numbers} values
    * @param {number} reach of the strongest colour
    */
   strip(name, role, values, reach, extra = "") {
@@ -305,8 +298,7 @@ export class NumbersView {
     const top = topKeys(exact, i, j, ROWS_SHOWN);
     const { z, weighted, others } = partsOf(exact, i, top);
     const reach = most(...weighted, z);
-    /** @param {number} at */
-    const name = (at) => {
+    const name = (/** @type {number} */ at) => {
       const token = shorten(data.tokens(stack.keySide)[at + exact.k0].text);
       return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
     };

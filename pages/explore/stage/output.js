@@ -65,9 +65,7 @@ export class OutputView {
 
   /**
    * A decoder's step is known by what comes next, as far as that is written.
-   * @param {Header} header
-   * @param {import("./types").Step} step
-   * @param {number} at
+   * @param {Header} header @param {import("./types").Step} step @param {number} at
    */
   stepName(header, step, at) {
     return step.chosen ?? (header.stepSide === "decoder" ? "?" : header.tokens[header.stepSide][at].text);

@@ -15,8 +15,7 @@ const STRONGEST = 0.85; // how thick the colour of the greatest weight lies
 
 /**
  * The parts that have each a position, with the weight of that position, and the greatest of these weights.
- * @param {number[][]} places
- * @param {Row | null} row
+ * @param {number[][]} places @param {Row | null} row
  */
 export function weighed(places, row) {
   const weights = places.map((line) => line.map((at) => row?.weights[at - row.k0] ?? 0));
@@ -81,9 +80,7 @@ export function imageFrom({ values, shape: [rows, columns, channels = 1] }) {
 
 /**
  * Takes the colours out of what is drawn, so that the weights over it have the only one.
- * @param {CanvasRenderingContext2D} context
- * @param {number} width
- * @param {number} height
+ * @param {CanvasRenderingContext2D} context @param {number} width @param {number} height
  */
 export function drain(context, width, height) {
   context.globalCompositeOperation = "saturation";
@@ -94,11 +91,8 @@ export function drain(context, width, height) {
 
 /**
  * Lays a colour over a picture's parts, as thick as the weights of the positions that read them.
- * @param {CanvasRenderingContext2D} context
- * @param {ReturnType<typeof weighed>} weighed
- * @param {string} colour
- * @param {number} width
- * @param {number} height
+ * @param {CanvasRenderingContext2D} context @param {ReturnType<typeof weighed>} weighed
+ * @param {string} colour @param {number} width @param {number} height
  */
 export function lay(context, { weights, most }, colour, width, height) {
   const [down, along] = [height / weights.length, width / weights[0].length];
@@ -121,8 +115,7 @@ export class Pictures {
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "pictures" });
-    /** @type {object | undefined} */
-    this.current = undefined;
+    /** @type {object | undefined} */ this.current = undefined;
   }
 
   /* The header's pictures are levels 0..255; its places say who reads each part. */
@@ -306,8 +299,7 @@ export class PictureView {
   read(row) {
     const { stage } = this;
     const { view, theme } = stage;
-    /** @param {number} at */
-    const name = (at) => stage.data.tokens("encoder")[at]?.text ?? "";
+    const name = (/** @type {number} */ at) => stage.data.tokens("encoder")[at]?.text ?? "";
     const key = this.over ?? (row ? heaviestKey(row) : view.key);
     const readings = readoutOf([
       ["query", `${name(view.query)} (${view.query})`, theme.query],

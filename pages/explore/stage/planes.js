@@ -15,10 +15,7 @@ const DARKEST = 40; // of 0..255: the first colours are nearly the page's own
 
 /**
  * Points of a plane in pixels: as large as fits, one unit for both axes, in the middle.
- * @param {[number, number][]} points
- * @param {number} width
- * @param {number} height
- * @param {number} margin
+ * @param {[number, number][]} points @param {number} width @param {number} height @param {number} margin
  * @returns {[number, number][]}
  */
 export function placed(points, width, height, margin) {
@@ -36,8 +33,7 @@ export function placed(points, width, height, margin) {
 
 /**
  * What gives the heads their colours, from the first colour to the last: a measure, or the layer.
- * @param {Stack} stack
- * @param {Measure | undefined} measure
+ * @param {Stack} stack @param {Measure | undefined} measure
  */
 export function colouring({ layers, heads, stats }, measure) {
   const byLayer = layers.flatMap((layer) => Array(heads).fill(layer));
@@ -133,8 +129,7 @@ export class MapView {
 
 /**
  * What the distances mean, how far the plane shows them, and of which queries; or why there is no map.
- * @param {import("./types").HeadMap | null} map
- * @param {number} nQuery
+ * @param {import("./types").HeadMap | null} map @param {number} nQuery
  */
 function describe(map, nQuery) {
   if (!map) return "Comparing all heads…";

@@ -11,18 +11,14 @@ export const isFurther = (show) => !TRACED.includes(show);
 /** Scores and dot products lie on both sides of 0. @param {string} show */
 export const isSigned = (show) => show === "scores" || show === "dots";
 
-/**
- * The act that asks for what is chosen; null where the trace itself has it.
- * @param {View} view
- */
+/** The act that asks for what is chosen; null where the trace itself has it. @param {View} view */
 export function requestOf({ view, show, stack, layer, head, q0, k0 }) {
   return view === "head" && isFurther(show) ? { type: "further", show, stack, layer, head, q0, k0 } : null;
 }
 
 /**
  * Of what the server sent, what is asked for; null where it is of something else.
- * @param {Result | undefined} sent
- * @param {ReturnType<typeof requestOf>} request
+ * @param {Result | undefined} sent @param {ReturnType<typeof requestOf>} request
  */
 export function fitting(sent, request) {
   if (!sent?.asked || !request) return null;
@@ -32,8 +28,7 @@ export function fitting(sent, request) {
 
 /**
  * The numbers of a window of so many cells: as they were sent, else none.
- * @param {Result | null} answer
- * @param {{nq: number, nk: number}} area
+ * @param {Result | null} answer @param {{nq: number, nk: number}} area
  */
 export function numbersOf(answer, { nq, nk }) {
   const whole = answer?.shape?.[0] === nq && answer.shape[1] === nk;

@@ -259,8 +259,7 @@ export class Stage {
 
   /**
    * Makes an edit, as edit_lines.py says.
-   * @param {string} line
-   * @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
+   * @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
    */
   edit(line, how = "toggle") {
     this.act({ type: "edit", line, how, count: this.stack.heads });

@@ -14,8 +14,7 @@ import { upTo } from "./view.js";
 
 /** The positions below `count`, in order. @param {string} written @param {number} count */
 export function positionsOf(written, count) {
-  /** @type {Set<number>} */
-  const positions = new Set();
+  /** @type {Set<number>} */ const positions = new Set();
   for (const part of written.split(".").filter(Boolean)) {
     const [first, last = first] = part.split("-").map(Number);
     for (let at = first; at <= Math.min(last, count - 1); at++) positions.add(at);
@@ -25,8 +24,7 @@ export function positionsOf(written, count) {
 
 /** Positions in order, as a link writes them. @param {number[]} positions */
 export function writtenAs(positions) {
-  /** @type {[number, number][]} */
-  const ranges = [];
+  /** @type {[number, number][]} */ const ranges = [];
   for (const at of positions) {
     const range = ranges[ranges.length - 1];
     if (range && range[1] === at - 1) range[1] = at;
@@ -37,8 +35,7 @@ export function writtenAs(positions) {
 
 /**
  * What is chosen of a side: as the state of the view says, else all queries and the marked key.
- * @param {Pick<View, "queries" | "keys" | "key">} view
- * @param {Pick<Stack, "nQuery" | "nKey">} stack
+ * @param {Pick<View, "queries" | "keys" | "key">} view @param {Pick<Stack, "nQuery" | "nKey">} stack
  */
 export function chosenOf({ queries, keys, key }, { nQuery, nKey }) {
   const every = Array.from({ length: nQuery }, (_, at) => at);
@@ -63,9 +60,7 @@ export function afterPress(chosen, at, through) {
 
 /**
  * The heads that a mean is over.
- * @param {Stack} stack
- * @param {View} view
- * @param {import("./types").Measure | undefined} measure
+ * @param {Stack} stack @param {View} view @param {import("./types").Measure | undefined} measure
  * @returns {Place[]}
  */
 export function headsOver(stack, view, measure) {
@@ -83,10 +78,7 @@ export const meanOf = (values, heads) => heads.reduce((sum, { at }) => sum + val
 export const byValue = (values, heads) =>
   [...heads].sort((a, b) => values[b.at] - values[a.at] || a.at - b.at);
 
-/**
- * What the one number is.
- * @param {{queries: number[], keys: number[]}} chosen @param {number} heads
- */
+/** What the one number is. @param {{queries: number[], keys: number[]}} chosen @param {number} heads */
 export function definitionOf({ queries, keys }, heads) {
   const on = keys.length === 1 ? "the chosen key" : `the ${keys.length} chosen keys together`;
   const over = `${queries.length} ${queries.length === 1 ? "query" : "queries"}`;
@@ -219,8 +211,7 @@ export class SumsView {
 /* The tokens of one side, of which some are chosen. */
 class Tokens {
   /**
-   * @param {Role} role
-   * @param {(press: {at: number, through: boolean}) => void} onPress
+   * @param {Role} role @param {(press: {at: number, through: boolean}) => void} onPress
    * @param {(which: "all" | "special") => void} onAll
    */
   constructor(role, onPress, onAll) {
@@ -230,8 +221,7 @@ class Tokens {
       (at, event) => onPress({ at, through: event.shiftKey }),
       `picked ${role}`,
     );
-    /** @param {"all" | "special"} which */
-    const button = (which) =>
+    const button = (/** @type {"all" | "special"} */ which) =>
       el("button", { type: "button", class: "link", text: which, onclick: () => onAll(which) });
     this.special = button("special");
     this.count = el("span", { class: "muted" });

@@ -54,18 +54,15 @@ export class SweepTables {
 
   /**
    * @param {string} name of a stack's attention, or of a stack
-   * @param {number[][]} rows [layer, head or position]
-   * @param {number[]} layers the number of each row
-   * @param {string} how
-   * @param {number} least that is no rounding
+   * @param {number[][]} rows [layer, head or position] @param {number[]} layers the number of each row
+   * @param {string} how @param {number} least that is no rounding
    */
   cells(name, rows, layers, how, least) {
     const { theme, data } = this.stage;
     const ofHeads = name.includes(".");
     const most = Math.max(...rows.flat().map(Math.abs), least);
     const power = most > least && most < FEW_DIGITS ? Math.floor(Math.log10(most)) : 0;
-    /** @param {number} value */
-    const short = (value) => shortNumber(value / 10 ** power);
+    const short = (/** @type {number} */ value) => shortNumber(value / 10 ** power);
     const side = /** @type {"encoder"} */ (name);
     const heads = ofHeads
       ? rows[0].map((_, head) => `H${head}`)
@@ -101,20 +98,17 @@ export class SweepTables {
 
   /**
    * Bars to both sides of 0, the largest first, and what all of them sum to.
-   * @param {[string, number][]} parts
-   * @param {number} sum
+   * @param {[string, number][]} parts @param {number} sum
    */
   parts(parts, sum) {
     const { theme } = this.stage;
     const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 1e-12);
     const [cold, warm] = [16, 239].map((level) => cssColour(theme.diverging, level));
-    /** @param {number} value */
-    const bar = (value) => {
+    const bar = (/** @type {number} */ value) => {
       const share = Math.abs(value) / most / 2;
       return barsOf({ share, from: value < 0 ? 0.5 - share : 0.5, colour: value < 0 ? cold : warm });
     };
-    /** @param {number} value */
-    const digits = (value) => weightCell(number(value, 3), number(value, 6));
+    const digits = (/** @type {number} */ value) => weightCell(number(value, 3), number(value, 6));
     const rows = parts.slice(0, MOST_PARTS).map(([name, value]) => ({
       name: { children: [this.nameOf(name)] },
       cells: [bar(value), digits(value)],
@@ -156,11 +150,7 @@ const WHAT = /** @type {Record<string, string>} */ ({
   positions: "each position alone is as in the other text",
 });
 
-/**
- * What was found, or why there is nothing.
- * @param {Swept | null} answer
- * @param {string} sweep
- */
+/** What was found, or why there is nothing. @param {Swept | null} answer @param {string} sweep */
 export function sweepSentence(answer, sweep) {
   if (!answer) return "Computing…";
   if (answer.problem) return answer.problem;
@@ -193,8 +183,7 @@ const ORDER = ["sweep", "goal", "step", "put", "other", "sender", "receiver", "t
 
 /**
  * What can be looked at in a sweep.
- * @param {string} sweep
- * @param {Pick<Header, "tokens" | "scored">} header
+ * @param {string} sweep @param {Pick<Header, "tokens" | "scored">} header
  */
 export function targetsOf(sweep, { tokens, scored }) {
   const absent = new Set([
@@ -208,9 +197,7 @@ export function targetsOf(sweep, { tokens, scored }) {
 
 /**
  * What the server is asked: nothing that does not matter to the sweep, so that it computes nothing twice.
- * @param {View} view
- * @param {Header} header
- * @param {{sender: string, receiver: string}} usual
+ * @param {View} view @param {Header} header @param {{sender: string, receiver: string}} usual
  * @returns {SweepRequest}
  */
 export function requestOf(view, header, usual) {

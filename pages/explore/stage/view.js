@@ -33,9 +33,7 @@ export const nearest = (at, numbers) =>
 /**
  * What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
  * the example says, such as at the first pronoun.
- * @param {{defaults: Loose, focus: Partial<View>}} header
- * @param {string | undefined} stack
- * @returns {Loose}
+ * @param {{defaults: Loose, focus: Partial<View>}} header @param {string | undefined} stack @returns {Loose}
  */
 export function usualView({ defaults, focus }, stack) {
   return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}) };
@@ -43,9 +41,7 @@ export function usualView({ defaults, focus }, stack) {
 
 /**
  * Keeps a state of the view within what the trace has.
- * @param {Loose} view
- * @param {TraceData} data
- * @returns {View}
+ * @param {Loose} view @param {TraceData} data @returns {View}
  */
 export function settle(view, data) {
   const stack = data.stack(view.stack);
@@ -100,10 +96,7 @@ function besideSpecial(view, { header }, { querySide, keySide, nQuery, nKey }) {
 
 /**
  * The weights of a query in the heads that are shown, or null where they were not sent.
- * @param {View} view
- * @param {TraceData} data
- * @param {number} query
- * @returns {Row | null}
+ * @param {View} view @param {TraceData} data @param {number} query @returns {Row | null}
  */
 export function rowOf(view, data, query) {
   if (view.view === "picture") return seenFrom(view, data, query);
@@ -117,8 +110,7 @@ export function rowOf(view, data, query) {
       weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
   const row = { weights, k0: first.k0, heads };
   if (!first.blank) return row;
-  /** @param {"hidden" | "left"} name */
-  const mean = (name) =>
+  const mean = (/** @type {"hidden" | "left"} */ name) =>
     all.reduce((sum, each) => sum + (each[name]?.[query - first.q0] ?? 0), 0) / all.length;
   return { ...row, hidden: mean("hidden"), left: mean("left") };
 }
@@ -126,10 +118,7 @@ export function rowOf(view, data, query) {
 /**
  * The weights of a query over all keys in what a picture is seen through: the heads that are shown, their
  * mean, or attention rolled out through all layers (then of no heads). Null where they were not sent.
- * @param {View} view
- * @param {TraceData} data
- * @param {number} query
- * @returns {Row | null}
+ * @param {View} view @param {TraceData} data @param {number} query @returns {Row | null}
  */
 export function seenFrom(view, data, query) {
   const { sight } = data.header;
@@ -153,19 +142,14 @@ export function seenFrom(view, data, query) {
 
 /**
  * The row of a query in a pattern.
- * @param {ArrayLike<number>} pattern
- * @param {Framed} of it, or what it is a part of
- * @param {number} query
+ * @param {ArrayLike<number>} pattern @param {Framed} of it, or what it is a part of @param {number} query
  */
 const part = (pattern, of, query) =>
   Float64Array.from(upTo(of.size(1)), (at) => pattern[query * of.size(1) + at]);
 
 /**
  * The weights that a key gets in the heads that are shown, of the queries from `q0` up to `last`; or null.
- * @param {View} view
- * @param {TraceData} data
- * @param {number} key
- * @param {number} last
+ * @param {View} view @param {TraceData} data @param {number} key @param {number} last
  * @returns {{weights: Float64Array, q0: number, heads: number[]} | null}
  */
 export function columnOf(view, data, key, last) {
@@ -194,9 +178,7 @@ export function heaviestKey(row) {
 /**
  * What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
  * `only` leaves it alone. One head always stays.
- * @param {number[]} chosen
- * @param {number} head
- * @param {boolean} only
+ * @param {number[]} chosen @param {number} head @param {boolean} only
  */
 export function headsAfter(chosen, head, only) {
   const others = chosen.filter((each) => each !== head);
@@ -207,14 +189,11 @@ export function headsAfter(chosen, head, only) {
 
 /**
  * The query parameters of a link to what is shown: the server's part, and what differs from the usual view.
- * @param {Record<string, string>} link
- * @param {import("./types").Loose} usual
- * @param {View} view
+ * @param {Record<string, string>} link @param {import("./types").Loose} usual @param {View} view
  */
 export function linkOf(link, usual, view) {
   const params = new URLSearchParams(link);
-  /** @param {unknown} value */
-  const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
+  const written = (/** @type {unknown} */ value) => (Array.isArray(value) ? value.join(".") : String(value));
   for (const name of /** @type {(keyof View)[]} */ (Object.keys(usual))) {
     const expected = name === "heads" ? [view.head] : usual[name];
     if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));

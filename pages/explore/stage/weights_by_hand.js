@@ -13,9 +13,7 @@ const PRESS = 0.05;
 
 /**
  * What a stroke from one bar to another paints: those between get the weights between.
- * @param {Spot | null} from
- * @param {Spot} to
- * @returns {Spot[]}
+ * @param {Spot | null} from @param {Spot} to @returns {Spot[]}
  */
 export function stroke(from, to) {
   if (!from || from.at === to.at) return [to];
@@ -164,8 +162,7 @@ export class RowPaint {
         weight: bounded(1 - (clientY - top) / height),
       };
     };
-    /** @param {PointerEvent} event */
-    const move = (event) => {
+    const move = (/** @type {PointerEvent} */ event) => {
       const here = spot(event);
       if (!strip.hasPointerCapture(event.pointerId)) return this.tell(here.at);
       for (const each of stroke(this.last, here)) this.paint(each);
@@ -269,8 +266,7 @@ export class CellWeight {
 
   /**
    * A drag up or down with Shift held, on the cell that the pointer is on.
-   * @param {HTMLElement} board
-   * @param {() => {place: Place, weight: number} | null} over
+   * @param {HTMLElement} board @param {() => {place: Place, weight: number} | null} over
    */
   listen(board, over) {
     const begin = (/** @type {PointerEvent} */ event) => {

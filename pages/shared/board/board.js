@@ -197,8 +197,7 @@ export class Board {
   /** @param {Uint8Array} bytes @param {Send} send */
   receive(bytes, send) {
     this.act = send;
-    /** @type {Header | undefined} */
-    const before = this.header;
+    /** @type {Header | undefined} */ const before = this.header;
     this.header = readMessage(bytes);
     const { board, scrub, moves, page, part, generation } = this.header;
     if (page) noteOpened(page, part);
@@ -268,8 +267,7 @@ export class Board {
     this.scrubber.show(scrub);
     this.legend.replaceChildren(...legendNodes(rows, this.theme));
     const { panels, fitting, signature } = this;
-    /** @param {number} most */
-    const sizeAll = (most) => this.sizeAll(most);
+    const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);
     if (this.fits) this.most = fitting.choose(signature, panels, sizeAll, this.most);
     else {
       fitting.arrange(panels, { first: panels.length, share: 1 });
@@ -357,8 +355,7 @@ export class Board {
   /**
    * What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
    * its row.
-   * @param {string} axis
-   * @param {number} at
+   * @param {string} axis @param {number} at
    */
   nameOf(axis, at) {
     return nameIn(this.header.board.rows, axis, at);

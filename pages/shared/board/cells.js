@@ -17,9 +17,7 @@ export function reachOf({ scale, reach, values }) {
 
 /**
  * The colour of a number, 0..255, or null where it has none.
- * @param {Spec["scale"]} scale
- * @param {number} reach
- * @param {number} value
+ * @param {Spec["scale"]} scale @param {number} reach @param {number} value
  */
 export function colourLevel(scale, reach, value) {
   if (!Number.isFinite(value) || scale === "plain") return null;
@@ -29,9 +27,7 @@ export function colourLevel(scale, reach, value) {
 
 /**
  * The act of a press on a cell, where one is chosen.
- * @param {Pick<Spec, "choose">} spec
- * @param {number} row
- * @param {number} column
+ * @param {Pick<Spec, "choose">} spec @param {number} row @param {number} column
  */
 export const choiceOf = ({ choose }, row, column) => ({
   type: "edit",
@@ -41,9 +37,7 @@ export const choiceOf = ({ choose }, row, column) => ({
 
 /**
  * The cells as the server reads them: rows between semicolons, numbers between commas, a mask's without.
- * @param {string[]} written
- * @param {number} columns
- * @param {boolean} isMask
+ * @param {string[]} written @param {number} columns @param {boolean} isMask
  */
 export function sentCells(written, columns, isMask) {
   const rows = Array.from({ length: written.length / columns }, (_, i) =>
@@ -54,10 +48,7 @@ export function sentCells(written, columns, isMask) {
 
 /**
  * The cell that an arrow key goes to: null where it is no arrow, the same at the end of a row or column.
- * @param {string} key
- * @param {number} at
- * @param {number} columns
- * @param {number} count
+ * @param {string} key @param {number} at @param {number} columns @param {number} count
  */
 export function nextCell(key, at, columns, count) {
   /** @type {Record<string, number>} */
@@ -83,24 +74,20 @@ export function cellOf({ target }) {
   return /** @type {Element} */ (target).closest("[data-cell]");
 }
 
-/** @param {HTMLElement} cell */
-const placeOf = (cell) => Number(cell.dataset.cell);
+const placeOf = (/** @type {HTMLElement} */ cell) => Number(cell.dataset.cell);
 
-/** @param {HTMLElement} cell */
-const buttonOf = (cell) => /** @type {HTMLElement} */ (cell.firstElementChild);
+const buttonOf = (/** @type {HTMLElement} */ cell) => /** @type {HTMLElement} */ (cell.firstElementChild);
 
 /** @param {HTMLTableElement} table @param {Painted} matrix */
 export function makePaintable(table, matrix) {
-  /** @type {number | null} */
-  let brush = null;
+  /** @type {number | null} */ let brush = null;
   /** @param {HTMLElement} cell @param {number} value */
   const paint = (cell, value) => {
     if (matrix.now[placeOf(cell)] === value) return;
     matrix.now[placeOf(cell)] = value;
     matrix.drawTable(matrix.now);
   };
-  /** @param {HTMLElement} cell */
-  const turned = (cell) => (matrix.now[placeOf(cell)] ? 0 : 1);
+  const turned = (/** @type {HTMLElement} */ cell) => (matrix.now[placeOf(cell)] ? 0 : 1);
   table.addEventListener("pointerdown", (event) => {
     const cell = cellOf(event);
     if (!cell || event.button !== 0) return;
@@ -153,12 +140,10 @@ export function makeChoosable(table, { cells, nColumns }, choose) {
 
 /**
  * The Tab key stops at one cell of a table of buttons; arrow keys go on from there.
- * @param {HTMLElement} table
- * @param {HTMLElement[]} cells
+ * @param {HTMLElement} table @param {HTMLElement[]} cells
  */
 function walkable(table, cells) {
-  /** @param {HTMLElement | null} cell */
-  const onlyStop = (cell) => {
+  const onlyStop = (/** @type {HTMLElement | null} */ cell) => {
     if (cell) for (const each of cells) buttonOf(each).tabIndex = each === cell ? 0 : -1;
   };
   onlyStop(cells[0]);

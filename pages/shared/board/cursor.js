@@ -16,8 +16,7 @@ const LEAST = 7; // pixels of its sides: a smaller one is overlooked
  * Where a cell is in a body: the pixels of its left upper corner and its sides, each side at least LEAST;
  * null where it is zoomed out of sight.
  * @param {{x: number[], y: number[]}} ranges from and to, as Plotly has them
- * @param {{left: number, top: number, width: number, height: number}} body
- * @param {number} row
+ * @param {{left: number, top: number, width: number, height: number}} body @param {number} row
  * @param {number} column
  */
 export function boxOf({ x, y }, { left, top, width, height }, row, column) {
@@ -75,10 +74,7 @@ function ofBar(spec, at, value) {
 }
 
 /**
- * @param {ChartSpec} spec
- * @param {number} at
- * @param {number} x
- * @param {(numbers: any) => any} put
+ * @param {ChartSpec} spec @param {number} at @param {number} x @param {(numbers: any) => any} put
  * @returns {Told}
  */
 function ofLines(spec, at, x, put) {
@@ -95,9 +91,7 @@ function numberWords(spec, value) {
 
 /**
  * The numbers of all matrices that are read together, in a cell.
- * @param {import("./specs").MatrixSpec} spec one of them
- * @param {number} i
- * @param {number} j
+ * @param {import("./specs").MatrixSpec} spec one of them @param {number} i @param {number} j
  * @param {Pick<Board, "frame" | "header">} board
  */
 function togetherWords(spec, i, j, { frame, header }) {
@@ -112,10 +106,7 @@ function togetherWords(spec, i, j, { frame, header }) {
 
 /**
  * Where a cell stands, what it says, and its number with all its digits.
- * @param {import("./specs").MatrixSpec} spec
- * @param {number} i
- * @param {number} j
- * @param {number} value
+ * @param {import("./specs").MatrixSpec} spec @param {number} i @param {number} j @param {number} value
  * @param {Pick<Board, "nameOf" | "frame" | "header">} board
  */
 export function cellWords(spec, i, j, value, board) {
@@ -131,11 +122,7 @@ export function cellWords(spec, i, j, value, board) {
 }
 
 /**
- * @param {PictureSpec} spec
- * @param {Point} point
- * @param {number} frame
- * @param {Board} board
- * @returns {Told}
+ * @param {PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board @returns {Told}
  */
 function ofCell(spec, point, frame, board) {
   const [i, j] = point.pointNumber;
@@ -146,10 +133,7 @@ function ofCell(spec, point, frame, board) {
 
 /**
  * What Plotly's `point` of a panel's chart is at a frame.
- * @param {ChartSpec | PictureSpec} spec
- * @param {Point} point
- * @param {number} frame
- * @param {Board} board
+ * @param {ChartSpec | PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board
  * @returns {Told}
  */
 export function told(spec, point, frame, board) {
@@ -157,8 +141,7 @@ export function told(spec, point, frame, board) {
   const { type, x, y, meta, customdata } = spec.chart.traces[point.curveNumber];
   const at = point.pointNumber;
   if (meta === "told") return { lit: {}, words: unescaped(customdata[at]) };
-  /** @param {any} numbers */
-  const put = (numbers) => filled(numbers, frame, board.theme);
+  const put = (/** @type {any} */ numbers) => filled(numbers, frame, board.theme);
   if (type === "bar") return ofBar(spec, at, put(y)[at]);
   if (spec.chart.form === "wide") return ofLines(spec, at, put(x)[at], put);
   return { lit: {}, words: undefined };

@@ -16,10 +16,7 @@ const LARGEST_BROKEN_CELL = 96;
  * The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
  * cells of words can be narrower than that. A board that fits its window gives cells what room there is, and
  * no less than their numbers need.
- * @param {number} width of the row
- * @param {Needs[]} needs
- * @param {boolean} hasTexts
- * @param {boolean} fits
+ * @param {number} width of the row @param {Needs[]} needs @param {boolean} hasTexts @param {boolean} fits
  * @param {number} lines that the row may take
  */
 export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
@@ -37,9 +34,7 @@ export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
 
 /**
  * The largest size of cells with which matrices have room in so many lines of equal numbers.
- * @param {number} lines
- * @param {number} width
- * @param {Needs[]} needs
+ * @param {number} lines @param {number} width @param {Needs[]} needs
  */
 function cellSizeIn(lines, width, needs) {
   const across = Math.ceil(needs.length / lines);
@@ -54,8 +49,7 @@ function cellSizeIn(lines, width, needs) {
 
 /**
  * How high a line of a matrix is whose cells are so wide, where it has so much room.
- * @param {number} cell
- * @param {number} room
+ * @param {number} cell @param {number} room
  */
 export function rowHeight(cell, room) {
   return Math.floor(Math.max(17, Math.min(Math.max(24, 0.62 * cell), room)));
@@ -68,8 +62,7 @@ export function pictureHeight(windowHeight) {
 
 /**
  * How much larger all of a board is drawn that fits its window: type of 12 pixels is 14 at 1920 x 1080.
- * @param {number} windowWidth
- * @param {number} windowHeight
+ * @param {number} windowWidth @param {number} windowHeight
  */
 export function zoomOf(windowWidth, windowHeight) {
   return Math.max(1, Math.min(4, windowWidth / 1600, windowHeight / 900));
@@ -81,9 +74,7 @@ export const HEIGHTS = Array.from({ length: 32 }, (_, at) => Math.round(760 * 0.
 /**
  * Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
  * share of the width, and the rest at the right.
- * @param {number} nRows
- * @param {boolean} breaks whether a row can be broken in two
- * @returns {Arrangement[]}
+ * @param {number} nRows @param {boolean} breaks whether a row can be broken in two @returns {Arrangement[]}
  */
 export function arrangements(nRows, breaks = false) {
   const splits = Array.from({ length: Math.max(0, nRows - 1) }, (_, at) => at + 1);
@@ -95,8 +86,7 @@ export function arrangements(nRows, breaks = false) {
 /**
  * The first entry of a list that fits, where those after it fit too; the last one if none does.
  * @template Entry
- * @param {Entry[]} entries
- * @param {(entry: Entry) => boolean} fits
+ * @param {Entry[]} entries @param {(entry: Entry) => boolean} fits
  */
 export function firstThatFits(entries, fits) {
   let [low, high] = [0, entries.length - 1];
@@ -110,8 +100,7 @@ export function firstThatFits(entries, fits) {
 
 /**
  * The frame whose value is nearest; the first of equal ones.
- * @param {ArrayLike<number>} values
- * @param {number} value
+ * @param {ArrayLike<number>} values @param {number} value
  */
 export function nearest(values, value) {
   let best = 0;
@@ -122,8 +111,7 @@ export function nearest(values, value) {
 
 /**
  * The query parameters of a link to a frame: the server's part, and the scrub's value unless it is the usual.
- * @param {Header} header
- * @param {number} frame
+ * @param {Header} header @param {number} frame
  */
 export function linkOf({ link, scrub, board }, frame) {
   const params = new URLSearchParams(link);
@@ -137,8 +125,7 @@ const MOVING = ["chart", "colour", "changed", "note", "texts", "uprights"];
 
 /**
  * What panels keep their elements for: while it stays the same, only numbers have changed.
- * @param {string} part
- * @param {import("./specs").Spec[][]} rows
+ * @param {string} part @param {import("./specs").Spec[][]} rows
  */
 export function signatureOf(part, rows) {
   return JSON.stringify([part, rows], (name, value) => {
@@ -149,9 +136,7 @@ export function signatureOf(part, rows) {
 
 /**
  * What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
- * @param {import("./specs").Spec[][]} rows
- * @param {string} axis
- * @param {number} at
+ * @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at
  */
 export function nameIn(rows, axis, at) {
   /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
@@ -194,8 +179,7 @@ export class Fitting {
 
   /**
    * Calls back where what stands above the board has become lower or higher: its place tells nobody.
-   * @param {() => void} callback
-   * @param {AbortSignal} signal ends it
+   * @param {() => void} callback @param {AbortSignal} signal ends it
    */
   watch(callback, signal) {
     const observer = new ResizeObserver(() => {
@@ -226,8 +210,7 @@ export class Fitting {
   /**
    * Chooses the arrangement of rows and the height of pictures; returns the height. The same content keeps
    * what was chosen, as long as it still fits.
-   * @param {string} key of the content
-   * @param {Panel[][]} panels
+   * @param {string} key of the content @param {Panel[][]} panels
    * @param {(most: number) => void} sizeAll gives every panel its size
    * @param {number} now the height chosen last
    */
@@ -239,8 +222,7 @@ export class Fitting {
       const beyond = [rows, ...rows.children].map((part) => part.scrollWidth - part.clientWidth);
       return Math.max(rows.scrollHeight - rows.clientHeight, ...beyond);
     };
-    /** @param {number} most */
-    const fits = (most) => over(most) <= 1;
+    const fits = (/** @type {number} */ most) => over(most) <= 1;
     const height = rows.clientHeight;
     const whole = `${key}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
@@ -249,8 +231,7 @@ export class Fitting {
     }
     Object.assign(this, { key: whole, height });
     const { activeElement } = /** @type {ShadowRoot} */ (rows.getRootNode());
-    /** @type {{score: number, most: number, way: Arrangement} | null} */
-    let best = null;
+    /** @type {{score: number, most: number, way: Arrangement} | null} */ let best = null;
     const ways = arrangements(panels.length, panels.some(canBreak));
     const stacks = ways.filter((way) => way.share === 1);
     for (const way of ways) {
@@ -274,8 +255,7 @@ export class Fitting {
 
   /**
    * Puts the rows into one stack or two beside each other.
-   * @param {Panel[][]} panels
-   * @param {Arrangement} way
+   * @param {Panel[][]} panels @param {Arrangement} way
    */
   arrange(panels, way) {
     const lines = panels.map((row) => /** @type {HTMLElement} */ (row[0].root.parentElement));
@@ -293,9 +273,7 @@ export class Fitting {
 
   /**
    * How many lines a row takes; its element is told.
-   * @param {Panel[]} row
-   * @param {HTMLElement} line
-   * @param {boolean} fits
+   * @param {Panel[]} row @param {HTMLElement} line @param {boolean} fits
    */
   breakIn(row, line, fits) {
     const lines = fits && canBreak(row) ? this.lines : 1;

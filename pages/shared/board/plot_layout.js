@@ -27,9 +27,7 @@ const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
 
 /**
  * As many names as fit on an axis: all in one line, every other one a line lower, or fewer.
- * @param {string[]} names
- * @param {number} pixels
- * @param {Room} room
+ * @param {string[]} names @param {number} pixels @param {Room} room
  */
 export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, most = 12 } = {}) {
   const step = Math.max(1, pixels) / Math.max(1, names.length);
@@ -45,8 +43,7 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 
 /**
  * What an axis says that names only some of its entries, as viz_core/labels.py; numbers say it themselves.
- * @param {string[]} names
- * @param {number[]} shown
+ * @param {string[]} names @param {number[]} shown
  */
 export function skipping(names, shown) {
   const step = shown.length > 1 ? shown[1] : names.length;
@@ -57,20 +54,14 @@ export function skipping(names, shown) {
 /**
  * An axis's title with what it skips: in one line, or in two where it may; without the title where that is
  * longer than the axis; nothing where the title stays as it is.
- * @param {import("./specs").Axis} axis
- * @param {string[]} names
- * @param {Ticks} ticks
- * @param {number} pixels
- * @param {number} lines
- * @returns {Ticks}
+ * @param {import("./specs").Axis} axis @param {string[]} names @param {Ticks} ticks @param {number} pixels
+ * @param {number} lines @returns {Ticks}
  */
 export function titled(axis, names, ticks, pixels, lines = 1) {
   const title = axis.title?.text ?? "";
   const skipped = skipping(names, ticks.tickvals);
-  /** @param {string} text */
-  const fits = (text) => LETTER * text.length <= pixels + 8;
-  /** @param {string} text */
-  const as = (text) => ({ title: { ...axis.title, text } });
+  const fits = (/** @type {string} */ text) => LETTER * text.length <= pixels + 8;
+  const as = (/** @type {string} */ text) => ({ title: { ...axis.title, text } });
   if (!title) return {};
   if (!fits(title)) return as("");
   if (!skipped) return {};
@@ -81,9 +72,7 @@ export function titled(axis, names, ticks, pixels, lines = 1) {
 
 /**
  * Plotly writes all entries in one line, or in columns as wide as the widest.
- * @param {import("./specs").Described[]} traces
- * @param {number} width
- * @param {Measure} measure
+ * @param {import("./specs").Described[]} traces @param {number} width @param {Measure} measure
  */
 function legendLines(traces, width, measure) {
   const names = traces.filter((trace) => trace.showlegend).map(({ name }) => name);
@@ -93,11 +82,7 @@ function legendLines(traces, width, measure) {
 }
 
 /**
- * @param {ChartSpec} spec
- * @param {number} room
- * @param {number} most
- * @param {Measure} measure
- * @returns {Size}
+ * @param {ChartSpec} spec @param {number} room @param {number} most @param {Measure} measure @returns {Size}
  */
 function wide({ chart }, room, most, measure) {
   const legend = 19 * legendLines(chart.traces, room - RIGHT, measure);
@@ -124,8 +109,7 @@ function wide({ chart }, room, most, measure) {
 
 /**
  * The title of an upright axis in two lines where one is too long.
- * @param {string | undefined} title
- * @param {number} pixels
+ * @param {string | undefined} title @param {number} pixels
  */
 export function wrapped(title, pixels) {
   if (!title || LETTER * title.length <= pixels) return {};
@@ -145,11 +129,8 @@ function square(_spec, room, most) {
 /**
  * A picture has square cells as long as they can be seen; names stand upright where they do not fit side by
  * side.
- * @param {PictureSpec} spec
- * @param {number} room
- * @param {number} most
- * @param {number} lines of the upright title
- * @returns {Size}
+ * @param {PictureSpec} spec @param {number} room @param {number} most
+ * @param {number} lines of the upright title @returns {Size}
  */
 function cells(spec, room, most, lines = 1) {
   const { chart, values, picture, named, large, together } = spec;
@@ -204,10 +185,8 @@ function longest(names) {
 
 /**
  * Width, height and margins in pixels of a panel's chart.
- * @param {ChartSpec | PictureSpec} spec
- * @param {number} room pixels in its row
- * @param {number} most how high a picture may be
- * @param {Measure} measure
+ * @param {ChartSpec | PictureSpec} spec @param {number} room pixels in its row
+ * @param {number} most how high a picture may be @param {Measure} measure
  */
 export function sizeOf(spec, room, most, measure) {
   if (spec.chart.form === "cells") return cells(/** @type {PictureSpec} */ (spec), room, most);
@@ -216,8 +195,7 @@ export function sizeOf(spec, room, most, measure) {
 
 /**
  * Numbers of an array as Plotly takes them: one, a list, or a list of rows.
- * @param {Numbers} values
- * @param {number[]} shape
+ * @param {Numbers} values @param {number[]} shape
  */
 function plain(values, shape) {
   if (shape.length === 0) return values[0];
@@ -260,10 +238,7 @@ const LEAVES = {
 
 /**
  * A description with its placeholders filled in.
- * @param {any} value
- * @param {number} frame
- * @param {Colours} theme
- * @returns {any}
+ * @param {any} value @param {number} frame @param {Colours} theme @returns {any}
  */
 export function filled(value, frame, theme) {
   if (value instanceof Framed) return plain(value.values, value.shape);
@@ -304,8 +279,7 @@ export function ticksIn({ height, margin: { t, b } }) {
   return Math.max(2, Math.min(6, Math.floor((height - t - b) / 20)));
 }
 
-/** @param {Described} trace */
-const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
+const isLine = (/** @type {Described} */ trace) => trace.mode === "lines" && Boolean(trace.name);
 
 /**
  * A picture's share of its row: rows are shared by columns, so that cells come out alike.
@@ -352,10 +326,7 @@ export function layoutOf(spec, frame, theme, size) {
 /**
  * The traces at a frame. Numbers over bars that stand too close are left out; the label of all lines names
  * their x once.
- * @param {Spec} spec
- * @param {number} frame
- * @param {Theme} theme
- * @param {Size} size
+ * @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size
  */
 export function tracesOf(spec, frame, theme, size) {
   return spec.chart.traces.map((trace) => ({
@@ -367,11 +338,8 @@ export function tracesOf(spec, frame, theme, size) {
 
 /**
  * What moves in the traces, at a frame: the place of each such trace, and its entries.
- * @param {Spec} spec
- * @param {string[][]} moving the names of what moves in each trace
- * @param {number} frame
- * @param {Theme} theme
- * @returns {[number, Described][]}
+ * @param {Spec} spec @param {string[][]} moving the names of what moves in each trace @param {number} frame
+ * @param {Theme} theme @returns {[number, Described][]}
  */
 export function movedOf(spec, moving, frame, theme) {
   /** @type {(names: string[], at: number) => [number, Described]} */

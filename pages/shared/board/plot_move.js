@@ -23,8 +23,7 @@ function recalculate(body, at) {
  * @param {[place: number, numbers: import("./specs").Described][]} numbers as in {x: [...], y: [...]}
  */
 export function move(body, numbers) {
-  /** @type {{_fullData: any[], _fullLayout: any}} */
-  const { _fullData: traces, _fullLayout: layout } = body;
+  /** @type {{_fullData: any[], _fullLayout: any}} */ const { _fullData: traces, _fullLayout: layout } = body;
   for (const [at, values] of numbers) {
     Object.assign(body.data[at], values);
     Object.assign(traces[at], values);

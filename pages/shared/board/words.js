@@ -13,8 +13,7 @@ export function caption(spec) {
 
 /**
  * What rows and columns are, written beside a matrix.
- * @param {{row_axis: string, column_axis: string}} spec
- * @param {HTMLElement} body
+ * @param {{row_axis: string, column_axis: string}} spec @param {HTMLElement} body
  */
 export function withAxes(spec, body) {
   /** @param {string} axis @param {string} side */
@@ -31,8 +30,7 @@ const STOPS = 9;
 
 /**
  * The scales whose colours numbers of these rows have, with what their two ends are called.
- * @param {import("./specs").Spec[][]} rows
- * @returns {Scale[]}
+ * @param {import("./specs").Spec[][]} rows @returns {Scale[]}
  */
 export function scalesOf(rows) {
   const panels = /** @type {Partial<import("./specs").MatrixSpec>[]} */ (rows.flat());
@@ -53,10 +51,7 @@ export function gradientOf(table) {
   return `linear-gradient(to right, ${Array.from({ length: STOPS }, (_, stop) => at(stop)).join(", ")})`;
 }
 
-/**
- * @param {import("./specs").Spec[][]} rows
- * @param {Theme} theme
- */
+/** @param {import("./specs").Spec[][]} rows @param {Theme} theme */
 export function legendNodes(rows, theme) {
   return scalesOf(rows).flatMap(({ table, ends }) => {
     const [first, last] = ends.map((text) => el("span", { class: "term", text }));

@@ -7,8 +7,7 @@ import { el } from "./dom.js";
 export class Choice {
   /** @param {string} label @param {(value: any, event: MouseEvent) => void} onChoose */
   constructor(label, onChoose, className = "") {
-    /** @type {HTMLButtonElement[]} */
-    this.buttons = [];
+    /** @type {HTMLButtonElement[]} */ this.buttons = [];
     this.shown = "";
     this.onChoose = onChoose;
     this.list = el("div", { class: "choice-list" });

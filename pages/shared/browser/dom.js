@@ -5,9 +5,7 @@
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} attributes
- * @param {Children} children
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
  */
 export function el(tag, attributes = {}, children = []) {
   const node = document.createElement(tag);
@@ -23,9 +21,7 @@ export function el(tag, attributes = {}, children = []) {
 
 /**
  * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Attributes} attributes
- * @param {Children} children
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
  */
 export function svg(tag, attributes = {}, children = []) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -44,9 +40,7 @@ export function contextOf(canvas) {
 
 /**
  * A canvas of `width` x `height` CSS pixels, sharp on every screen.
- * @param {HTMLCanvasElement} canvas
- * @param {number} width
- * @param {number} height
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
  */
 export function fitCanvas(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
@@ -64,8 +58,7 @@ export function fitCanvas(canvas, width, height) {
   return context;
 }
 
-/** @type {CanvasRenderingContext2D | undefined} */
-let ruler;
+/** @type {CanvasRenderingContext2D | undefined} */ let ruler;
 
 /** How many pixels wide a text is. @param {string} text @param {string} font as in CSS */
 export function textWidth(text, font) {

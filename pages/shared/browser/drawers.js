@@ -21,8 +21,7 @@ export class Drawers {
   /** @param {Drawer[]} names those that the page has */
   constructor(names = /** @type {Drawer[]} */ (Object.keys(DRAWERS))) {
     this.names = names;
-    /** @param {Drawer} name */
-    const button = (name) =>
+    const button = (/** @type {Drawer} */ name) =>
       el("button", {
         type: "button",
         text: DRAWERS[name].label,

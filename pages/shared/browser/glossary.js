@@ -18,8 +18,7 @@ export class Glossary {
 
   /** A text as nodes, its terms explained; **stars** make words bold. @param {string} text */
   nodes(text) {
-    /** @param {string} words */
-    const explained = (words) =>
+    const explained = (/** @type {string} */ words) =>
       this.cut(words).map((piece, at) =>
         at % 2
           ? el("abbr", { text: piece, title: this.sentences[piece.toLowerCase()] })

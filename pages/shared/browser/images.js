@@ -14,10 +14,7 @@ export function lookupTable(hex) {
 
 /**
  * An image of `width` x `height` cells.
- * @param {number} width
- * @param {number} height
- * @param {Level} level
- * @param {Table} table
+ * @param {number} width @param {number} height @param {Level} level @param {Table} table
  */
 export function imageOf(width, height, level, table) {
   const image = new ImageData(width, height);
@@ -36,10 +33,7 @@ export function imageOf(width, height, level, table) {
 
 /**
  * The colour levels of numbers on a scale from `low` to `high`; what lies outside has the colour of its end.
- * @param {ArrayLike<number>} values
- * @param {number} low
- * @param {number} high
- * @returns {Level}
+ * @param {ArrayLike<number>} values @param {number} low @param {number} high @returns {Level}
  */
 export function levelsBetween(values, low, high) {
   return (at) =>
@@ -51,16 +45,13 @@ export function levelsBetween(values, low, high) {
 /**
  * The colour levels of a matrix [query, key], and the number of the strongest colour. Weights run from 0 to
  * 1, to the row's largest, or over four powers of ten; signed values lie around 127.5.
- * @param {ArrayLike<number>} values
- * @param {number} columns
- * @param {string} range "full", "row" or "log"
+ * @param {ArrayLike<number>} values @param {number} columns @param {string} range "full", "row" or "log"
  * @param {boolean} signed
  * @param {number | undefined} common the number of the strongest colour of signed values, else their largest
  * @returns {{level: Level, extent: number}}
  */
 export function colourLevels(values, columns, range, signed, common = undefined) {
-  /** @param {number} value */
-  const size = (value) => (Number.isFinite(value) ? Math.abs(value) : 0);
+  const size = (/** @type {number} */ value) => (Number.isFinite(value) ? Math.abs(value) : 0);
   /** @param {number} from @param {number} to */
   const largest = (from, to) => {
     let most = 1e-12;
@@ -68,12 +59,10 @@ export function colourLevels(values, columns, range, signed, common = undefined)
     return most;
   };
   const extent = signed ? (common ?? largest(0, values.length)) : 1;
-  /** @type {number[]} */
-  const rows = [];
+  /** @type {number[]} */ const rows = [];
   if (range === "row")
     for (let at = 0; at < values.length; at += columns) rows.push(largest(at, at + columns));
-  /** @param {number} at */
-  const reach = (at) => (range === "row" ? rows[Math.floor(at / columns)] : extent);
+  const reach = (/** @type {number} */ at) => (range === "row" ? rows[Math.floor(at / columns)] : extent);
   /** @type {Level} */
   const level = (at) => {
     const value = values[at];
@@ -87,10 +76,7 @@ export function colourLevels(values, columns, range, signed, common = undefined)
 
 /**
  * The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid.
- * @param {number} width
- * @param {number} height
- * @param {ArrayLike<number>} bytes
- * @param {Table} table
+ * @param {number} width @param {number} height @param {ArrayLike<number>} bytes @param {Table} table
  */
 export function imageOfBytes(width, height, bytes, table) {
   const colours = new Uint32Array(256);
@@ -119,8 +105,7 @@ export function cssColour(table, level) {
 
 /**
  * Black or white, whichever reads better on a colour of the table (relative luminance, WCAG 2).
- * @param {Table} table
- * @param {number} level
+ * @param {Table} table @param {number} level
  */
 export function inkOn(table, level) {
   const [r, g, b] = [0, 1, 2].map((c) => {

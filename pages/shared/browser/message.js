@@ -4,8 +4,7 @@
 const ARRAY_TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 
 /* Half precision (IEEE 754, 5 bits of exponent, 10 of fraction); not every browser has an array of it. */
-/** @type {Float32Array | undefined} */
-let halfValues;
+/** @type {Float32Array | undefined} */ let halfValues;
 
 /** @param {number} bits */
 function halfValue(bits) {

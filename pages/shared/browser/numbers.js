@@ -50,8 +50,7 @@ export function numberAsOurs(text) {
   return /^[-−]?[\d.]+$/.test(text) ? anyNumber(parsed(text)) : asOurs(text);
 }
 
-/** @param {string} text */
-const parsed = (text) => Number(text.replaceAll("−", "-"));
+const parsed = (/** @type {string} */ text) => Number(text.replaceAll("−", "-"));
 
 /** What stands beside a tick of an axis: 0.25, 50,000, 10⁻⁷, 3 × 10⁶. @param {number} value */
 export function tickText(value) {

@@ -22,8 +22,7 @@ export function buttonsOf({ muted, accent }) {
   return { bgcolor: "rgba(0, 0, 0, 0)", color: muted, activecolor: accent };
 }
 
-/** @type {Promise<any> | undefined} */
-let loading;
+/** @type {Promise<any> | undefined} */ let loading;
 let registered = false;
 
 /* Resolves with Plotly. */
@@ -45,8 +44,7 @@ export function loadPlotly() {
 
 /**
  * Makes Plotly able to draw these traces; it begins with the kinds that our charts usually have.
- * @param {any} Plotly
- * @param {{type?: string}[]} traces
+ * @param {any} Plotly @param {{type?: string}[]} traces
  */
 export function registerFor(Plotly, traces) {
   if (traces.every(({ type = "scatter" }) => PLOTLY.kinds.includes(type)) || registered) return;

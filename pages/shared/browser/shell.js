@@ -27,9 +27,7 @@ export function mounting(Kind) {
 /**
  * Puts a view's root, in our style, into its host, and calls `redraw` when the size of the part `watched` or
  * the theme changes. Returns what takes it all away again.
- * @param {HTMLElement} host
- * @param {HTMLElement} root
- * @param {() => void} redraw
+ * @param {HTMLElement} host @param {HTMLElement} root @param {() => void} redraw
  * @param {{watched?: HTMLElement, resized?: () => void}} sizes
  */
 export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
@@ -46,10 +44,8 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
 
 /**
  * The line above a view: what to notice, then buttons; the last two take away what is shown, copy its link.
- * @param {string} what can be taken away
- * @param {() => void} takeAway
- * @param {() => void} write brings the address up to date
- * @param {HTMLElement[]} others
+ * @param {string} what can be taken away @param {() => void} takeAway
+ * @param {() => void} write brings the address up to date @param {HTMLElement[]} others
  */
 export function storyLine(what, takeAway, write, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
@@ -62,8 +58,7 @@ export function storyLine(what, takeAway, write, others = []) {
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */
 function copyButton(write) {
   const button = el("button", { type: "button", text: "copy link", onclick: () => copy() });
-  /** @param {string} text */
-  const say = (text) => {
+  const say = (/** @type {string} */ text) => {
     button.textContent = text;
     setTimeout(() => (button.textContent = "copy link"), 1600);
   };
@@ -78,8 +73,7 @@ function copyButton(write) {
 
 /**
  * Tells tests and measurements what was drawn, of which message.
- * @param {HTMLElement} root
- * @param {{what: string, generation: number, view?: string}} detail
+ * @param {HTMLElement} root @param {{what: string, generation: number, view?: string}} detail
  */
 export function announce(root, detail) {
   root.dataset.generation = String(detail.generation);

@@ -32,8 +32,7 @@ export const weightCell = (text, title) => ({ class: "weight", text, title });
 
 /**
  * Bars below each other, each so long, in shares of the column.
- * @param {{share: number, colour: string, from?: number}[]} bars
- * @returns {Cell}
+ * @param {{share: number, colour: string, from?: number}[]} bars @returns {Cell}
  */
 export const barsOf = (...bars) => ({
   class: bars.length > 1 ? "bar two" : "bar",
@@ -44,10 +43,8 @@ export const barsOf = (...bars) => ({
 
 /**
  * A cell in the colour of its number.
- * @param {import("./images.js").Table} table
- * @param {number} level of its colours, 0..255
- * @param {Attributes & {children?: Children}} rest
- * @returns {Cell}
+ * @param {import("./images.js").Table} table @param {number} level of its colours, 0..255
+ * @param {Attributes & {children?: Children}} rest @returns {Cell}
  */
 export function coloured(table, level, rest) {
   const at = Math.max(0, Math.min(255, Math.round(level)));

@@ -19,8 +19,7 @@ const PROBE = contextOf(document.createElement("canvas"));
 
 /**
  * The colours and the font that fit the page around a node, or a projector.
- * @param {HTMLElement} node
- * @param {boolean} projected
+ * @param {HTMLElement} node @param {boolean} projected
  */
 export function themeOf(node, projected = false) {
   const style = getComputedStyle(node);

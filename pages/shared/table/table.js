@@ -50,8 +50,7 @@ class Table {
     if (text === this.shown) return;
     this.shown = text;
     themeOf(this.root);
-    /** @type {Content} */
-    const { caption, columns, rows, choose, sort } = JSON.parse(text);
+    /** @type {Content} */ const { caption, columns, rows, choose, sort } = JSON.parse(text);
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
     this.headings(columns, choose, sort);
@@ -67,9 +66,7 @@ class Table {
 
   /**
    * The columns' names. They stay as long as the columns do, and with them the keyboard's focus.
-   * @param {Column[]} columns
-   * @param {boolean} choose
-   * @param {string | null} sort
+   * @param {Column[]} columns @param {boolean} choose @param {string | null} sort
    */
   headings(columns, choose, sort) {
     const signature = JSON.stringify([columns, choose, sort === null]);
@@ -142,9 +139,7 @@ class Table {
   }
 
   /**
-   * @param {Row} given
-   * @param {Column[]} columns
-   * @param {boolean} choose whether it has a box
+   * @param {Row} given @param {Column[]} columns @param {boolean} choose whether it has a box
    * @param {HTMLTableRowElement | undefined} old
    */
   row({ id, cells, chosen, opened, marks, members, group, heading }, columns, choose, old) {
@@ -192,9 +187,7 @@ class Table {
 
   /**
    * The row above those that are sorted together.
-   * @param {string} id
-   * @param {string} text
-   * @param {number} across how many columns there are
+   * @param {string} id @param {string} text @param {number} across how many columns there are
    * @param {HTMLTableRowElement | undefined} old
    */
   part(id, text, across, old) {

@@ -9,8 +9,7 @@ import { caption } from "../words.js";
 
 /**
  * A line from one side of a box to the facing side of another.
- * @param {Line} centres of both boxes
- * @param {Point} size of a box
+ * @param {Line} centres of both boxes @param {Point} size of a box
  * @param {boolean} upright whether it goes from top to bottom or back, where it could go either way
  * @returns {Line}
  */
@@ -32,9 +31,7 @@ function lineOf([[x1, y1], [x2, y2]], [wide, tall], upright) {
 
 /**
  * Whether a line passes behind a box.
- * @param {Line} line
- * @param {Point} centre of the box
- * @param {Point} size
+ * @param {Line} line @param {Point} centre of the box @param {Point} size
  */
 function passes([[x1, y1], [x2, y2]], [x, y], [wide, tall]) {
   const [dx, dy] = [(x2 - x1) / 2, (y2 - y1) / 2];
@@ -48,14 +45,12 @@ function passes([[x1, y1], [x2, y2]], [x, y], [wide, tall]) {
 
 /**
  * The lines of a diagram's arrows: all that lead to another row leave by the same sides.
- * @param {Line[]} edges from the centre of a box to that of another
- * @param {Point[]} boxes their centres
+ * @param {Line[]} edges from the centre of a box to that of another @param {Point[]} boxes their centres
  * @param {Point} size of a box
  */
 export function arrowsOf(edges, boxes, size) {
   const ways = [false, true].map((upright) => edges.map((edge) => lineOf(edge, size, upright)));
-  /** @param {Line[]} lines */
-  const crossings = (lines) =>
+  const crossings = (/** @type {Line[]} */ lines) =>
     lines.reduce((sum, line) => sum + boxes.filter((box) => passes(line, box, size)).length, 0);
   const [sideways, upright] = ways;
   return crossings(upright) < crossings(sideways) ? upright : sideways;
@@ -209,13 +204,8 @@ export class Panel {
 
   /**
    * Text in a box: smaller where it is too long, down to SMALLEST of its size, then cut.
-   * @param {string} className
-   * @param {string} text
-   * @param {number} x
-   * @param {number} y
-   * @param {string} fill
-   * @param {number} size
-   * @param {number} wide
+   * @param {string} className @param {string} text @param {number} x @param {number} y @param {string} fill
+   * @param {number} size @param {number} wide
    */
   words(className, text, x, y, fill, size, wide) {
     const bold = className === "box-label" && this.spec.levels ? "bold " : ""; // as the lit one is

@@ -14,8 +14,7 @@ const BESIDE = 16; // pixels beside an axis where it is dragged
 const OVER = 10; // pixels beyond its ends
 const SAME = 1e-9;
 
-/** @param {number} height */
-const within = (height) => Math.min(1, Math.max(0, height));
+const within = (/** @type {number} */ height) => Math.min(1, Math.max(0, height));
 
 /** Whether a range is all of its axis. @param {Range | null} range */
 export const isWhole = (range) => !range || (range[0] <= SAME && range[1] >= 1 - SAME);
@@ -23,12 +22,10 @@ export const isWhole = (range) => !range || (range[0] <= SAME && range[1] >= 1 -
 /**
  * Where the axes stand in their panel, in pixels: at 0, 1, 2, ... of a figure, each from 0 to 1.
  * @param {{x: number[], y: number[]}} shown from and to, as Plotly has them
- * @param {{left: number, top: number, width: number, height: number}} body
- * @param {number} count
+ * @param {{left: number, top: number, width: number, height: number}} body @param {number} count
  */
 export function placesOf({ x, y }, { left, top, width, height }, count) {
-  /** @param {number} at */
-  const down = (at) => top + ((y[1] - at) / (y[1] - y[0])) * height;
+  const down = (/** @type {number} */ at) => top + ((y[1] - at) / (y[1] - y[0])) * height;
   return Array.from({ length: count }, (_, at) => ({
     left: left + ((at - x[0]) / (x[1] - x[0])) * width,
     top: down(1),
@@ -38,9 +35,7 @@ export function placesOf({ x, y }, { left, top, width, height }, count) {
 
 /**
  * The axis at a point of the panel, and its height there; null beside all axes.
- * @param {ReturnType<typeof placesOf>} places
- * @param {number} x
- * @param {number} y
+ * @param {ReturnType<typeof placesOf>} places @param {number} x @param {number} y
  */
 export function axisAt(places, x, y) {
   const at = places.findIndex(
@@ -52,10 +47,7 @@ export function axisAt(places, x, y) {
 
 /**
  * What is gripped at a height of an axis.
- * @param {Range | null} range
- * @param {number} height
- * @param {number} pixels of the axis
- * @returns {Grip}
+ * @param {Range | null} range @param {number} height @param {number} pixels of the axis @returns {Grip}
  */
 export function gripAt(range, height, pixels) {
   if (!range || isWhole(range)) return "new";
@@ -66,11 +58,7 @@ export function gripAt(range, height, pixels) {
 
 /**
  * The range after a drag from one height to another.
- * @param {Grip} grip
- * @param {Range | null} range
- * @param {number} from
- * @param {number} to
- * @returns {Range}
+ * @param {Grip} grip @param {Range | null} range @param {number} from @param {number} to @returns {Range}
  */
 export function dragged(grip, range, from, to) {
   const [low, high] = range ?? [0, 1];
@@ -85,11 +73,8 @@ export function dragged(grip, range, from, to) {
 /**
  * The range after a key on one of its ends, which goes from stop to stop and not past the other end; null for
  * a key that does nothing there.
- * @param {Range | null} range
- * @param {0 | 1} end the lower or the upper one
- * @param {string} key
- * @param {number[]} stops
- * @returns {Range | null}
+ * @param {Range | null} range @param {0 | 1} end the lower or the upper one @param {string} key
+ * @param {number[]} stops @returns {Range | null}
  */
 export function stepped(range, end, key, stops) {
   const now = range ?? [0, 1];
@@ -106,9 +91,7 @@ export function stepped(range, end, key, stops) {
 
 /**
  * The words at an end: the value that is nearest to it; of choices, the outermost that is taken in.
- * @param {import("../specs").Upright} upright
- * @param {0 | 1} end
- * @param {number} height
+ * @param {import("../specs").Upright} upright @param {0 | 1} end @param {number} height
  */
 export function wordsAt({ stops, said }, end, height) {
   const far = stops.map((stop) => Math.abs(stop - height));

@@ -88,8 +88,7 @@ export class PlotPanel {
   size() {
     if (this.own.large) this.follow();
     const { board, spec, body } = this;
-    /** @param {string} name */
-    const measure = (name) => textWidth(name, `12px ${board.theme.font}`);
+    const measure = (/** @type {string} */ name) => textWidth(name, `12px ${board.theme.font}`);
     const size = sizeOf(spec, Math.floor(this.root.clientWidth), this.share * board.heightOf(), measure);
     if (size.width >= LEAST)
       Object.assign(body.style, { width: `${size.width}px`, height: `${size.height}px` });
