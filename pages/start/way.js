@@ -1,6 +1,6 @@
 /* Nine stops and their parts, each a link, with a mark where this browser remembers something. */
 
-import { el } from "../shared/browser/dom.js";
+import { button, el, reveal } from "../shared/browser/dom.js";
 import { forget, marks } from "../shared/browser/marks.js";
 import { mounting, putUp } from "../shared/browser/shell.js";
 import { themeOf } from "../shared/browser/theme.js";
@@ -16,7 +16,7 @@ class Way {
   constructor(host) {
     this.list = el("ol", { class: "stops" });
     this.done = el("span", { class: "done" });
-    this.forget = el("button", { type: "button", text: "forget", onclick: () => this.start() });
+    this.forget = button({ text: "forget", onclick: () => this.start() });
     const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
     this.root = el("div", { class: "shell way" }, [this.list, foot]);
     this.leave = putUp(host, this.root, () => themeOf(this.root));
@@ -50,7 +50,7 @@ class Way {
     this.done.textContent = opened.length
       ? `${opens}, ${right} of ${predicted.length} predictions right. ${memory} it.`
       : `None of ${parts.length} parts is opened yet. ${memory} what you open and predict.`;
-    this.forget.classList.toggle("absent", !opened.length);
+    reveal(this.forget, opened.length);
   }
 
   /**

@@ -1,6 +1,6 @@
 /* Beside the map: the brightest pairs, and where one query and one key look. */
 
-import { el } from "../../shared/browser/dom.js";
+import { button, el, region } from "../../shared/browser/dom.js";
 import { anyNumber } from "../../shared/browser/numbers.js";
 
 /** @typedef {{query: number, key: number, weight: number, words: string[][]}} Pair */
@@ -13,7 +13,7 @@ export class Lists {
   constructor(visit) {
     this.visit = visit;
     /** @type {string | undefined} */ this.looking = undefined;
-    this.root = el("div", { class: "lists", tabindex: "0", role: "region", "aria-label": "Pairs" });
+    this.root = region("lists", "Pairs");
   }
 
   /** @param {Looked | undefined} looked @param {any[]} pairs @param {Tokens} tokens @param {string} note */
@@ -35,13 +35,9 @@ export class Lists {
   /** @param {Pair} pair */
   pair({ query, key, weight, words: [asks, is] }) {
     const text = (/** @type {string[]} */ [before, at, after], /** @type {string} */ role) =>
-      el("span", {}, [
-        document.createTextNode(`${before} `),
-        el("strong", { class: role, text: at }),
-        document.createTextNode(` ${after}`),
-      ]);
+      el("span", {}, [`${before} `, el("strong", { class: role, text: at }), ` ${after}`]);
     return el("li", {}, [
-      el("button", { type: "button", class: "pair", onclick: () => this.visit(query, key) }, [
+      button({ class: "pair", onclick: () => this.visit(query, key) }, [
         el("span", { class: "weight", text: anyNumber(weight) }),
         text(asks, "query"),
         el("span", { class: "muted", text: "looks at" }),
@@ -65,7 +61,7 @@ export class Lists {
         {},
         weights.map(([at, weight]) =>
           el("li", {}, [
-            el("button", { type: "button", class: "pair", onclick: () => open(at) }, [
+            button({ class: "pair", onclick: () => open(at) }, [
               el("span", { class: "weight", text: anyNumber(weight) }),
               el("span", { text: name(at) }),
             ]),
@@ -73,13 +69,10 @@ export class Lists {
         ),
       );
     return [
-      el("h2", {}, [
-        document.createTextNode("Query "),
-        el("strong", { class: "query", text: queryLabel(query) }),
-      ]),
+      el("h2", {}, ["Query ", el("strong", { class: "query", text: queryLabel(query) })]),
       el("p", { class: "muted", text: "looks most at" }),
       list(row, keyLabel, (at) => this.visit(query, at)),
-      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: keyLabel(key) })]),
+      el("h2", {}, ["Key ", el("strong", { class: "key", text: keyLabel(key) })]),
       el("p", { class: "muted", text: "is looked at most by" }),
       list(column, queryLabel, (at) => this.visit(at, key)),
     ];

@@ -1,6 +1,6 @@
 /* The map of a long pattern: moved and zoomed by hand at once, then sharpened by the server. */
 
-import { el, writeAddress } from "../../shared/browser/dom.js";
+import { button, el, region, writeAddress } from "../../shared/browser/dom.js";
 import { readMessage } from "../../shared/browser/message.js";
 import { anyNumber } from "../../shared/browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
@@ -52,29 +52,17 @@ export class PatternMap {
   /** @param {HTMLElement} host */
   constructor(host) {
     const { from, to } = { from: -0.25, to: 0.25 };
-    const button = (
-      /** @type {string} */ text,
-      /** @type {string} */ title,
-      /** @type {() => void} */ onclick,
-    ) => el("button", { type: "button", text, title, onclick });
-    this.story = storyLine(
-      "Figure, pairs",
-      () => this.send({ type: "takeaway", ...this.area() }),
-      () => {},
-      [
-        button("−", "Zoom out (key −)", () => this.zoom(2)),
-        button("+", "Zoom in (key +)", () => this.zoom(0.5)),
-        button("whole", "The whole document (key 0)", () => this.showAll()),
-      ],
-    );
+    const takeAway = () => this.send({ type: "takeaway", ...this.area() });
+    this.story = storyLine("Figure, pairs", takeAway, () => {}, [
+      button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
+      button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
+      button({ text: "whole", title: "The whole document (key 0)", onclick: () => this.showAll() }),
+    ]);
     this.plot = el("div", { class: "plot" });
     this.over = el("p", { class: "over muted", "aria-live": "polite" });
     this.lists = new Lists((query, key) => this.visit(query, key));
-    this.root = el(
-      "div",
-      { class: "shell map", tabindex: "0", role: "region", "aria-label": "Map of a pattern" },
-      [this.story.root, el("div", { class: "sheet" }, [this.plot, this.lists.root]), this.over],
-    );
+    const sheet = el("div", { class: "sheet" }, [this.plot, this.lists.root]);
+    this.root = region("shell map", "Map of a pattern", [this.story.root, sheet, this.over]);
     this.root.addEventListener("keydown", (event) => this.key(event, from, to));
     this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
     window.addEventListener("pointermove", this.point);

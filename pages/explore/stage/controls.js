@@ -2,7 +2,7 @@
    how. */
 
 import { Choice } from "../../shared/browser/choice.js";
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, isNew, reveal, shorten } from "../../shared/browser/dom.js";
 import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
 import { isFurther, isSigned } from "./quantities.js";
@@ -16,15 +16,12 @@ import { headsAfter, stepOf, upTo } from "./view.js";
  * @param {string} label @param {(value: string) => void} onChoose
  */
 export function listOf(label, onChoose) {
-  let previous = "";
   const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
   const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
   const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
-    const signature = JSON.stringify(options);
-    if (signature !== previous) list.replaceChildren(...options.map((option) => el("option", option)));
-    previous = signature;
+    if (isNew(list, options)) list.replaceChildren(...options.map((option) => el("option", option)));
     list.value = chosen;
     list.title = options.find(({ value }) => value === chosen)?.title ?? "";
   };
@@ -107,10 +104,10 @@ export class MeasureBar {
     const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
     const map = view.view === "map";
     this.sort.name.textContent = map ? "colour by" : view.view === "sums" ? "measure" : "sort by";
-    this.sort.root.classList.toggle("absent", !grid && !map);
-    this.order.root.classList.toggle("absent", view.view !== "grid" || !measure);
-    this.keep.root.classList.toggle("absent", !(grid || map) || !measure);
-    this.limit.classList.toggle("absent", view.keep === "all");
+    reveal(this.sort.root, grid || map);
+    reveal(this.order.root, view.view === "grid" && measure);
+    reveal(this.keep.root, (grid || map) && measure);
+    reveal(this.limit, view.keep !== "all");
   }
 }
 
@@ -128,7 +125,7 @@ export class EditBar {
     this.ready = listOf("edit", (chosen) => this.choose(chosen));
     this.when = choiceFor(stage, "when");
     this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
-    this.none = el("button", { type: "button", text: "undo all", onclick: () => this.put([]) });
+    this.none = button({ text: "undo all", onclick: () => this.put([]) });
     this.typed = el("input", {
       type: "text",
       placeholder: EXAMPLE,
@@ -178,21 +175,19 @@ export class EditBar {
     const { edits, editable } = this.header;
     const first = { value: "", text: "change this head…", title: "What would it be without it?" };
     const last = { value: WRITE, text: "write an edit…", title: HELP };
-    const options = this.options().map(({ value, text, title }) => ({ value, text, title }));
-    this.ready.update([first, ...options, last], "");
+    const ready = this.options().map(({ value, text, title }) => ({ value, text, title }));
+    this.ready.update([first, ...ready, last], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
-    this.ready.root.classList.toggle("absent", !editable || !ofHead);
+    reveal(this.ready.root, editable && ofHead);
     const crowded = view.view === "head" || (view.view === "grid" && view.sort !== "layer");
     const apart = this.place(editable && crowded);
-    this.root.classList.toggle("absent", !edits.length && !this.writes && !apart);
-    this.typed.classList.toggle("absent", !this.writes);
-    this.label.classList.toggle("absent", !edits.length);
-    const times = timesOf(view.view, this.header);
-    this.when.update(
-      CHOICES.when.options.filter(({ value }) => times.includes(/** @type {any} */ (value))),
-      [view.when],
-    );
-    this.when.root.classList.toggle("absent", times.length < 2);
+    reveal(this.root, edits.length || this.writes || apart);
+    reveal(this.typed, this.writes);
+    reveal(this.label, edits.length);
+    /** @type {string[]} */ const times = timesOf(view.view, this.header);
+    const options = CHOICES.when.options.filter(({ value }) => times.includes(value));
+    this.when.update(options, [view.when]);
+    reveal(this.when.root, times.length > 1);
     this.chips(edits);
   }
 
@@ -207,24 +202,14 @@ export class EditBar {
 
   /** @param {string[]} edits */
   chips(edits) {
-    const signature = JSON.stringify(edits);
-    if (this.lines.dataset.signature === signature) return;
-    this.lines.dataset.signature = signature;
+    if (!isNew(this.lines, edits)) return;
     this.typed.value = "";
-    this.lines.replaceChildren(
-      ...edits.map((line) =>
-        el(
-          "button",
-          {
-            type: "button",
-            title: `Take back ${line}`,
-            "aria-label": `Take back ${line}`,
-            onclick: () => this.put(edits.filter((each) => each !== line)),
-          },
-          [el("span", { text: line }), " ×"],
-        ),
-      ),
-    );
+    const chip = (/** @type {string} */ line) => {
+      const title = `Take back ${line}`;
+      const onclick = () => this.put(edits.filter((each) => each !== line));
+      return button({ title, "aria-label": title, onclick }, [el("span", { text: line }), " ×"]);
+    };
+    this.lines.replaceChildren(...edits.map(chip));
   }
 }
 
@@ -312,14 +297,10 @@ export class Bars {
     if (!data.header.sight) absent.push("picture");
     if (!data.header.change) absent.push("effect");
     if (!data.header.editable || !nSteps) absent.push("sweep");
-    this.view.update(
-      CHOICES.view.options.filter((v) => !absent.includes(v.value)),
-      [view.view],
-    );
-    this.stack.update(
-      data.stacks.map((s) => ({ value: s.id, text: s.title })),
-      [stack.id],
-    );
+    const views = CHOICES.view.options.filter(({ value }) => !absent.includes(value));
+    this.view.update(views, [view.view]);
+    const stacks = data.stacks.map(({ id, title }) => ({ value: id, text: title }));
+    this.stack.update(stacks, [stack.id]);
     this.layer.update(stack.layers.map(choiceOf), [view.layer]);
     const chips = upTo(stack.heads).map((head) => ({
       ...choiceOf(head),
@@ -337,10 +318,8 @@ export class Bars {
     this.measure.draw();
     this.edits.draw();
     const rolled = data.header.sight?.rolled;
-    this.sight.update(
-      CHOICES.sight.options.filter(({ value }) => rolled || value !== "rolled"),
-      [view.sight],
-    );
+    const sights = CHOICES.sight.options.filter(({ value }) => rolled || value !== "rolled");
+    this.sight.update(sights, [view.sight]);
     this.over.update(CHOICES.over.options, [view.over]);
     this.special.update(CHOICES.special.options, view.special);
     this.showWhatMatters();
@@ -350,24 +329,20 @@ export class Bars {
   showWhatMatters() {
     const { view, data } = this.stage;
     const ofOneLayer = !["grid", "map", "sums", ...STEPPED].includes(view.view);
-    /** @param {HTMLElement} part @param {boolean} on */
-    const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
-    visible(this.show.root, view.view === "head");
-    visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
+    reveal(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
+    reveal(this.show.root, view.view === "head");
+    reveal(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const source = view.view === "picture" ? view.sight : "head";
-    visible(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
-    visible(this.sight.root, view.view === "picture");
+    reveal(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
+    reveal(this.sight.root, view.view === "picture");
     const sums = view.view === "sums";
-    visible(this.over.root, sums);
-    visible(
-      this.layer.root,
-      sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && source !== "rolled",
-    );
-    visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && source === "head");
+    reveal(this.over.root, sums);
+    const hasLayer = sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && source !== "rolled";
+    reveal(this.layer.root, hasLayer);
+    reveal(this.head.root, sums ? view.over === "heads" : ofOneLayer && source === "head");
     const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
-    visible(this.second, !STEPPED.includes(view.view));
-    visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
+    reveal(this.second, !STEPPED.includes(view.view));
+    reveal(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 
   drawStep() {

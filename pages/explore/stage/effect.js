@@ -1,6 +1,6 @@
 /* What is written without the edits and with them, and the heads that the answer needs. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, region, reveal, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { outputsTable } from "./output.js";
@@ -17,18 +17,15 @@ export class Answers {
     this.before = el("td", {});
     this.after = el("td", {});
     const search = () => stage.act({ type: "smallest", stack: stage.view.stack });
-    this.search = el("button", { type: "button", onclick: search });
+    this.search = button({ onclick: search });
     this.outcome = el("span", { "aria-live": "polite" });
     const take = () => stage.act({ type: "edits", text: this.lines.join("\n") });
-    this.take = el("button", { type: "button", text: "switch these off", onclick: take });
+    this.take = button({ text: "switch these off", onclick: take });
+    const rowOf = (/** @type {string} */ text, /** @type {HTMLElement} */ cell) =>
+      el("tr", {}, [el("th", { scope: "row", text }), cell]);
     this.root = el("section", { class: "answers" }, [
       el("h3", { text: "What it writes, word by word to the end" }),
-      el("table", {}, [
-        el("tbody", {}, [
-          el("tr", {}, [el("th", { scope: "row", text: "before" }), this.before]),
-          el("tr", {}, [el("th", { scope: "row", text: "after" }), this.after]),
-        ]),
-      ]),
+      el("table", {}, [el("tbody", {}, [rowOf("before", this.before), rowOf("after", this.after)])]),
       el("div", { class: "choice search" }, [this.search, this.outcome, this.take]),
     ]);
   }
@@ -38,7 +35,7 @@ export class Answers {
   draw() {
     const { data, stack, view } = this.stage;
     const { writes, written, smallest } = data.header;
-    this.root.classList.toggle("absent", !writes);
+    reveal(this.root, writes);
     if (!writes) return;
     if (!written?.asked) this.stage.askOnce({ type: "written" });
     const waits = written?.problem ?? "…";
@@ -50,7 +47,7 @@ export class Answers {
     this.search.classList.toggle("absent", Boolean(search));
     this.lines = search?.lines ?? [];
     this.outcome.textContent = searchSentence(search);
-    this.take.classList.toggle("absent", !this.lines.length);
+    reveal(this.take, this.lines.length);
   }
 }
 
@@ -82,12 +79,7 @@ export class EffectView {
   constructor(stage) {
     this.stage = stage;
     this.answers = new Answers(stage);
-    this.root = el("div", {
-      class: "view effect-view",
-      tabindex: "0",
-      role: "region",
-      "aria-label": "Effect of the edits",
-    });
+    this.root = region("view effect-view", "Effect of the edits");
   }
 
   draw() {
@@ -137,17 +129,12 @@ export class EffectView {
     const rows = kl.slice(0, MOST_POSITIONS).map((value, at) => {
       const [before, after] = [1, 2].map((which) => best(outputs[at], which));
       const became = before === after ? before : `${before} → ${after}`;
-      const name = shorten(this.nameAt(header, at), 16);
-      const button = el("button", {
-        type: "button",
-        class: "link",
-        text: name,
-        "aria-pressed": String(at === view.step),
-        onclick: () => this.stage.set({ step: at }),
-      });
+      const text = shorten(this.nameAt(header, at), 16);
+      const onclick = () => this.stage.set({ step: at });
+      const name = button({ class: "link", text, "aria-pressed": String(at === view.step), onclick });
       return {
         class: before === after ? null : "chosen",
-        name: { children: [button] },
+        name: { children: [name] },
         cells: [
           barsOf({ share: value / most, colour: theme.accent }),
           weightCell(number(value, 2)),

@@ -1,7 +1,7 @@
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on
    each, and a small switch: off, the head gives nothing. */
 
-import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
+import { button, el, fitCanvas, isNew, region, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { awaited, hiddenInHeads, measureOf, noteOnMeasure, partnersOf, placesOf } from "./data.js";
@@ -15,7 +15,6 @@ const SIZE = { width: 24, height: 18 };
 
 export class Switches {
   root = el("div", { class: "grid-switches" });
-  signature = "";
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -27,9 +26,7 @@ export class Switches {
     const { data, view, stack } = this.stage;
     const { off: all, editable } = data.header;
     const order = plan.places.map((place) => place.at);
-    const signature = JSON.stringify([editable, all, stack.id, order, plan.columns, plan.cell]);
-    if (signature === this.signature) return;
-    this.signature = signature;
+    if (!isNew(this.root, [editable, all, stack.id, order, plan.columns, plan.cell])) return;
     const places = editable ? plan.places : [];
     this.root.replaceChildren(
       ...places.map(({ layer, head }, at) => {
@@ -37,8 +34,7 @@ export class Switches {
         const line = `${attentionOf(view.stack, layer)} heads ${head}: zero`;
         const left = ((at % plan.columns) + 1) * plan.cell - 6 - SIZE.width;
         const top = Math.floor(at / plan.columns) * (plan.cell + plan.label) + plan.cell - 2;
-        return el("button", {
-          type: "button",
+        return button({
           class: "switch",
           text: off ? "off" : "on",
           title: off ? "This head is off: press to have it again" : "Press to switch this head off",
@@ -73,20 +69,13 @@ export class GridView {
     this.switches = new Switches(stage);
     this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons, this.switches.root]);
     this.note = el("p", { class: "measure", "aria-live": "polite" });
-    this.scroll = el(
-      "div",
-      { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "All heads" },
-      [this.board],
-    );
+    this.scroll = region("grid-scroll", "All heads", [this.board]);
     this.root = el("div", { class: "view grid-view" }, [this.note, this.scroll]);
-    this.signature = "";
   }
 
-  /**
-   * @param {Stack} stack @param {Place[]} places @param {boolean} sorted @param {number} width
-   * @param {number} height
-   */
-  layout(stack, places, sorted, width, height) {
+  /** @param {Stack} stack @param {Place[]} places @param {boolean} sorted */
+  layout(stack, places, sorted) {
+    const [width, height] = [this.scroll.clientWidth - 8, this.scroll.clientHeight - 8];
     const count = places.length;
     let columns = stack.heads;
     if (sorted || width / columns < 56) {
@@ -107,18 +96,10 @@ export class GridView {
     const sorted = this.measure !== undefined && view.order === "value";
     this.extent = data.signed ? this.largest(stack, places) : 1;
     this.tell(places);
-    const plan = this.layout(
-      stack,
-      places,
-      sorted,
-      this.scroll.clientWidth - 8,
-      this.scroll.clientHeight - 8,
-    );
+    const plan = this.layout(stack, places, sorted);
     const context = fitCanvas(this.canvas, plan.width, plan.height);
     context.imageSmoothingEnabled = false;
-    plan.places.forEach((place, at) => {
-      this.thumbnail(context, place, at, plan);
-    });
+    plan.places.forEach((place, at) => void this.thumbnail(context, place, at, plan));
     this.place(stack, plan);
   }
 
@@ -224,18 +205,15 @@ export class GridView {
   /** @param {Stack} stack @param {Plan} plan */
   place(stack, plan) {
     const order = plan.places.map((place) => place.at);
-    const passing = plan.places.map((place) => Number(place.passes)).join("");
-    const signature = `${stack.id}/${order}/${passing}/${plan.columns}/${plan.cell}/${stack.labels}`;
-    if (signature !== this.signature) {
-      this.signature = signature;
+    const passing = plan.places.map((place) => place.passes);
+    if (isNew(this.buttons, [stack.id, order, passing, plan.columns, plan.cell, stack.labels])) {
       this.buttons.replaceChildren(
         ...plan.places.map(({ layer, head, at: which, passes }, at) => {
           const label = (stack.labels[which] ? `, ${stack.labels[which]}` : "") + (passes ? "" : ", dimmed");
           const partners = partnersOf(stack, head);
           const shares = partners && `; ${partners} share their keys and values`;
           const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
-          return el("button", {
-            type: "button",
+          return button({
             "aria-label": `Open layer ${layer}, head ${head}${label}${shares}`,
             title: `Layer ${layer}, head ${head}: from each query (row) to each key (column)${shares}`,
             "data-layer": layer,
@@ -243,7 +221,7 @@ export class GridView {
             style:
               `left:${left * plan.cell}px;top:${top * (plan.cell + plan.label)}px;` +
               `width:${plan.cell}px;height:${plan.cell + plan.label - 4}px`,
-            onclick: () => this.stage.set({ layer, head, heads: [head], view: "head" }),
+            onclick: () => this.stage.openHead({ layer, head }),
           });
         }),
       );

@@ -3,7 +3,7 @@
 
 import { filled } from "../../shared/board/plot_layout.js";
 import { move } from "../../shared/board/plot_move.js";
-import { asTyped, el, fitCanvas, shorten, textWidth } from "../../shared/browser/dom.js";
+import { asTyped, el, fitCanvas, reveal, shorten, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
@@ -349,8 +349,7 @@ export class HeadView {
   drawPlane() {
     const { stage, plane, area } = this;
     const isPlane = stage.view.show === "plane";
-    for (const part of [plane.points, plane.choice.root, plane.shares])
-      part.classList.toggle("absent", !isPlane);
+    for (const part of [plane.points, plane.choice.root, plane.shares]) reveal(part, isPlane);
     for (const part of [this.board, this.readout, ...this.legend.parts])
       part.classList.toggle("absent", isPlane);
     if (!isPlane) return false;
@@ -367,7 +366,7 @@ export class HeadView {
     const option = isFurther(show) && optionOf("show", show);
     const what = option && (this.answer?.problem ?? (this.answer ? `${option.title}.` : "Computing…"));
     this.note.textContent = what || "";
-    this.note.classList.toggle("absent", !option);
+    reveal(this.note, option);
   }
 
   fit() {

@@ -1,7 +1,7 @@
 /* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one
    colour a head. Hover or focus a token on either side and only its own lines stay; click it to keep them. */
 
-import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
+import { button, el, fitCanvas, isNew, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 
 const FAINTEST = 0.02;
@@ -61,13 +61,10 @@ export class LinesView {
    */
   column(root, side, from, count, role) {
     const tokens = this.stage.data.tokens(side).slice(from, from + count);
-    const signature = JSON.stringify([from, this.row, tokens]);
-    if (root.dataset.signature === signature) return;
-    root.dataset.signature = signature;
+    if (!isNew(root, [from, this.row, tokens])) return;
     root.replaceChildren(
       ...tokens.map((token, at) =>
-        el("button", {
-          type: "button",
+        button({
           text: shorten(token.text, 18),
           title: token.text,
           class: token.mark || null,
@@ -266,7 +263,7 @@ export class LinesView {
     const parts = [
       el("p", {}, [
         el("strong", { class: role, text: data.tokens(side)[chosen]?.text ?? "" }),
-        document.createTextNode(` ${heading}`),
+        ` ${heading}`,
       ]),
     ];
     for (const head of view.heads.slice(0, 8)) {

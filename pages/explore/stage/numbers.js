@@ -2,7 +2,7 @@
    and their sum are worked out here from the trace's q and k; scores, weights, values and z are read
    from it. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { el, region, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, rowOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
@@ -68,12 +68,7 @@ export class NumbersView {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.root = el("div", {
-      class: "view numbers-view",
-      tabindex: "0",
-      role: "region",
-      "aria-label": "The numbers of one cell",
-    });
+    this.root = region("view numbers-view", "The numbers of one cell");
   }
 
   draw() {
@@ -109,7 +104,7 @@ export class NumbersView {
     /** @type {(role: Role, side: Side, from: number, count: number, value: number) => HTMLElement} */
     const picker = (role, side, from, count, value) =>
       el("label", { class: role }, [
-        document.createTextNode(`${role} `),
+        `${role} `,
         el(
           "select",
           {
@@ -182,7 +177,7 @@ export class NumbersView {
   /** @param {string} step @param {string} title @param {Children} children */
   section(step, title, children) {
     return el("section", {}, [
-      el("h3", {}, [el("span", { class: "count", text: step }), document.createTextNode(title)]),
+      el("h3", {}, [el("span", { class: "count", text: step }), title]),
       ...children,
     ]);
   }
@@ -215,7 +210,7 @@ export class NumbersView {
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
-        document.createTextNode(`${scaled}${bias} ${mask} = `),
+        `${scaled}${bias} ${mask} = `,
         el("strong", { text: number(score, 4) }),
       ]),
     ]);

@@ -1,7 +1,7 @@
 /* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for
    each pronoun. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, region, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { barsOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 
@@ -29,12 +29,7 @@ export class OutputView {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.root = el("div", {
-      class: "view output-view",
-      tabindex: "0",
-      role: "region",
-      "aria-label": "Output",
-    });
+    this.root = region("view output-view", "Output");
   }
 
   draw() {
@@ -52,8 +47,7 @@ export class OutputView {
       "div",
       { class: header.pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" },
       header.steps.slice(0, 128).map((step, at) =>
-        el("button", {
-          type: "button",
+        button({
           "aria-pressed": String(at === view.step),
           "data-step": at,
           text: shorten(this.stepName(header, step, at), 18),

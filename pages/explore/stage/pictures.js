@@ -1,7 +1,7 @@
 /* The picture that was read, what the model made of it, and over it the weights of one position: press
    a part, or walk with the arrow keys, to ask from it. */
 
-import { el, fitCanvas } from "../../shared/browser/dom.js";
+import { button, el, fitCanvas } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { readoutOf } from "./side.js";
 import { heaviestKey, MOVES, seenFrom } from "./view.js";
@@ -283,8 +283,7 @@ export class PictureView {
     const focused = this.tokens.contains(root.activeElement);
     this.tokens.replaceChildren(
       ...others.map((at) =>
-        el("button", {
-          type: "button",
+        button({
           text: `${tokens.encoder[at].text}${row ? ` ${number(row.weights[at], 3)}` : ""}`,
           title: `Ask from ${tokens.encoder[at].text}; the number is the weight that it gets`,
           "aria-pressed": String(at === stage.view.query),

@@ -2,7 +2,7 @@
    where when the view is first open; a press opens a head), and the queries and keys of a head in one
    plane. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { listOf } from "./controls.js";
 import { awaited, measureOf, noteOnMeasure, placesOf } from "./data.js";
@@ -107,10 +107,8 @@ export class MapView {
         const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
         const title = [`Layer ${layer}, head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
         const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
-        return el(
-          "button",
+        return button(
           {
-            type: "button",
             title,
             "aria-label": `Open ${title[0].toLowerCase()}${title.slice(1)}`,
             "aria-pressed": String(layer === view.layer && head === view.head),
@@ -118,7 +116,7 @@ export class MapView {
             "data-head": head,
             class: passes ? null : "dimmed",
             style: `left: ${places[at][0]}px; top: ${places[at][1]}px`,
-            onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
+            onclick: () => stage.openHead({ layer, head }),
           },
           [dot, hasNames && el("span", { class: "name", text: `L${layer} H${head}` })],
         );

@@ -1,7 +1,7 @@
 /* The stage: one component that holds the trace, the state of the view and the views of it. A change of
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
-import { el, writeAddress } from "../../shared/browser/dom.js";
+import { button, el, reveal, writeAddress } from "../../shared/browser/dom.js";
 import { Drawers } from "../../shared/browser/drawers.js";
 import { Glossary } from "../../shared/browser/glossary.js";
 import { readMessage } from "../../shared/browser/message.js";
@@ -59,8 +59,7 @@ export class AnswerLine {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.beside = el("button", {
-      type: "button",
+    this.beside = button({
       text: "side by side",
       title: "This head beside that of another text or model, or under one changed knob",
       onclick: () => stage.act({ type: "beside", ...this.place }),
@@ -82,7 +81,7 @@ export class AnswerLine {
     const { header } = this.stage.data;
     this.translation.replaceChildren(...translationOf(header));
     this.translation.classList.toggle("wraps", (header.see || "").length > LONG_SENTENCE);
-    this.beside.classList.toggle("absent", !header.beside);
+    reveal(this.beside, header.beside);
   }
 }
 
@@ -93,7 +92,7 @@ export class WhatIf {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.root = el("button", { type: "button", class: "link", onclick: () => this.ask() });
+    this.root = button({ class: "link", onclick: () => this.ask() });
   }
 
   ask() {
@@ -113,7 +112,7 @@ export class WhatIf {
     const { data, view } = this.stage;
     const { editable, writes, edits, focus } = data.header;
     this.line = editable && writes && !edits.length ? withoutLook(view, data, focus) : null;
-    this.root.classList.toggle("absent", !this.line);
+    reveal(this.root, this.line);
     const count = this.line?.split(",").length ?? 0;
     this.root.textContent = count === 1 ? "and without this head?" : `and without these ${count} heads?`;
     this.root.title = "Switches off the heads of this layer that give it half of their weight and more";
@@ -152,12 +151,12 @@ export class Stage {
       const request = this.view.view === "sweep" ? sweep.request : {};
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
     };
-    this.swap = el("button", { type: "button", class: "primary", onclick: swapText });
-    const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
+    this.swap = button({ class: "primary", onclick: swapText });
+    const all = button({ text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
-    this.contrast = el("button", { type: "button", class: "link", onclick: compare });
+    this.contrast = button({ class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
     this.bars = new Bars(this);
@@ -354,6 +353,11 @@ export class Stage {
     this.askForHead();
   }
 
+  /** @param {{layer: number, head: number, stack?: string}} place */
+  openHead(place) {
+    this.set({ view: "head", heads: [place.head], ...place });
+  }
+
   lookAtHeaviest() {
     const row = this.row(this.view.query);
     if (row) this.view.key = heaviestKey(row);
@@ -389,7 +393,7 @@ export class Stage {
   drawStory() {
     const { swap } = this.data.header;
     this.swap.textContent = swap.label;
-    this.swap.classList.toggle("absent", !swap.label);
+    reveal(this.swap, swap.label);
     this.drawNotice();
     this.drawTaught();
     this.answerLine.draw();
@@ -403,8 +407,8 @@ export class Stage {
 
   drawTaught() {
     const { text, label } = this.data.header.taught;
-    this.taught.classList.toggle("absent", !text);
-    this.contrast.classList.toggle("absent", !label);
+    reveal(this.taught, text);
+    reveal(this.contrast, label);
     this.taughtText.replaceChildren(...this.glossary.nodes(text));
     this.contrast.textContent = label;
     this.whatIf.draw();

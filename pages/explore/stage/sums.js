@@ -2,7 +2,7 @@
    them. The server sums, from the full patterns, whenever other tokens are chosen. */
 
 import { Choice } from "../../shared/browser/choice.js";
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, reveal, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { barsOf, rowOf, weightCell } from "../../shared/browser/tables.js";
 import { measureOf, placesOf } from "./data.js";
@@ -38,10 +38,9 @@ export function writtenAs(positions) {
  * @param {Pick<View, "queries" | "keys" | "key">} view @param {Pick<Stack, "nQuery" | "nKey">} stack
  */
 export function chosenOf({ queries, keys, key }, { nQuery, nKey }) {
-  const every = Array.from({ length: nQuery }, (_, at) => at);
   const some = positionsOf(queries, nQuery);
   const of = positionsOf(keys, nKey);
-  return { queries: some.length ? some : every, keys: of.length ? of : [key] };
+  return { queries: some.length ? some : upTo(nQuery), keys: of.length ? of : [key] };
 }
 
 /**
@@ -95,28 +94,16 @@ export class SumsView {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.queries = new Tokens(
-      "query",
-      (press) => this.press("query", press),
-      (set) => this.all("query", set),
-    );
-    this.keys = new Tokens(
-      "key",
-      (press) => this.press("key", press),
-      (set) => this.all("key", set),
-    );
+    this.queries = new Tokens("query", this);
+    this.keys = new Tokens("key", this);
     this.total = el("p", { class: "sum-total", "aria-live": "polite" });
     this.bars = el("tbody");
     const table = el("table", { class: "rows sum-rows", "aria-label": "Heads by their number" }, [this.bars]);
     const note = el("p", { class: "muted", text: NOTE });
     const left = el("div", { class: "sum-tokens" }, [this.queries.root, this.keys.root, note]);
-    this.root = el("div", { class: "view sums-view" }, [
-      left,
-      el("div", { class: "sum-heads" }, [
-        this.total,
-        el("div", { class: "sum-scroll", tabindex: "0" }, [table]),
-      ]),
-    ]);
+    const scroll = el("div", { class: "sum-scroll", tabindex: "0" }, [table]);
+    const right = el("div", { class: "sum-heads" }, [this.total, scroll]);
+    this.root = el("div", { class: "view sums-view" }, [left, right]);
   }
 
   get chosen() {
@@ -135,17 +122,17 @@ export class SumsView {
 
   get request() {
     const { queries, keys } = this.chosen;
-    return [this.stage.stack.id, writtenAs(queries), writtenAs(keys)];
+    return { stack: this.stage.stack.id, queries: writtenAs(queries), keys: writtenAs(keys) };
   }
 
   /* What the server sent of what is chosen; null where it is of something else. */
   get answer() {
     const { sums } = this.stage.data.header;
-    return String(sums?.asked) === String(this.request) ? sums : null;
+    return String(sums?.asked) === String(Object.values(this.request)) ? sums : null;
   }
 
-  /** @param {Role} role @param {{at: number, through: boolean}} press */
-  press(role, { at, through }) {
+  /** @param {Role} role @param {number} at @param {boolean} through whether all up to it are chosen */
+  press(role, at, through) {
     const name = role === "query" ? "queries" : "keys";
     const from = through && this.pressed?.role === role ? this.pressed.at : null;
     this.pressed = { role, at };
@@ -167,8 +154,7 @@ export class SumsView {
     this.queries.draw(data.tokens(stack.querySide), queries, Boolean(special[stack.querySide]?.length));
     this.keys.draw(data.tokens(stack.keySide), keys, Boolean(special[stack.keySide]?.length));
     this.drawHeads();
-    const [of, ofQueries, ofKeys] = this.request;
-    if (!this.answer) this.stage.askOnce({ type: "sums", stack: of, queries: ofQueries, keys: ofKeys });
+    if (!this.answer) this.stage.askOnce({ type: "sums", ...this.request });
   }
 
   drawHeads() {
@@ -194,15 +180,12 @@ export class SumsView {
     const { stage } = this;
     const { view, theme, stack } = stage;
     const open = layer === view.layer && head === view.head;
-    const button = el("button", {
-      type: "button",
-      text: `L${layer} H${head}`,
-      title: [`Open layer ${layer}, head ${head}`, stack.labels[at]].filter(Boolean).join(": "),
-      onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
-    });
+    const title = [`Open layer ${layer}, head ${head}`, stack.labels[at]].filter(Boolean).join(": ");
+    const onclick = () => stage.openHead({ layer, head });
+    const name = button({ text: `L${layer} H${head}`, title, onclick });
     return rowOf({
       ...{ class: open ? "chosen" : null, "data-layer": layer, "data-head": head },
-      name: { children: [button] },
+      name: { children: [name] },
       cells: [barsOf({ share: Math.min(1, value), colour: theme.accent }), weightCell(number(value, 4))],
     });
   }
@@ -210,39 +193,26 @@ export class SumsView {
 
 /* The tokens of one side, of which some are chosen. */
 class Tokens {
-  /**
-   * @param {Role} role @param {(press: {at: number, through: boolean}) => void} onPress
-   * @param {(which: "all" | "special") => void} onAll
-   */
-  constructor(role, onPress, onAll) {
+  /** @param {Role} role @param {SumsView} view */
+  constructor(role, view) {
     const plural = role === "query" ? "queries" : "keys";
-    this.tokens = new Choice(
-      plural,
-      (at, event) => onPress({ at, through: event.shiftKey }),
-      `picked ${role}`,
-    );
-    const button = (/** @type {"all" | "special"} */ which) =>
-      el("button", { type: "button", class: "link", text: which, onclick: () => onAll(which) });
-    this.special = button("special");
+    this.tokens = new Choice(plural, (at, event) => view.press(role, at, event.shiftKey), `picked ${role}`);
+    const chooser = (/** @type {"all" | "special"} */ text) =>
+      button({ class: "link", text, onclick: () => view.all(role, text) });
+    this.special = chooser("special");
     this.count = el("span", { class: "muted" });
-    const head = el("div", { class: `sum-head ${role}` }, [
-      el("strong", { text: plural }),
-      this.count,
-      button("all"),
-      this.special,
-    ]);
+    const parts = [el("strong", { text: plural }), this.count, chooser("all"), this.special];
+    const head = el("div", { class: `sum-head ${role}` }, parts);
     this.root = el("div", { class: "sum-side" }, [head, this.tokens.root]);
   }
 
   /** @param {{text: string}[]} tokens @param {number[]} chosen @param {boolean} special */
   draw(tokens, chosen, special) {
-    const options = tokens.map(({ text }, at) => ({
-      value: at,
-      text: shorten(text, 18),
-      title: `${text} (${at})`,
-    }));
+    const options = tokens.map(({ text }, value) => {
+      return { value, text: shorten(text, 18), title: `${text} (${value})` };
+    });
     this.tokens.update(options, chosen);
     this.count.textContent = `${chosen.length} of ${tokens.length}`;
-    this.special.classList.toggle("absent", !special);
+    reveal(this.special, special);
   }
 }

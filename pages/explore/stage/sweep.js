@@ -1,7 +1,7 @@
 /* View: every head switched off alone, every position patched from another text, what each part gives
    to a logit, or one head through another. The server computes it when the view is open. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, region, reveal, shorten } from "../../shared/browser/dom.js";
 import { cssColour } from "../../shared/browser/images.js";
 import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../../shared/browser/tables.js";
@@ -47,11 +47,6 @@ export class SweepTables {
     this.root.replaceChildren(...parts);
   }
 
-  /** @param {string} stack @param {number} layer @param {number} head */
-  open(stack, layer, head) {
-    this.stage.set({ view: "head", stack, layer, head, heads: [head] });
-  }
-
   /**
    * @param {string} name of a stack's attention, or of a stack
    * @param {number[][]} rows [layer, head or position] @param {number[]} layers the number of each row
@@ -72,11 +67,10 @@ export class SweepTables {
     /** @param {number} layer @param {number} at @param {number} value */
     const inside = (layer, at, value) =>
       ofHeads
-        ? el("button", {
-            type: "button",
+        ? button({
             text: short(value),
             title: `${number(value, 4)}: open layer ${layer}, head ${at}`,
-            onclick: () => this.open(name, layer, at),
+            onclick: () => this.stage.openHead({ stack: name, layer, head: at }),
           })
         : el("span", { text: short(value), title: number(value, 4) });
     const body = rows.map((row, which) => ({
@@ -124,14 +118,8 @@ export class SweepTables {
   nameOf(name) {
     const [, side, layer, kind, head] = A_HEAD.exec(name) ?? [];
     if (!side) return name.replace(/\.0\.resid_pre$/, ": embedding of this token");
-    const open = () => this.open(`${side}.${kind}`, +layer, +head);
-    return el("button", {
-      type: "button",
-      class: "link",
-      text: name,
-      title: "Open this head",
-      onclick: open,
-    });
+    const onclick = () => this.stage.openHead({ stack: `${side}.${kind}`, layer: +layer, head: +head });
+    return button({ class: "link", text: name, title: "Open this head", onclick });
   }
 
   /** @param {[string, number, number, number, number][]} outputs */
@@ -238,11 +226,7 @@ export class SweepView {
     this.bar = el("div", { class: "bar" }, [...lists.map(({ root }) => root), this.text]);
     this.note = el("p", { class: "measure", "aria-live": "polite" });
     this.tables = new SweepTables(stage);
-    this.root = el(
-      "div",
-      { class: "view sweep-view", tabindex: "0", role: "region", "aria-label": "Sweep of edits" },
-      [this.bar, this.note, this.tables.root],
-    );
+    this.root = region("view sweep-view", "Sweep of edits", [this.bar, this.note, this.tables.root]);
   }
 
   /* A path goes from the first head of the open stack to the open head, or to the last layer. */
@@ -276,11 +260,9 @@ export class SweepView {
     this.goal.update(targetsOf(sweep, header), request.goal);
     this.put.update(CHOICES.put.options, request.put);
     this.drawPath(request);
-    /** @param {HTMLElement} part @param {boolean} on */
-    const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.goal.root, sweep !== "path");
-    visible(this.put.root, sweep === "heads" || sweep === "path");
-    visible(this.text, sweep === "positions");
+    reveal(this.goal.root, sweep !== "path");
+    reveal(this.put.root, sweep === "heads" || sweep === "path");
+    reveal(this.text, sweep === "positions");
     this.text.value = request.other;
     const { answer } = this;
     const edited = header.edits.length ? " It is of the text without your edits." : "";
@@ -291,8 +273,7 @@ export class SweepView {
 
   /** @param {SweepRequest} request */
   drawPath({ sweep, sender, receiver, through }) {
-    for (const { root } of [this.sender, this.receiver, this.through])
-      root.classList.toggle("absent", sweep !== "path");
+    for (const { root } of [this.sender, this.receiver, this.through]) reveal(root, sweep === "path");
     if (sweep !== "path") return;
     const heads = this.stage.data.stacks.flatMap(({ id, title, layers, heads: count }) =>
       layers.flatMap((layer) =>

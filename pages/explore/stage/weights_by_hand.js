@@ -2,7 +2,7 @@
    with Shift held; a row's by painting a bar a key, at one key, or alike everywhere. They write the
    line that a person would. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
+import { button, el, reveal, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { bounded, rowOf, setLine } from "./edits.js";
 
@@ -40,29 +40,21 @@ export class RowPaint {
     this.shares = shares;
     this.strip = el("div", { class: "row-strip", role: "group", "aria-label": "Weights of the row" });
     this.note = el("span", { class: "row-note" });
-    /** @param {string} text @param {string} title @param {() => void} onclick */
-    const button = (text, title, onclick) => el("button", { type: "button", text, title, onclick });
-    const only = () => this.make(`only ${stage.view.key}`);
-    this.only = button("only this key", "The whole row looks at the marked key", only);
-    this.uniform = button("alike", "All keys get the same weight", () => this.make("uniform"));
-    this.undo = button("undo", "The row as it was computed", () =>
-      stage.edit(`${this.place}: uniform`, "undo"),
-    );
-    this.root = el("div", { class: "row-paint" }, [
-      this.note,
-      this.strip,
-      el("div", { class: "choice row-buttons" }, [this.only, this.uniform, this.undo]),
+    const only = () => stage.edit(`${this.place}: only ${stage.view.key}`, "put");
+    const alike = () => stage.edit(`${this.place}: uniform`, "put");
+    const undo = () => stage.edit(`${this.place}: uniform`, "undo");
+    this.undo = button({ text: "undo", title: "The row as it was computed", onclick: undo });
+    const buttons = el("div", { class: "choice row-buttons" }, [
+      button({ text: "only this key", title: "The whole row looks at the marked key", onclick: only }),
+      button({ text: "alike", title: "All keys get the same weight", onclick: alike }),
+      this.undo,
     ]);
+    this.root = el("div", { class: "row-paint" }, [this.note, this.strip, buttons]);
     this.listen();
   }
 
   get place() {
     return rowOf(this.stage.view);
-  }
-
-  /** @param {string} change */
-  make(change) {
-    this.stage.edit(`${this.place}: ${change}`, "put");
   }
 
   draw() {
@@ -71,7 +63,7 @@ export class RowPaint {
     const exact = stage.exactHead();
     const i = exact ? view.query - exact.q0 : -1;
     const open = exact && i >= 0 && i < exact.nq;
-    this.root.classList.toggle("absent", !open);
+    reveal(this.root, open);
     if (!exact || !open) return;
     const { nk, k0, scores, softmax } = exact;
     const signature = JSON.stringify([data.header.generation, this.place, k0, view.key]);

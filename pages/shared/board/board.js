@@ -1,6 +1,6 @@
 /* The board: panels in rows, and the control of their frame, which never asks the server. */
 
-import { el, writeAddress } from "../browser/dom.js";
+import { button, el, reveal, writeAddress } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
@@ -39,11 +39,10 @@ export class Scrubber {
     this.label = el("span", { class: "choice-label" });
     this.words = el("output", {});
     /** @param {string} name @param {string} text @param {() => void} onclick */
-    const button = (name, text, onclick) =>
-      el("button", { type: "button", class: "play", text, "aria-label": name, onclick });
-    this.play = button("Play", "▶", () => this.toggle());
-    const back = button("Step back", "❘◀", () => this.step(-1));
-    const on = button("Step forward", "▶❘", () => this.step(1));
+    const player = (name, text, onclick) => button({ class: "play", text, "aria-label": name, onclick });
+    this.play = player("Play", "▶", () => this.toggle());
+    const back = player("Step back", "❘◀", () => this.step(-1));
+    const on = player("Step forward", "▶❘", () => this.step(1));
     const steps = el("div", { class: "steps" }, [back, this.play, on]);
     this.root = el("div", { class: "scrub" }, [steps, this.label, this.slider, this.words]);
   }
@@ -54,7 +53,7 @@ export class Scrubber {
 
   /** Takes the place of another control, or of none. @param {Scrub | null} scrub */
   show(scrub) {
-    this.root.classList.toggle("absent", !scrub);
+    reveal(this.root, scrub);
     this.words.textContent = "";
     if (!scrub) return;
     this.speed = scrub.speed ?? 1;
@@ -203,7 +202,7 @@ export class Board {
     if (page) noteOpened(page, part);
     if (before && before.part !== part) this.entered = !this.returned;
     this.returned = false;
-    this.aids.classList.toggle("absent", !this.header.fits);
+    reveal(this.aids, this.header.fits);
     const same = before?.part === part && before.moves === moves ? before : null;
     this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
     this.story.take.classList.toggle("absent", this.header.keep === false);

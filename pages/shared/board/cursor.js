@@ -1,7 +1,7 @@
 /* What is pointed at: the frame around a cell of a picture, there or in another picture of the same
    axes, and what the status line says of it. */
 
-import { el } from "../browser/dom.js";
+import { el, reveal } from "../browser/dom.js";
 import { number, plainNumber } from "../browser/numbers.js";
 import { filled } from "./plot_layout.js";
 
@@ -41,7 +41,7 @@ export class Cursor {
     const { layout } = body;
     const is = layout && row !== undefined && column !== undefined;
     const box = is ? boxOf(rangesOf(layout), this.place(layout), row, column) : null;
-    root.classList.toggle("absent", !box);
+    reveal(root, box);
     if (!box) return;
     const { left, top, w, h } = box;
     Object.assign(root.style, { left: `${left}px`, top: `${top}px`, width: `${w}px`, height: `${h}px` });

@@ -1,4 +1,4 @@
-import { el } from "./dom.js";
+import { button, el, isNew } from "./dom.js";
 
 /** @typedef {{value: any, text: string, name?: string, colour?: string, title?: string}} Option */
 
@@ -8,13 +8,11 @@ export class Choice {
   /** @param {string} label @param {(value: any, event: MouseEvent) => void} onChoose */
   constructor(label, onChoose, className = "") {
     /** @type {HTMLButtonElement[]} */ this.buttons = [];
-    this.shown = "";
     this.onChoose = onChoose;
     this.list = el("div", { class: "choice-list" });
-    this.root = el("div", { class: `choice ${className}`, role: "group", "aria-label": label }, [
-      el("span", { class: "choice-label", text: label, "aria-hidden": "true" }),
-      this.list,
-    ]);
+    const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
+    const group = { class: `choice ${className}`, role: "group", "aria-label": label };
+    this.root = el("div", group, [name, this.list]);
     this.list.addEventListener("keydown", (event) => this.move(event));
   }
 
@@ -30,12 +28,9 @@ export class Choice {
 
   /** @param {Option[]} options @param {any[]} pressed */
   update(options, pressed) {
-    const signature = JSON.stringify(options);
-    if (signature !== this.shown) {
-      this.shown = signature;
+    if (isNew(this.list, options)) {
       this.buttons = options.map((option) =>
-        el("button", {
-          type: "button",
+        button({
           text: option.text,
           title: option.title,
           "aria-label": option.name,

@@ -20,6 +20,32 @@ export function el(tag, attributes = {}, children = []) {
 }
 
 /**
+ * A part that is scrolled, by keys too.
+ * @param {string} className @param {string} label @param {Children} children
+ */
+export const region = (className, label, children = []) =>
+  el("div", { class: className, tabindex: "0", role: "region", "aria-label": label }, children);
+
+/** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
+export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
+
+/** @type {WeakMap<Element, string>} what each part was drawn from */ const drawnFrom = new WeakMap();
+
+/**
+ * Whether a part is to be drawn from something new: else it keeps its elements, and with them the focus.
+ * @param {Element} part @param {unknown} what
+ */
+export function isNew(part, what) {
+  const [before, now] = [drawnFrom.get(part), JSON.stringify(what)];
+  drawnFrom.set(part, now);
+  return before !== now;
+}
+
+/** @param {Attributes} attributes @param {Children} children */
+export const button = (attributes, children = []) =>
+  el("button", { type: "button", ...attributes }, children);
+
+/**
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag @param {Attributes} attributes @param {Children} children
  */

@@ -1,7 +1,7 @@
 /* What a page keeps in drawers beside its figure: the page sends them all, one at a time is seen
    (pages/shared/page.css). */
 
-import { el } from "./dom.js";
+import { button } from "./dom.js";
 
 /** By the name of their container on the page: what their button says, and the key that opens them. */
 export const DRAWERS = {
@@ -21,9 +21,8 @@ export class Drawers {
   /** @param {Drawer[]} names those that the page has */
   constructor(names = /** @type {Drawer[]} */ (Object.keys(DRAWERS))) {
     this.names = names;
-    const button = (/** @type {Drawer} */ name) =>
-      el("button", {
-        type: "button",
+    this.buttons = names.map((name) =>
+      button({
         text: DRAWERS[name].label,
         title: `Open beside the figure, or close; key ${DRAWERS[name].key}`,
         "aria-expanded": "false",
@@ -32,15 +31,10 @@ export class Drawers {
           this.toggle(name);
           this.opener = this.opened && /** @type {HTMLElement} */ (currentTarget);
         },
-      });
-    this.buttons = names.map(button);
-    this.close = el("button", {
-      type: "button",
-      class: "lab-drawer-close",
-      text: "×",
-      "aria-label": "Close",
-      onclick: () => this.open(null),
-    });
+      }),
+    );
+    const onclick = () => this.open(null);
+    this.close = button({ class: "lab-drawer-close", text: "×", "aria-label": "Close", onclick });
   }
 
   /**

@@ -1,6 +1,6 @@
 /* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
 
-import { el } from "./dom.js";
+import { button, el, reveal } from "./dom.js";
 import { DRAWERS } from "./drawers.js";
 
 /**
@@ -48,14 +48,12 @@ export class Present {
   /** @param {Presentable} view */
   constructor(view) {
     this.view = view;
-    this.button = el("button", {
-      type: "button",
+    this.button = button({
       text: "present",
       title: "This alone, for a projector; key p",
       onclick: () => this.toggle(),
     });
-    this.cover = el("button", {
-      type: "button",
+    this.cover = button({
       class: "cover absent",
       text: "What do you expect? Press here, or a, for the answer.",
       onclick: () => this.uncover(),
@@ -140,7 +138,7 @@ export class Present {
   }
 
   showCover() {
-    this.cover.classList.toggle("absent", !this.covered);
+    reveal(this.cover, this.covered);
     this.view.story.notice.classList.toggle("absent", this.covered);
   }
 

@@ -1,6 +1,6 @@
 /* What all components of ours do alike. */
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 import { onThemeChange } from "./theme.js";
 
 /** @typedef {(action: object) => void} Send asks the server for something */
@@ -50,17 +50,17 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
 export function storyLine(what, takeAway, write, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
   const title = `${what}, numbers and code to keep`;
-  const take = el("button", { type: "button", text: "take away", title, onclick: takeAway });
+  const take = button({ text: "take away", title, onclick: takeAway });
   const actions = el("div", { class: "actions" }, [...others, take, copyButton(write)]);
   return { root: el("div", { class: "story" }, [notice, actions]), notice, actions, take };
 }
 
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */
 function copyButton(write) {
-  const button = el("button", { type: "button", text: "copy link", onclick: () => copy() });
+  const link = button({ text: "copy link", onclick: () => copy() });
   const say = (/** @type {string} */ text) => {
-    button.textContent = text;
-    setTimeout(() => (button.textContent = "copy link"), 1600);
+    link.textContent = text;
+    setTimeout(() => (link.textContent = "copy link"), 1600);
   };
   const refused = () => say("copy it from the address bar");
   const copy = () => {
@@ -68,7 +68,7 @@ function copyButton(write) {
     if (!navigator.clipboard) refused();
     else navigator.clipboard.writeText(window.location.href).then(() => say("link copied"), refused);
   };
-  return button;
+  return link;
 }
 
 /**

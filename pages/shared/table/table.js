@@ -1,7 +1,7 @@
 /* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by
    pages/shared/table. */
 
-import { el } from "../browser/dom.js";
+import { button, el, isNew } from "../browser/dom.js";
 import { mounting, putUp } from "../browser/shell.js";
 import { rowOf } from "../browser/tables.js";
 import { themeOf } from "../browser/theme.js";
@@ -69,9 +69,7 @@ class Table {
    * @param {Column[]} columns @param {boolean} choose @param {string | null} sort
    */
   headings(columns, choose, sort) {
-    const signature = JSON.stringify([columns, choose, sort === null]);
-    if (this.head.dataset.signature !== signature) {
-      this.head.dataset.signature = signature;
+    if (isNew(this.head, [columns, choose, sort === null])) {
       const names = columns.map((column) => this.heading(column, sort !== null));
       this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
     }
@@ -88,8 +86,8 @@ class Table {
     const className = numeric ? "numeric" : null;
     if (!sorts) return el("th", { scope: "col", class: className, text: name });
     const onclick = () => this.send({ type: "sort", column: name });
-    const button = el("button", { type: "button", class: "sort", text: name, onclick });
-    return el("th", { scope: "col", class: className, "data-name": name }, [button]);
+    const children = [button({ class: "sort", text: name, onclick })];
+    return el("th", { scope: "col", class: className, "data-name": name }, children);
   }
 
   /** Unfolds a group that is met for the first time and of which only some are chosen. @param {Row[]} rows */
@@ -126,54 +124,35 @@ class Table {
       .flatMap((row) => row.querySelector("input") ?? []);
   }
 
-  /** Ticks all members of a group, or none. @param {string} id @param {boolean} checked */
-  chooseAll(id, checked) {
-    for (const box of this.boxes(id)) box.checked = checked;
-    this.choose();
-  }
-
-  /** Shows or hides the members of a group. @param {string} id */
-  turn(id) {
-    if (!this.unfolded.delete(id)) this.unfolded.add(id);
-    this.fold();
-  }
-
   /**
    * @param {Row} given @param {Column[]} columns @param {boolean} choose whether it has a box
    * @param {HTMLTableRowElement | undefined} old
    */
   row({ id, cells, chosen, opened, marks, members, group, heading }, columns, choose, old) {
     if (heading) return this.part(id, cells[0], columns.length + Number(choose), old);
-    const signature = JSON.stringify([cells, marks, choose, opened !== undefined, members, group]);
     const row = old ?? el("tr", { "data-id": id });
-    if (row.dataset.signature !== signature) {
-      row.dataset.signature = signature;
+    if (isNew(row, [cells, marks, choose, opened !== undefined, members, group])) {
       if (group) row.dataset.group = group;
       else delete row.dataset.group;
       const box = el("input", {
         type: "checkbox",
         "aria-label": `Compare ${cells[0]}`,
-        onchange: () => (members ? this.chooseAll(id, box.checked) : this.choose()),
+        onchange: () => {
+          if (members) for (const each of this.boxes(id)) each.checked = box.checked;
+          this.choose();
+        },
       });
-      const fold = el("button", {
-        type: "button",
-        class: "fold",
-        "aria-label": `Show the runs of ${cells[0]}`,
-        onclick: () => this.turn(id),
-      });
-      const nameNode =
-        opened === undefined
-          ? document.createTextNode(cells[0])
-          : el("button", {
-              type: "button",
-              class: "open",
-              text: cells[0],
-              onclick: () => this.send({ type: "open", id }),
-            });
+      const turn = () => {
+        if (!this.unfolded.delete(id)) this.unfolded.add(id);
+        this.fold();
+      };
+      const fold = button({ class: "fold", "aria-label": `Show the runs of ${cells[0]}`, onclick: turn });
+      const onclick = () => this.send({ type: "open", id });
+      const name = opened === undefined ? cells[0] : button({ class: "open", text: cells[0], onclick });
       const classOf = (/** @type {number} */ at) =>
         `${columns[at].numeric ? "numeric" : ""} ${marks?.includes(at) ? "marked" : ""}`;
       const content = rowOf({
-        name: { children: members ? [fold, nameNode] : [nameNode] },
+        name: { children: members ? [fold, name] : [name] },
         cells: cells.slice(1).map((text, at) => ({ text, class: classOf(at + 1) })),
       });
       row.replaceChildren(...(choose ? [el("td", {}, [box])] : []), ...content.children);
@@ -192,10 +171,8 @@ class Table {
    */
   part(id, text, across, old) {
     const row = old ?? el("tr", { "data-id": id, class: "part" });
-    if (row.dataset.signature !== `${across} ${text}`) {
-      row.dataset.signature = `${across} ${text}`;
+    if (isNew(row, [across, text]))
       row.replaceChildren(el("th", { scope: "rowgroup", colspan: across, text }));
-    }
     return row;
   }
 

@@ -1,6 +1,6 @@
 /* A matrix as a table whose cells show their numbers; some can be written into or painted. */
 
-import { el, shorten, textWidth } from "../../browser/dom.js";
+import { button, el, shorten, textWidth } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
@@ -132,8 +132,7 @@ export class Panel {
     const row = spec.rows[i] ?? this.board.nameOf(spec.row_axis, i);
     const name = `${row}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
     let inner = null;
-    if (spec.choose || (spec.edit && spec.scale === "mask"))
-      inner = el("button", { type: "button", "aria-label": name });
+    if (spec.choose || (spec.edit && spec.scale === "mask")) inner = button({ "aria-label": name });
     else if (spec.edit)
       inner = el("input", {
         type: "text",

@@ -1,6 +1,6 @@
 /* A small matrix without names: a press shows it in the board's large one, or moves the scrub there. */
 
-import { el, fitCanvas } from "../../browser/dom.js";
+import { button, el, fitCanvas } from "../../browser/dom.js";
 import { imageOf, levelsBetween } from "../../browser/images.js";
 import { caption } from "../words.js";
 
@@ -13,7 +13,7 @@ export class Panel {
     this.spec = spec;
     this.view = el("canvas", { role: "img", "aria-label": spec.title || "matrix" });
     const press = { onclick: () => this.press(), "aria-label": `Show ${spec.title} large` };
-    this.button = el("button", { type: "button", class: "thumbnail", ...press }, [this.view]);
+    this.button = button({ class: "thumbnail", ...press }, [this.view]);
     this.root = el("figure", { class: "panel matrix small" }, [caption(spec), this.button]);
   }
 
