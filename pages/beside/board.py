@@ -39,19 +39,27 @@ def board_of(comparison: Comparison, selection: Selection) -> Board:
     a, b = (
         np.stack([each.laid(side, selection.heads[side]) for each in comparison.frames]) for side in (0, 1)
     )
+    outputs = [] if selection.compares else _outputs(comparison, selection)
     rows: list[list[Panel]] = [
         _heads(comparison, selection, (a, b), (queries, keys)),
-        [
-            _map(comparison, selection),
-            *([] if selection.compares else _outputs(comparison, selection)),
-            _facts(comparison, selection),
-        ],
+        [_map(comparison, selection), *outputs, _facts(comparison, selection)],
     ]
     notices = [notice(one, other, queries, keys) for one, other in zip(a, b, strict=True)]
     if not comparison.names:
         return Board(rows=rows, notice=notices[0])
-    rows.append(_strip(comparison, b))
-    return Board(rows=rows, notice=notices, scrub=_scrub(comparison, selection))
+    # the head at all values at once, as small pictures: a press shows that value large
+    rows.append(
+        [
+            Matrix(
+                values=values.astype(np.float16), title=name, scale="weights", small=True, frame=at, gap=GAP,
+                row_axis="query", column_axis="key",
+            )
+            for at, (name, values) in enumerate(zip(comparison.names, b, strict=True))
+        ]
+    )  # fmt: skip
+    values = np.arange(len(comparison.names), dtype=np.float64)
+    scrub = Scrub(field="frame", label=selection.label, values=values, words=list(comparison.names), speed=2)
+    return Board(rows=rows, notice=notices, scrub=scrub)
 
 
 def on_one_grid(comparison: Comparison, stack: str) -> Comparison:
@@ -61,13 +69,6 @@ def on_one_grid(comparison: Comparison, stack: str) -> Comparison:
     if len({tuple(map(len, each.places(stack))) for each in comparison.frames}) == 1:
         return comparison
     return Comparison((comparison.frames[comparison.first],), matches=comparison.matches)
-
-
-def _scrub(comparison: Comparison, selection: Selection) -> Scrub:
-    return Scrub(
-        field="frame", label=selection.label, values=np.arange(len(comparison.names), dtype=np.float64),
-        words=list(comparison.names), speed=2,
-    )  # fmt: skip
 
 
 def _heads(
@@ -167,10 +168,8 @@ def _outputs(comparison: Comparison, selection: Selection) -> list[Panel]:
     likely = [name for name in best if best[name] >= LEAST] or list(best)
     most = MOST_OUTPUTS // 2 if comparison.names else MOST_OUTPUTS  # the strip needs room, too
     names = sorted(likely, key=lambda name: -best[name])[:most]
-    table = [
-        [[_number(value) for value in top.get(name, (first[name], None))] for name in names] for top in tops
-    ]
-    values = np.array(table, dtype=np.float32)
+    table = [[top.get(name, (first[name], None)) for name in names] for top in tops]
+    values = np.array(table, dtype=np.float32)  # None becomes NaN
     assert comparison.frames[0].outputs is not None
     return [
         Matrix(
@@ -190,48 +189,26 @@ def token_words(tokens: tuple[str, str]) -> str:
     return f"“{a}”" if tokens[0] == tokens[1] else f"“{a}” | “{b}”"
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
-
-
 def _facts(comparison: Comparison, selection: Selection) -> Facts:
     """How far the head moved, by how much the outputs differ, and which head moved most."""
     first, second = selection.heads
-    moved = np.array(
-        [_apart(each.apart(first), each.counterpart(second)) for each in comparison.frames], dtype=np.float32
-    )
-    facts = [Fact(label="the two heads differ by", values=_framed(comparison, moved), unit="of their weight")]
+
+    def framed(values: list[float]) -> np.ndarray:
+        numbers = np.array(values, dtype=np.float32)
+        return numbers if comparison.names else np.asarray(numbers[0])
+
+    moved = []
+    for each in comparison.frames:
+        distances, (_, layer, number) = each.apart(first), each.counterpart(second)
+        inside = layer < distances.shape[0] and number < distances.shape[1]
+        moved.append(float(distances[layer, number]) if inside else np.nan)
+    facts = [Fact(label="the two heads differ by", values=framed(moved), unit="of their weight")]
     place = place_of(comparison, selection.at)
     if place is not None and not selection.compares:
-        kl = np.array(
-            [each.outputs.kl[place] for each in comparison.frames if each.outputs], dtype=np.float32
-        )
+        kl = [each.outputs.kl[place] for each in comparison.frames if each.outputs]
         if not np.isnan(kl).all():
-            facts.append(
-                Fact(label="KL(A ‖ B) of the outputs", values=_framed(comparison, kl), unit="nats", digits=3)
-            )
+            facts.append(Fact(label="KL(A ‖ B) of the outputs", values=framed(kl), unit="nats", digits=3))
     return Facts(facts=facts)
-
-
-def _apart(distances: np.ndarray, head: Head) -> float:
-    layer, number = head[1:]
-    inside = layer < distances.shape[0] and number < distances.shape[1]
-    return float(distances[layer, number]) if inside else np.nan
-
-
-def _framed(comparison: Comparison, values: np.ndarray) -> np.ndarray:
-    return values if comparison.names else np.asarray(values[0])
-
-
-def _strip(comparison: Comparison, patterns: np.ndarray) -> list[Panel]:
-    """The head at all values at once, as small pictures; a press shows that value large."""
-    return [
-        Matrix(
-            values=values.astype(np.float16), title=name, scale="weights", small=True, frame=at, gap=GAP,
-            row_axis="query", column_axis="key",
-        )
-        for at, (name, values) in enumerate(zip(comparison.names, patterns, strict=True))
-    ]  # fmt: skip
 
 
 def notice(a: np.ndarray, b: np.ndarray, queries: Aligned, keys: Aligned) -> str:

@@ -86,13 +86,10 @@ class FramePair:
             return self.moved[stack]
         moved = np.full(counts[0], np.nan)
         for layer in self.layers(0, stack):
-            moved[layer] = [self.apart_from((stack, layer, head)) for head in range(counts[0][1])]
+            for head in range(counts[0][1]):
+                _, other_layer, number = self.counterpart((stack, layer, head))
+                moved[layer, head] = self.apart((stack, layer, head))[other_layer, number]
         return moved
-
-    def apart_from(self, head: Head) -> float:
-        """How far a head of side 0 is from its counterpart."""
-        _, layer, number = self.counterpart(head)
-        return float(self.apart(head)[layer, number])
 
     def apart(self, head: Head) -> np.ndarray:
         """How far each head of side 1 is from one of side 0, in the stack of that one: [layer, head]."""
@@ -153,14 +150,14 @@ def frame_of(contrasted: Contrast, first: Patterns | None = None, *, recut: bool
     """A contrast without its models. first: the patterns of a, where they are at hand already."""
     patterns = tuple(_patterns(trace) for trace in contrasted.traces)
     moved = {stack: values.numpy() for stack, values in contrasted.moved.items()}
-    return FramePair(
-        (first if first is not None else patterns[0], patterns[1]), contrasted.aligned, moved,
-        _outputs(contrasted), contrasted.note, recut,
-    )  # fmt: skip
+    both = (patterns[0] if first is None else first, patterns[1])
+    return FramePair(both, contrasted.aligned, moved, _outputs(contrasted), contrasted.note, recut)
 
 
-def _patterns(trace: Trace) -> dict[str, torch.Tensor]:
-    return {name.removesuffix(".pattern"): trace[name].float() for name in trace if name.endswith(".pattern")}
+def _patterns(tensors: Trace | dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {
+        name.removesuffix(".pattern"): tensors[name].float() for name in tensors if name.endswith(".pattern")
+    }
 
 
 def _outputs(contrasted: Contrast) -> Outputs | None:
@@ -224,35 +221,6 @@ def steps_of(name: str) -> list[int]:
 def nearest_step(step: str, steps: list[int]) -> int:
     """The step that is meant: the last where none is given, the nearest where a run has not kept it."""
     return min(steps, key=lambda each: abs(each - int(step))) if step else steps[-1]
-
-
-def compared_steps(name: str, step: str, tell: Callable[[float], None]) -> Comparison:
-    """The patterns at a step beside those at all others. Raises ValueError for a model without steps."""
-    run, steps = run_of(name), steps_of(name)
-    if run is None or not steps:
-        raise ValueError(
-            f"{name!r} keeps no steps of its training; choose a run of Runs, or induction, which ships with "
-            "its own."
-        )
-    tokens = run.folder.probe()["tokens"]
-    places = {side: Aligned(*2 * (tuple(each),), _identity(len(each))) for side, each in tokens.items()}
-    strip = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
-
-    def patterns(at: int) -> dict[str, torch.Tensor]:
-        snapshot = run.folder.snapshot(at)
-        return {where.removesuffix(".pattern"): pattern.float() for where, pattern in snapshot.items()}
-
-    first = patterns(nearest_step(step, steps))
-    frames = []
-    for count, at in enumerate(strip):
-        tell(count / len(strip))
-        both = (first, patterns(at))
-        frames.append(FramePair(both, places, _distances(both, places), None, NOTE))
-    return Comparison(tuple(frames), tuple(f"{at:,}" for at in strip))
-
-
-def _identity(n: int) -> tuple[tuple[int, int], ...]:
-    return tuple((at, at) for at in range(n))
 
 
 def _distances(both: tuple[Patterns, Patterns], places: dict[str, Aligned]) -> dict[str, np.ndarray]:
@@ -336,14 +304,22 @@ def matched(comparison: Comparison, first: Side, second: Side, tell: Tell) -> Co
     matches: dict[Head, Head] = {}
     moved: dict[str, np.ndarray] = {}
     for at, stack in enumerate(stacks):
-        matching = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
+        progress: Tell = lambda share, at=at: tell((at + share) / len(stacks))  # noqa: E731
+        try:
+            matching = match_sides(first, second, stack, progress=progress)
+        except ValueError:  # no texts that both were made for
+            matching = match_sides(first, second, stack, (first.text,), progress=progress)
         moved[stack] = np.full(frame.counts(0)[stack], np.nan)
         for one, other in _partners(matching, _heads_of(frame, 0, stack), _heads_of(frame, 1, stack)).items():
             matches[stack, *one] = (stack, *other)
             moved[stack][one] = frame.apart((stack, *one))[other]
-    return Comparison(
-        (replace(frame, moved=moved),), matches=matches, note=_matched_on(matching) if stacks else ""
-    )
+    note = ""
+    if stacks:
+        over = len(matching.distances) > len(matching.pairs)
+        remainder = " Those left over stand beside the head most like them." if over else ""
+        on = f"{matching.n_texts} texts" if matching.n_texts > 1 else "this text alone"
+        note = f"Heads are matched one to one by likeness, on {on}.{remainder}"
+    return Comparison((replace(frame, moved=moved),), matches=matches, note=note)
 
 
 def _heads_of(frame: FramePair, side: int, stack: str) -> list[tuple[int, int]]:
@@ -365,24 +341,28 @@ def _partners(
     return partners
 
 
-def _matched_on(matching: Matching) -> str:
-    """By what heads were matched, in a sentence or two."""
-    over = len(matching.distances) > len(matching.pairs)
-    remainder = " Those left over stand beside the head most like them." if over else ""
-    on = f"{matching.n_texts} texts" if matching.n_texts > 1 else "this text alone"
-    return f"Heads are matched one to one by likeness, on {on}.{remainder}"
-
-
-def _matching(first: Side, second: Side, stack: str, tell: Tell) -> Matching:
-    try:
-        return match_sides(first, second, stack, progress=tell)
-    except ValueError:  # no texts that both were made for
-        return match_sides(first, second, stack, (first.text,), progress=tell)
-
-
 def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:
-    """The patterns of a run's watched text at its steps, beside those of one."""
-    return compared_steps(request.model, request.other, tell)
+    """The patterns of a run's watched text at its steps, beside those of one. Raises ValueError for a model
+    without steps.
+    """
+    run, steps = run_of(request.model), steps_of(request.model)
+    if run is None or not steps:
+        raise ValueError(
+            f"{request.model!r} keeps no steps of its training; choose a run of Runs, or induction, which "
+            "ships with its own."
+        )
+    places = {
+        side: Aligned(tuple(tokens), tuple(tokens), tuple((at, at) for at in range(len(tokens))))
+        for side, tokens in run.folder.probe()["tokens"].items()
+    }
+    strip = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
+    first = _patterns(run.folder.snapshot(nearest_step(request.other, steps)))
+    frames = []
+    for count, at in enumerate(strip):
+        tell(count / len(strip))
+        both = (first, _patterns(run.folder.snapshot(at)))
+        frames.append(FramePair(both, places, _distances(both, places), None, NOTE))
+    return Comparison(tuple(frames), tuple(f"{at:,}" for at in strip))
 
 
 def of_head(request: ComparisonRequest, tell: Tell) -> Comparison:

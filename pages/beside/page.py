@@ -10,7 +10,7 @@ from models.contrast import knobs
 from models.zoo.offers import offer_of
 from pages.beside import state
 from pages.beside.board import PLACE, board_of, on_one_grid, token_words
-from pages.beside.comparison import Comparison, FramePair, queue, steps_of
+from pages.beside.comparison import Comparison, queue, steps_of
 from pages.beside.takeaway import code_of
 from pages.shared import model_field, on_offer
 from pages.shared.board import on_page
@@ -59,8 +59,7 @@ def sides(comparison: Comparison | None) -> None:
 def _other(place: Any, comparison: Comparison | None) -> None:
     """How the second side differs."""
     inputs = state.page()
-    values = inputs.kept
-    names = state.fields(values)
+    values, names = inputs.kept, state.fields(inputs.kept)
     if values["differs"] in knobs():
         (name,) = names
         known = comparison.names if comparison else ()
@@ -95,21 +94,16 @@ def controls(job: Job | None) -> None:
         model_field.field(state.open_model)
         st.button("Reset", on_click=inputs.reset, args=(list(inputs.params),), width="stretch")
         st.caption(SIGNS)
-        for note in dict.fromkeys(_notes(comparison) if comparison else []):
+        if comparison is None:
+            return
+        notes = [comparison.note]  # by what heads were matched, and what cannot be compared
+        for frame in comparison.frames:
+            notes += [frame.note, frame.outputs.note if frame.outputs else ""]
+        has_answers = comparison.frames[0].outputs is not None and len(comparison.frames) > 1
+        if has_answers and not state.has_outputs(comparison):
+            notes.append("Outputs are left out: at these values the model writes different answers.")
+        for note in dict.fromkeys(filter(None, notes)):
             st.caption(plain(note))
-
-
-def _notes(comparison: Comparison) -> list[str]:
-    """What cannot be compared, and by what heads were matched."""
-
-    def of_frame(frame: FramePair) -> list[str]:
-        return [frame.note, frame.outputs.note if frame.outputs else ""]
-
-    notes = [comparison.note, *(note for frame in comparison.frames for note in of_frame(frame))]
-    has_answers = comparison.frames[0].outputs is not None and len(comparison.frames) > 1
-    if has_answers and not state.has_outputs(comparison):
-        notes.append("Outputs are left out: at these values the model writes different answers.")
-    return list(filter(None, notes))
 
 
 def _head(comparison: Comparison) -> None:

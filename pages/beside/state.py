@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from models.contrast import knobs
-from models.fields import SHOWN, Field, Rule, characters, one_of, text, whole
+from models.fields import SHOWN, Field, characters, one_of, text, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.beside.board import Selection, on_one_grid, place_of
@@ -46,7 +46,8 @@ def page() -> State:
 @cache
 def _params() -> dict[str, Field]:
     kinds = DIFFERENCES | {name: f"one knob: {knob.title.lower()}" for name, knob in knobs().items()}
-    index = whole(0, MOST)
+    index, step = whole(0, MOST), whole(0, 10**11)
+    step_or_none = text(step.words, lambda raw: str(step.read(raw)) if raw else raw)
     params = {
         "model": Field(DEFAULT, MODEL, "Model", control="list"),
         "text": Field(TEXT, characters(MOST_TEXT), "Text"),
@@ -55,7 +56,7 @@ def _params() -> dict[str, Field]:
         "text2": Field(OTHER_TEXT, characters(MOST_TEXT), "Text of side B"),
         "model2": Field(SECOND, MODEL, "Model of side B", control="list"),
         "matched": Field("number", one_of(MATCHES), "Its head"),
-        "step": Field("", _step_rule(), "Step of side A", control="list"),
+        "step": Field("", step_or_none, "Step of side A", control="list"),
         "layer2": Field(0, index, "Layer of side B", control="count"),
         "head2": Field(0, index, "Head of side B", control="count"),
         "stack": Field("encoder.self", one_of(STACKS), "Attention"),
@@ -68,11 +69,6 @@ def _params() -> dict[str, Field]:
         more = {"accept_new_options": True}  # empty: the first that is not its own
         params[name] = Field("", characters(MOST_VALUE), "Value on side B", knob.help, "list", more=more)
     return params
-
-
-def _step_rule() -> Rule:
-    rule = whole(0, 10**11)
-    return text(rule.words, lambda raw: str(rule.read(raw)) if raw else raw)
 
 
 def _reads(name: str) -> bool:
@@ -181,16 +177,20 @@ def nearest(head: Head, frame: FramePair, side: int) -> Head:
 
 def side_names(values: dict[str, Any]) -> tuple[str, str]:
     """The two sides in a few words."""
-    differs = values["differs"]
-    knob = knobs().get(differs)
-    if knob:
-        return "as it is", f"{knob.title.lower()} changed"
-    if differs == "model":
-        first, second = (on_offer.title(values[name]).removeprefix("run: ") for name in ("model", "model2"))
-        return first, second
-    if differs == "text":
-        return "first text", "second text"
-    return ("one step", "another step") if differs == "step" else ("one head", "another head")
+    match values["differs"]:
+        case "text":
+            return "first text", "second text"
+        case "model":
+            first, second = (
+                on_offer.title(values[name]).removeprefix("run: ") for name in ("model", "model2")
+            )
+            return first, second
+        case "step":
+            return "one step", "another step"
+        case "head":
+            return "one head", "another head"
+        case knob:
+            return "as it is", f"{knobs()[knob].title.lower()} changed"
 
 
 USUAL = {"model": DEFAULT, "text": TEXT, "with": "", "frame": CHOSEN, "at": -1}
@@ -208,14 +208,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def presets() -> dict[str, dict[str, Any]]:
     """What each press sets, of those whose models are on offer here."""
-    wholes: dict[str, dict[str, Any]] = {
-        name: USUAL | {"stack": "encoder.self"} | values for name, values in PRESETS.items()
+    wholes = {name: USUAL | {"stack": "encoder.self"} | values for name, values in PRESETS.items()}
+    models = {
+        name: {values["model"], values.get("model2", values["model"])} for name, values in wholes.items()
     }
-    return {
-        name: values
-        for name, values in wholes.items()
-        if all(on_offer.may_open(values[key]) for key in ("model", "model2") if key in values)
-    }
+    return {name: values for name, values in wholes.items() if all(map(on_offer.may_open, models[name]))}
 
 
 def switch_model() -> None:

@@ -51,17 +51,12 @@ def controls(job: Job | None) -> None:
     for name in ("measure", "range", "without"):
         inputs.draw(name)
     if picture and about:
-        tokens = " and ".join(
-            f"{len(each):,} {_of(side, picture)}tokens" for side, each in picture.tokens.items()
-        )
+        of = "{} " if len(picture.tokens) > 1 else ""
+        counts = (f"{len(each):,} {of.format(side)}tokens" for side, each in picture.tokens.items())
+        tokens = " and ".join(counts)
         attend = f"attention in layers {named_numbers(about.layers)}"
         layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
         st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
-
-
-def _of(side: str, picture: HeadPicture) -> str:
-    """The side that tokens are of, where there are two."""
-    return f"{side} " if len(picture.tokens) > 1 else ""
 
 
 def text() -> None:

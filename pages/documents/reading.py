@@ -60,9 +60,6 @@ class Document:
     stacks: dict[str, Attention]
     heads: dict[str, LongHeads]
 
-    def place(self, request: DocumentRequest) -> HeadPlace:
-        return place_in(self.stacks, request)
-
     @property
     def n_bytes(self) -> int:
         n_tokens = sum(map(len, self.tokens.values()))
@@ -173,7 +170,7 @@ def compute(job: Job) -> HeadPicture:
     """The picture of a head. Raises ValueError, with a sentence, where the document cannot be read."""
     request: DocumentRequest = job.request
     document = _read(job)
-    place = document.place(request)
+    place = place_in(document.stacks, request)
     heads, head = document.heads[place.address], place.head
     tell = job.part("computes the picture of the head", FIRST, 1 - FIRST)
     picture = heads.whole(head, measure=request.measure, without=request.without, progress=tell)
@@ -192,7 +189,7 @@ def _read(job: Job) -> Document:
     request: DocumentRequest = job.request
     with _lock:
         known = _documents.get(request.document)
-    if known is not None and known.place(request).address in known.heads:
+    if known is not None and place_in(known.stacks, request).address in known.heads:
         return known
     job.doing = "opens the model and cuts the text into tokens"
     model, reading, stretched = _cut(request)
@@ -244,12 +241,7 @@ def whole_message(picture: HeadPicture, **own: Any) -> bytes:
     queries = [visible(token, max_length=LONGEST) for token in picture.queries]
     keys = [visible(token, max_length=LONGEST) for token in picture.keys]
     pairs = [
-        {
-            "query": pair.query,
-            "key": pair.key,
-            "weight": pair.weight,
-            "words": [_around(queries, pair.query), _around(keys, pair.key)],
-        }
+        pair._asdict() | {"words": [_around(queries, pair.query), _around(keys, pair.key)]}
         for pair in picture.pairs
     ]
     own |= {"lone": picture.n_lone}
@@ -265,11 +257,8 @@ def window(picture: HeadPicture, area: dict[str, int]) -> dict[str, Any] | None:
     rows, keys = bounded_window(picture, area)
     if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
         return None
-    request = picture.request
-    picture_of_part = picture.heads.window(
-        picture.place.head, rows, keys, measure=request.measure, without=request.without
-    )
-    return _cells(picture_of_part)
+    head, how = picture.place.head, picture.request
+    return _cells(picture.heads.window(head, rows, keys, measure=how.measure, without=how.without))
 
 
 def row_and_column(picture: HeadPicture, query: int, key: int) -> dict[str, Any]:

@@ -41,7 +41,10 @@ queue = Queue(
 
 def lines_of(finding: Finding, request: FindingRequest) -> str:
     """They run as they stand: the functions come after, with all the names that they use."""
-    loading, model = _loading(request)
+    loading, model = "", "None"
+    if request.model:  # the lines that load the model, as those have it that trace it, and its name in them
+        loading, tracing = cache.model(request.model).code("").rsplit("\ntrace = ", 1)
+        loading, model = f"{loading}\n", tracing.split(".", 1)[0]
     arguments = "".join(f", {name}={value!r}" for name, value in request.parameters)
     measuring = (
         f"{loading}from models.findings import findings\n\n"
@@ -53,11 +56,3 @@ def lines_of(finding: Finding, request: FindingRequest) -> str:
     names = "".join(f"from {module} import *\n" for module in modules)
     sources = "\n\n".join(inspect.getsource(function) for function in finding.code)
     return f"{measuring}\n# What makes the numbers, with the names that it uses:\n{names}\n\n{sources}"
-
-
-def _loading(request: FindingRequest) -> tuple[str, str]:
-    """The lines that load the model, as those have it that trace it, and the name that it has in them."""
-    if not request.model:
-        return "", "None"
-    loading, tracing = cache.model(request.model).code("").rsplit("\ntrace = ", 1)
-    return f"{loading}\n", tracing.split(".", 1)[0]

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from models.findings import Finding
+from models.findings import Finding, findings
 from pages.findings import state
 from pages.findings.board import board_of
 from pages.findings.measurement import lines_of, queue
@@ -22,7 +22,7 @@ PAGE = WorkPage("findings", queue, "Measure it again")
 def page() -> None:
     inputs = state.page()
     inputs.take()
-    finding = state.finding_of(inputs.kept)
+    finding = findings()[inputs.kept["finding"]]
     with heading("Findings", state.PAGE):
         inputs.draw("finding", width=320)
     st.markdown(f"**The claim.** {finding.claim} *{finding.paper}.*")

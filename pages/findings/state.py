@@ -35,24 +35,18 @@ def _params() -> dict[str, Field]:
     params["step"] = Field(LAST, whole(LAST, MOST_STEPS))
     for finding in findings().values():
         if finding.model:
-            params[_field(finding, "model")] = _model(finding)
-        params |= {_field(finding, name): _as_share(each) for name, each in finding.parameters.items()}
+            words = f"the name of {finding.needs} that is on offer here"
+            rule = on_offer.model_rule(words, partial(fits, finding), always=[finding.model])
+            needs = f"It needs {finding.needs}."
+            params[_field(finding, "model")] = Field(finding.model, rule, "Model", needs, control="list")
+        for name, each in finding.parameters.items():  # a number that is not whole in steps of a hundredth
+            is_share = isinstance(each.default, float)
+            params[_field(finding, name)] = replace(each, more=SHARE) if is_share else each
     return params
 
 
 def _field(finding: Finding, name: str) -> str:
     return f"{finding.name}_{name}"
-
-
-def _as_share(parameter: Field) -> Field:
-    """The parameter as it is drawn: a number that is not whole in steps of a hundredth."""
-    return replace(parameter, more=SHARE) if isinstance(parameter.default, float) else parameter
-
-
-def _model(finding: Finding) -> Field:
-    words = f"the name of {finding.needs} that is on offer here"
-    rule = on_offer.model_rule(words, partial(fits, finding), always=[finding.model])
-    return Field(finding.model, rule, "Model", f"It needs {finding.needs}.", control="list")
 
 
 def fits(finding: Finding, name: str) -> bool:
@@ -72,11 +66,6 @@ def offered(finding: Finding, field: str) -> dict[str, Any]:
     if field != _field(finding, "model"):
         return {}
     return on_offer.menu(models_for(finding), page().kept[field])
-
-
-def finding_of(inputs: dict[str, Any]) -> Finding:
-    """The finding that is shown."""
-    return findings()[inputs["finding"]]
 
 
 def fields(finding: Finding) -> list[str]:
