@@ -55,9 +55,14 @@ def load_link() -> None:
         refuse(on_offer.refusal(model))
         page(DEFAULT).put(page(DEFAULT).defaults())
     refuse(*problems)
-    session.view_link = view
-    session.pop("opened", None)
+    look_at(**view)
     session.pop("link_checked", None)
+
+
+def look_at(**view: Any) -> None:
+    """Asks for this view of what is computed next, and for no head of what was open."""
+    st.session_state.view_link = view
+    st.session_state.pop("opened", None)
 
 
 def inputs_now() -> Inputs:
@@ -81,8 +86,7 @@ def switch_model() -> None:
     had = {name: now.kept[name] for name, spec in now.params.items() if spec.rule.fits(now.kept[name])}
     # edits speak of the heads of the model that they were made for
     now.put({**now.defaults(), **had, "text": texts.get(offer().memory, offer().text), "edits": ""})
-    session.view_link = {}
-    session.pop("opened", None)
+    look_at()
 
 
 def open_model(name: str) -> None:
@@ -95,8 +99,7 @@ def open_model(name: str) -> None:
 def put_back(inputs: Inputs) -> None:
     """Asks for these inputs again, and for no head of them."""
     page(inputs.model).put({"model": inputs.model, "text": inputs.text, **inputs.settings})
-    st.session_state.view_link = {}
-    st.session_state.pop("opened", None)
+    look_at()
 
 
 def open_contrast(act: dict[str, Any]) -> None:
@@ -115,7 +118,7 @@ def open_contrast(act: dict[str, Any]) -> None:
         view |= {name: other.story[name] for name in place} | {"heads": (other.story["head"],)}
     page().put({"model": other.name})
     switch_model()
-    st.session_state.view_link = view
+    look_at(**view)
 
 
 def can_stand_beside() -> bool:
@@ -155,8 +158,7 @@ def reset() -> None:
     session, first = st.session_state, page(DEFAULT)
     first.kept.clear()
     first.put(first.defaults())
-    session.view_link = {}
-    session.pop("opened", None)
+    look_at()
     session.reset_count = session.get("reset_count", 0) + 1
 
 
@@ -305,24 +307,19 @@ MOST_LISTED = 120
 
 
 def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
-    """The setting that would suit the text better, else the words that are not known."""
-    if advice is not None:
-        _advice(advice)
-    elif unknown:
-        _unknown_words(unknown)
-
-
-def _advice(advice: Advice) -> None:
-    setting = next(s for s in offer().settings if s.name == advice.setting)
-    read, better = (setting.rule.names.get(v, str(v)) for v in (page().kept[setting.name], advice.value))
+    """The setting that would suit the text better; else the words that are not known, with buttons for the
+    nearest ones that are.
+    """
+    if advice is None and not unknown:
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(plain(f"{advice.because} They are read as {read}:"))
-        st.button(f"read {better}", key="advice", on_click=take_advice, args=(advice,))
-
-
-def _unknown_words(unknown: list[dict[str, Any]]) -> None:
-    """Each word with buttons for the nearest ones that the model knows."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+        if advice is not None:
+            rule = page().params[advice.setting].rule
+            values = (page().kept[advice.setting], advice.value)
+            read, better = (rule.names.get(value, str(value)) for value in values)
+            st.markdown(plain(f"{advice.because} They are read as {read}:"))
+            st.button(f"read {better}", key="advice", on_click=take_advice, args=(advice,))
+            return
         st.markdown("Not in the model's vocabulary, read as `<unk>`:")
         for at, each in enumerate(unknown[:MOST_OFFERED]):
             st.text(f"“{each['word']}” " + ("→" if each["suggestions"] else "(nothing near it is known)"))

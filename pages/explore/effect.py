@@ -77,10 +77,9 @@ class EditedPass:
         for stack in stacks:
             moved = change.patterns[stack["id"]].variation.flatten()
             stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]
-        before = self._collector.stacks()
         return {
             "before": {
-                "stacks": before,
+                "stacks": self._collector.stacks(),
                 "exact": self._collector.open_heads(),
                 "steps": steps_of(self._subject, self._before),
             },
@@ -94,30 +93,22 @@ class EditedPass:
 
 def outputs_of(logits: tuple[torch.Tensor, torch.Tensor], subject: Subject) -> list[list[list[Any]]]:
     """Of two passes' logits, the likeliest outputs at each position: [name, before, after]."""
-    count = len(subject.names)
+    count, rows = len(subject.names), []
     if not count:
         return []
-    rows = []
-    for before, after in zip(
-        *(each[:MOST_ROWS, :count].split(COMPARED_ROWS) for each in logits), strict=True
-    ):
-        p, q = before.double().softmax(-1), after.double().softmax(-1)
-        top = torch.cat(
-            [p.topk(min(TOP_CHANGED, count)).indices, q.topk(min(TOP_CHANGED, count)).indices], dim=-1
-        )
-        for row, one, other in zip(top.tolist(), p, q, strict=True):
-            chosen = sorted(dict.fromkeys(row), key=lambda at: -max(float(one[at]), float(other[at])))
+    pieces = (each[:MOST_ROWS, :count].split(COMPARED_ROWS) for each in logits)
+    for piece in zip(*pieces, strict=True):
+        p, q = both = [each.double().softmax(-1) for each in piece]
+        top = torch.cat([each.topk(min(TOP_CHANGED, count)).indices for each in both], dim=-1)
+        for row, *sides in zip(top.tolist(), p.tolist(), q.tolist(), strict=True):
+            chosen = sorted(dict.fromkeys(row), key=lambda at: -max(side[at] for side in sides))
             rows.append(
                 [
-                    [token_text(subject.names[at]), _short(one[at]), _short(other[at])]
+                    [token_text(subject.names[at]), *(float(f"{side[at]:.6g}") for side in sides)]
                     for at in chosen[: TOP_CHANGED + 2]
                 ]
             )
     return rows
-
-
-def _short(probability: torch.Tensor) -> float:
-    return float(f"{float(probability):.6g}")
 
 
 CONTINUED = 16
@@ -158,9 +149,8 @@ def write_both(inputs: Inputs, progress: Progress = lambda share: None) -> dict[
 def smallest(inputs: Inputs, stack: str, progress: Progress = lambda share: None) -> dict[str, Any]:
     """The smallest set of heads of a stack without which the answer is another one."""
     subject = subject_of(inputs)
-    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
-    side, kind = of.id.split(".")
-    heads = [Head(f"{side}.{layer}.{kind}", h) for layer in of.attention.layers for h in range(of.n_heads)]
+    of = subject.stack(stack)
+    heads = [Head(of.address(layer), h) for layer in of.attention.layers for h in range(of.n_heads)]
     lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
     each = max(1, subject.model.operations(lengths) * lengths[-1])
     most = min(MOST, MOST_OPERATIONS // each)
@@ -169,15 +159,7 @@ def smallest(inputs: Inputs, stack: str, progress: Progress = lambda share: None
             f"Switching off {len(heads)} heads one by one takes more than "
             f"{MOST_OPERATIONS // 10**9:,} billion operations; take a shorter text, or a smaller model."
         )
-    smallest_heads = cache.on_worker(
-        lambda: smallest_set(
-            subject.model, subject.reading, heads, most=most, progress=progress, **inputs.reading
-        )
-    )
-    return {
-        "lines": list(switched_off(smallest_heads.heads)),
-        "answer": smallest_heads.answer,
-        "tried": smallest_heads.tried,
-        "whole": smallest_heads.whole,
-        "heads": len(heads),
-    }
+    how: Any = {"most": most, "progress": progress, **inputs.reading}
+    found = cache.on_worker(lambda: smallest_set(subject.model, subject.reading, heads, **how))
+    search = {name: getattr(found, name) for name in ("answer", "tried", "whole")}
+    return {"lines": list(switched_off(found.heads)), "heads": len(heads), **search}

@@ -142,7 +142,10 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
     body = latest.value
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     terms = glossary.found_in(TERMS, controls.offer(latest.inputs.model).taught, body.special)
-    own = own_header(latest.inputs, body) | _answers(latest.inputs, slot)
+    own = own_header(latest.inputs, body) | {
+        request.entry: waiting.answer_request(kind, latest.inputs, slot, request.maker, **request.more)
+        for kind, request in REQUESTS.items()
+    }  # what the stage asked for beside the trace
     packed = body.packed.message(**own, terms=glossary.sentences(terms))
     if latest.problem:
         problem = _as_sentence(latest.problem)
@@ -150,14 +153,6 @@ def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
             problem += f" The figure below is of {controls.offer(latest.inputs.model).title}."
         return Figure(packed, problem, abilities=body.abilities, terms=terms)
     return Figure(packed, None, body.advice, body.unknown, body.abilities, terms)
-
-
-def _answers(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
-    """What the stage asked for beside the trace."""
-    return {
-        request.entry: waiting.answer_request(kind, inputs, slot, request.maker, **request.more)
-        for kind, request in REQUESTS.items()
-    }
 
 
 def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
@@ -219,9 +214,11 @@ def _opened(inputs: Inputs) -> Opened:
 
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
-    label, text = controls.swap_of(inputs)
-    example, offer = _example(inputs), controls.offer(inputs.model)
-    story_view = offer.story
+    (label, text), offer = controls.swap_of(inputs), controls.offer(inputs.model)
+    # The example that is read; what it says holds for the model's own output, in its own direction.
+    is_as_usual = all(inputs.settings[s.name] == s.default for s in offer.settings if s.of_text)
+    examples = [each for each in offer.examples if is_as_usual and each["text"] == inputs.text]
+    example, story_view = examples[0] if examples else {}, offer.story
     noted = (f"request.{kind}" for kind in REQUESTS)
     session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *noted)]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
@@ -240,14 +237,6 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "caption": CAPTIONS,
         "taught": _taught(offer, body.note),
     } | ({"see": example["see"]} if example.get("see") else {})
-
-
-def _example(inputs: Inputs) -> dict[str, Any]:
-    """The example that is read; what it says holds for the model's own output, in its own direction."""
-    offer = controls.offer(inputs.model)
-    if any(s.of_text and inputs.settings[s.name] != s.default for s in offer.settings):
-        return {}
-    return next((example for example in offer.examples if example["text"] == inputs.text), {})
 
 
 def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
@@ -278,19 +267,14 @@ def examples() -> None:
             format_func=lambda text: plain(names[text]), label_visibility="collapsed", wrap=True,
         )  # fmt: skip
         guard_choice("example", "Examples", names)
-        if offer.words:
-            _words(offer.words)
-
-
-def _words(words: dict[str, list[str]]) -> None:
-    popover = st.popover("Words", on_change="rerun", help="All that the translator knows")
-    if not popover.open:
-        return
-    with popover:
-        for language, known in words.items():
-            listed = sorted(word for word in known if any(map(str.isalpha, word)))
-            st.caption(f"{len(listed)} {language} words")
-            st.text(", ".join(listed))
+        if not offer.words:
+            return
+        words = st.popover("Words", on_change="rerun", help="All that the translator knows")
+        if words.open:
+            for language, known in offer.words.items():
+                listed = sorted(word for word in known if any(map(str.isalpha, word)))
+                words.caption(f"{len(listed)} {language} words")
+                words.text(", ".join(listed))
 
 
 def _choose_example() -> None:

@@ -49,17 +49,14 @@ class Measured:
     def take(self, stack: str, pattern: np.ndarray) -> None:
         """The next layer's pattern [head, query, key]."""
         cross, pattern = stack.endswith(".cross"), shares(pattern)
-        pairs = {"pairs": self._aligned_pairs(), "sure": self._aligned_pairs(sure=True)}
+        sure = [(query, key) for query, key, is_sure in self._aligned if is_sure]
+        pairs = {"pairs": [(query, key) for query, key, _ in self._aligned], "sure": sure}
         own: dict[str, Any] = pairs if stack == CROSS else {}
         counts = None if self._rarity is None else self._rarity.counts
         scores = head_scores(pattern, cross=cross, tokens=self._keys[stack], counts=counts, **own)
         self._scores[stack].append(scores)
         if stack == ASKED and self._pronouns:
             self._rows.append(pattern[:, self._pronouns])
-
-    def _aligned_pairs(self, sure: bool = False) -> list[tuple[int, int]]:
-        """Positions in cross-attention of words that belong together."""
-        return [(query, key) for query, key, is_sure in self._aligned if is_sure or not sure]
 
     def agree(self, antecedents: Iterable[dict[str, Any]]) -> None:
         """Adds the measures of pairs: of each pronoun with the noun that the model takes it for."""
@@ -78,17 +75,11 @@ class Measured:
     def of(self, stack: Stack) -> dict[str, Any]:
         """A number per head [layer * head] for each measure, and what each head is called."""
         layers = self._scores[stack.id]
-        every = [
-            {name: values[head] for name, values in layer.items()}
-            for layer in layers
-            for head in range(stack.n_heads)
-        ]
+        values = {name: np.concatenate([layer[name] for layer in layers]) for name in layers[0]}
+        every = [dict(zip(values, head, strict=True)) for head in zip(*values.values(), strict=True)]
         return {
-            "stats": {
-                name: [round(float(value), 4) for layer in layers for value in layer[name]]
-                for name in layers[0]
-            },
-            "labels": [name_head(scores) for scores in every],
+            "stats": {name: [round(float(value), 4) for value in of] for name, of in values.items()},
+            "labels": list(map(name_head, every)),
             "pairs": self._pairs.get(stack.id, ""),
         }
 
@@ -117,13 +108,13 @@ def declared(stacks: Sequence[dict[str, Any]], notes: Mapping[str, str]) -> list
             "paired": measure.needs in ("pairs", "sure"),
         }
         for measure in (*MEASURES, MOVEMENT)
-        if any(measure.name in stack["stats"] or asked_later(measure, stack["id"]) for stack in stacks)
+        if any(
+            measure.name in stack["stats"]
+            # for such a measure the model is run when a person chooses it
+            or (measure.needs == "repeat" and stack["id"].endswith(".self"))
+            for stack in stacks
+        )
     ]
-
-
-def asked_later(measure: Measure, stack: str) -> bool:
-    """Whether the model is run for this measure when a person chooses it."""
-    return measure.needs == "repeat" and stack.endswith(".self")
 
 
 MOST_WORK = 160_000_000
@@ -133,8 +124,7 @@ MOST_WORK = 160_000_000
 def map_message(inputs: Inputs, stack: str) -> dict[str, Any]:
     """Points of all heads [layer * head], what the axes show, and of how many queries it was computed."""
     subject = subject_of(inputs)
-    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
-    rows, plane = plane_of(subject, of)
+    rows, plane = plane_of(subject, subject.stack(stack))
     return {
         "points": plane.points.round(4).tolist(),
         "shares": plane.shares.round(4).tolist(),
@@ -145,8 +135,7 @@ def map_message(inputs: Inputs, stack: str) -> dict[str, Any]:
 def plane_of(subject: Subject, stack: Stack) -> tuple[np.ndarray, Plane]:
     """Which queries were compared, and where each head lies. Raises ValueError where it would take long."""
     rows = rows_of(stack)
-    side, kind = stack.id.split(".")
-    addresses = {f"{side}.{layer}.{kind}.pattern" for layer in stack.attention.layers}
+    addresses = stack.patterns()
     trace = cache.on_worker(lambda: subject.run(lambda a, t: t[:, rows] if a in addresses else None))
     patterns = np.concatenate([trace[address].numpy() for address in trace])  # [layer * head, query, key]
     return rows, map_of_heads(shares(patterns))

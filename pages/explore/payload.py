@@ -9,7 +9,7 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,16 +41,12 @@ Rows = Float[np.ndarray, "head query"]
 
 def special_positions(subject: Subject) -> dict[str, list[int]]:
     """Where the special tokens of each side stand; none where a side has no others."""
-    return {side: _special(tokens) for side, tokens in subject.tokens.items()}
-
-
-def _special(tokens: Sequence[dict[str, str]]) -> list[int]:
-    places = [
-        at
-        for at, token in enumerate(tokens)
-        if token.get("mark") == "special" and token["text"] not in FOR_WORDS
-    ]
-    return places if len(places) < len(tokens) else []
+    places: dict[str, list[int]] = {}
+    for side, tokens in subject.tokens.items():
+        marked = (at for at, token in enumerate(tokens) if token.get("mark") == "special")
+        special = [at for at in marked if tokens[at]["text"] not in FOR_WORDS]
+        places[side] = special if len(special) < len(tokens) else []
+    return places
 
 
 @dataclass(frozen=True)
@@ -214,7 +210,13 @@ class Plan:
 
 def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
     """What to send in full: every head if all fit the budget, else the open layer's, else the open head."""
-    windows = {stack.id: _window(stack, opened) for stack in stacks}
+
+    def window(stack: Stack, begin: int, length: int) -> slice:
+        size = min(length, WINDOW)
+        begin = min(max(0, begin), length - size) if opened.stack == stack.id else 0
+        return slice(begin, begin + size)
+
+    windows = {s.id: (window(s, opened.q0, s.n_query), window(s, opened.k0, s.n_key)) for s in stacks}
 
     def cost(stack: Stack) -> int:
         nq, nk = (part.stop - part.start for part in windows[stack.id])
@@ -231,15 +233,6 @@ def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
     whole_layer = cost(open_stack) * open_stack.n_heads <= EXACT_BYTES
     heads = list(range(open_stack.n_heads)) if whole_layer else [head]
     return planned(lambda s: {layer: heads} if s.id == open_stack.id else {})
-
-
-def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
-    def part(start: int, length: int) -> slice:
-        size = min(length, WINDOW)
-        start = min(max(0, start), length - size) if opened.stack == stack.id else 0
-        return slice(start, start + size)
-
-    return part(opened.q0, stack.n_query), part(opened.k0, stack.n_key)
 
 
 class Collector:
@@ -305,21 +298,20 @@ class Collector:
 
     def stacks(self) -> list[dict[str, Any]]:
         """What the browser gets of each stack; the thumbnails of its heads are [layer * head, query, key]."""
-        return [self._stack(stack) for stack in self._stacks.values()]
-
-    def _stack(self, stack: Stack) -> dict[str, Any]:
-        thumbs = np.concatenate(self.thumbs[stack.id])
-        attention = stack.attention
-        return {
-            "id": stack.id, "title": stack.title, "layers": attention.layers, "heads": stack.n_heads,
-            "dHead": attention.d_head, "scales": attention.scales, "cap": attention.cap,
-            "normalizer": attention.normalizer,
-            "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,
-            "querySide": stack.query_side, "keySide": stack.key_side,
-            "nQuery": stack.n_query, "nKey": stack.n_key,
-            "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
-            "hidden": self.hidden[stack.id], **self.measured.of(stack),
-        }  # fmt: skip
+        stacks = []
+        for stack in self._stacks.values():
+            attention, thumbs = stack.attention, np.concatenate(self.thumbs[stack.id])
+            stacks.append({
+                "id": stack.id, "title": stack.title, "layers": attention.layers, "heads": stack.n_heads,
+                "dHead": attention.d_head, "scales": attention.scales, "cap": attention.cap,
+                "normalizer": attention.normalizer,
+                "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,
+                "querySide": stack.query_side, "keySide": stack.key_side,
+                "nQuery": stack.n_query, "nKey": stack.n_key,
+                "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
+                "hidden": self.hidden[stack.id], **self.measured.of(stack),
+            })  # fmt: skip
+        return stacks
 
     def open_heads(self) -> list[dict[str, Any]]:
         """The numbers of the heads that are sent in full, a layer each: arrays [head, ...] by their names."""
@@ -363,7 +355,10 @@ def body_of_inputs(inputs: Inputs, opened: Opened, progress: Progress = lambda n
 def build(subject: Subject, opened: Opened, progress: Progress = lambda number, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
     changed = EditedPass(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
-    collector, picture = Collector(subject, opened, progress), _picture_weights(subject, opened)
+    collector, picture = Collector(subject, opened, progress), None
+    if subject.reads_picture:
+        heads = plan(subject.stacks, opened)[PICTURE_STACK].heads
+        picture = PictureWeights(heads, subject.stacks[0].n_layers)
     collect = picture.beside(collector) if picture else collector
     trace = subject.run(changed.beside(collect) if changed else collect)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
@@ -372,6 +367,13 @@ def build(subject: Subject, opened: Opened, progress: Progress = lambda number, 
     stacks = collector.stacks()
     special = special_positions(subject)
     beside = changed.message(trace, stacks, steps_of) if changed else {}
+    # the cell worth opening first: the first pronoun and the noun that the encoder takes it for
+    pronouns = [each for each in antecedents or [] if each["antecedent"] is not None]
+    focus = (
+        {"query": pronouns[0]["position"], "key": pronouns[0]["antecedent"]} if pronouns else subject.focus
+    )
+    tokens = (token for of_side in subject.tokens.values() for token in of_side)
+    no_words = tuple(dict.fromkeys(token["text"] for token in tokens if token.get("mark") == "special"))
     header = {
         "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
         "measures": head_measures.declared(stacks, collector.measured.notes), "stacks": stacks,
@@ -382,7 +384,7 @@ def build(subject: Subject, opened: Opened, progress: Progress = lambda number, 
     }  # fmt: skip
     return Body(
         pack(**header),
-        _focus(antecedents) or subject.focus,
+        focus,
         subject.unknown,
         subject.reading.advice,
         subject.extras.get("translation", []),
@@ -390,30 +392,9 @@ def build(subject: Subject, opened: Opened, progress: Progress = lambda number, 
         len(steps),
         subject.model.abilities,
         subject.note,
-        _special_tokens(subject),
+        no_words,
         any(special.values()),
     )
-
-
-def _picture_weights(subject: Subject, opened: Opened) -> PictureWeights | None:
-    """What the view over a picture needs, where a picture is read."""
-    if not subject.reads_picture:
-        return None
-    return PictureWeights(plan(subject.stacks, opened)[PICTURE_STACK].heads, subject.stacks[0].n_layers)
-
-
-def _special_tokens(subject: Subject) -> tuple[str, ...]:
-    """The tokens that are no words of the text, such as <eos>."""
-    tokens = (token for side in subject.tokens.values() for token in side)
-    return tuple(dict.fromkeys(token["text"] for token in tokens if token.get("mark") == "special"))
-
-
-def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
-    """The cell worth opening first: the first pronoun and the noun that the encoder takes it for."""
-    for pronoun in antecedents or []:
-        if pronoun["antecedent"] is not None:
-            return {"query": pronoun["position"], "key": pronoun["antecedent"]}
-    return {}
 
 
 def steps_of(subject: Subject, trace: Any) -> list[dict[str, Any]]:
@@ -429,7 +410,7 @@ def steps_of(subject: Subject, trace: Any) -> list[dict[str, Any]]:
         values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
         for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
             top = [
-                [token_text(subject.names[i]), float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)
+                [token_text(subject.names[i]), float(f"{p:.6g}")] for i, p in zip(row_ids, row, strict=True)
             ]
             chosen = subject.following(len(steps), str(top[0][0])) if side == "decoder" else None
             steps.append({"top": top, "chosen": chosen})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def head_quantity(
     from pages.explore.payload import WINDOW
 
     subject = subject_of(inputs)
-    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
+    of = subject.stack(stack)
     layer, head = of.attention.nearest(layer), min(head, of.n_heads - 1)
     if show == "plane":
         plane = head_plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
@@ -57,7 +58,12 @@ def head_matrix(subject: Subject, stack: Stack, layer: int, head: int, show: str
     """[query, key]: "length", what the head takes from each key; "rollout" and "flow", from the first layer
     up to this one through all heads. Raises ValueError where it is not defined, or would take long.
     """
-    return _QUANTITIES[show](subject, stack, layer, head)
+    match show:
+        case "length":
+            return _length(subject, stack, layer, head)
+        case "flow":
+            return _flow(subject, stack, layer)
+    return rollout(_means(subject, stack, layer, "rollout"))[-1]
 
 
 def head_plane(
@@ -66,8 +72,8 @@ def head_plane(
     """These queries and keys of a head in one plane. Raises ValueError where they are not known."""
     if not stack.attention.whole:
         raise ValueError("Of this model, queries and keys are not known, only patterns; look at the weights.")
-    side, kind = stack.id.split(".")
-    at = {f"{side}.{layer}.{kind}.q": head, f"{side}.{layer}.{kind}.k": head // stack.sharing}
+    where = stack.address(layer)
+    at = {f"{where}.q": head, f"{where}.k": head // stack.sharing}
     q, k = _arrays(subject, lambda a, t: t[at[a]].clone() if a in at else None).values()
     return plane_of_queries_and_keys(q[queries], k[keys])
 
@@ -79,21 +85,14 @@ def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray
             "Of this model, values or their output projection are not known, so the length of what a head "
             "takes from a key cannot be computed; look at the weights."
         )
-    side, kind = stack.id.split(".")
-    addresses = {f"{side}.{layer}.{kind}.{name}" for name in ("pattern", "v")}
-    of_key = head // stack.sharing
-    arrays = _arrays(
-        subject, lambda a, t: t[[of_key if a.endswith(".v") else head]] if a in addresses else None
-    )
-    pattern, v = (arrays[f"{side}.{layer}.{kind}.{name}"] for name in ("pattern", "v"))
+    where = stack.address(layer)
+    at = {f"{where}.pattern": head, f"{where}.v": head // stack.sharing}
+    arrays = _arrays(subject, lambda a, t: t[[at[a]]] if a in at else None)
+    pattern, v = map(arrays.__getitem__, at)
     return value_weighted(pattern, v, output[[head]].float().numpy())[0]
 
 
-def _rollout(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
-    return rollout(_means(subject, stack, layer, "rollout"))[-1]
-
-
-def _flow(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
+def _flow(subject: Subject, stack: Stack, layer: int) -> np.ndarray:
     work = stack.n_query * stack.n_key * (layer + 1) * stack.n_query * stack.n_key
     if work > MOST_FLOW:
         most = int((MOST_FLOW / (layer + 1)) ** 0.25)
@@ -106,14 +105,13 @@ def _flow(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
 
 def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
     """The mean pattern of each layer's heads up to a layer: [layer, 1, query, key]."""
-    side, kind = stack.id.split(".")
-    if kind == "cross":
+    if stack.id.endswith(".cross"):
         raise ValueError(
             f"Attention {name} follows positions of one text through the layers, but in cross-attention "
             "queries and keys are of two; choose a stack of self-attention."
         )
     stack.attention.check_all_below(layer, f"attention {name}")
-    addresses = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
+    addresses = {f"{stack.address(at)}.pattern" for at in range(layer + 1)}
     means = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in addresses else None)
     return np.stack([shares(mean) for mean in means.values()])
 
@@ -123,7 +121,6 @@ def _arrays(subject: Subject, reduce: Callable[[str, Any], Any]) -> dict[str, np
     return {address: trace[address].numpy() for address in trace}
 
 
-_QUANTITIES = {"length": _length, "rollout": _rollout, "flow": _flow}
 FIGURE_NAMES = {"length": "length", "rollout": "share", "flow": "flow"}
 """What viz_core calls them."""
 
@@ -146,13 +143,20 @@ def random_token_measures(inputs: Inputs) -> dict[str, Any]:
     """
     model = cache.model(inputs.model, inputs.settings)
     texts = [model.repeated(seed) for seed in range(N_TEXTS)]
-    _check_price(model, texts[0])
+    lengths, most = [len(tokens) for tokens in texts[0].reading.tokens.values()], most_operations()
+    price = N_TEXTS * model.operations(lengths)
+    if price > most:
+        raise ValueError(
+            f"To read {N_TEXTS} random texts of {lengths[0]} tokens takes {price / BILLION:,.0f} billion "
+            f"operations; at most {most / BILLION:,.0f} billion are computed for a figure; take a smaller "
+            "model."
+        )
     stacks = [s for s in model.stacks(tuple(texts[0].starts)) if s.endswith(".self")]
     read = [cache.on_worker(lambda text=text: _scores(model, text, stacks)) for text in texts]
-    stats = {
-        stack: {name: _mean([scores[stack][name] for scores in read]) for name in REPEAT_MEASURES}
-        for stack in stacks
-    }
+    stats: dict[str, dict[str, list[float]]] = {stack: {} for stack in stacks}
+    for stack, name in product(stacks, REPEAT_MEASURES):
+        means = np.mean([scores[stack][name] for scores in read], axis=0)  # [layer, head]
+        stats[stack][name] = [round(float(value), 4) for value in means.ravel()]
     n = texts[0].n
     note = f"Means over {N_TEXTS} texts of {n} random tokens that the model read twice in a row."
     return {"stats": stats, "said": note}
@@ -173,22 +177,6 @@ def _scores(model: Model, text: Repeated, stacks: list[str]) -> dict[str, dict[s
 
     model.trace(text.reading, reduce=take)
     return scores_of
-
-
-def _mean(texts: list[list[np.ndarray]]) -> list[float]:
-    """[text, layer, head] -> [layer * head]"""
-    return [round(float(value), 4) for value in np.mean(texts, axis=0).ravel()]
-
-
-def _check_price(model: Model, text: Repeated) -> None:
-    lengths = [len(tokens) for tokens in text.reading.tokens.values()]
-    price, most = N_TEXTS * model.operations(lengths), most_operations()
-    if price > most:
-        raise ValueError(
-            f"To read {N_TEXTS} random texts of {lengths[0]} tokens takes {price / BILLION:,.0f} billion "
-            f"operations; at most {most / BILLION:,.0f} billion are computed for a figure; take a smaller "
-            "model."
-        )
 
 
 def price_random_tokens(inputs: Inputs) -> int:

@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +31,12 @@ _WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
 def positions_rule(most: int) -> Rule:
     """Positions up to `most`; an empty text leaves them open."""
     words = f"positions from 0 to {most:,} like 0-3.7, each range from its first to its last"
-    return text(words, partial(_read, most))
 
+    def fits(written: str) -> bool:
+        is_written = not written or bool(_WRITTEN.fullmatch(written))
+        return is_written and all(first <= last <= most for first, last in _ranges(written))
 
-def _read(most: int, raw: str) -> str:
-    return checked(raw, lambda value: not value or (bool(_WRITTEN.fullmatch(value)) and _fits(value, most)))
-
-
-def _fits(written: str, most: int) -> bool:
-    return all(first <= last <= most for first, last in _ranges(written))
+    return text(words, lambda raw: checked(raw, fits))
 
 
 def _ranges(written: str) -> list[tuple[int, int]]:
@@ -92,31 +88,24 @@ def _are_heads(value: Any) -> bool:
     return isinstance(value, tuple) and all(INDEX.fits(head) for head in value)
 
 
-def _read_heads(raw: str) -> tuple[int, ...]:
-    return checked(tuple(sorted({int(part) for part in raw.split(".")})), _are_heads)
-
-
-def _read_name(raw: str) -> str:
-    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB, OWN)))
-
-
-def _read_sort(raw: str) -> str:
-    return str(one_of(SORTS).read({"distance": "mean_distance"}.get(raw, raw)))  # as earlier links call it
-
-
-def _is_open(value: Any) -> bool:
-    return isinstance(value, str) and on_offer.may_open(value)
-
-
 MODEL = Rule(
     "one of translator, untrained, another model's name, run:<its id>, hf:<a model of transformers here> or "
     "own:<attention that you handed in>",
-    _read_name, _is_open,
-)  # fmt: skip
+    lambda raw: checked(
+        raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB, OWN))
+    ),
+    lambda name: isinstance(name, str) and on_offer.may_open(name),
+)
 INDEX = whole(0, MAX_INDEX)
 POSITIONS = positions_rule(MAX_INDEX)
-SORT = replace(one_of(SORTS), read=_read_sort)
-HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
+EARLIER = {"distance": "mean_distance"}
+"""How earlier links call a measure."""
+SORT = replace(one_of(SORTS), read=lambda raw: one_of(SORTS).read(EARLIER.get(raw, raw)))
+HEADS = Rule(
+    "head numbers separated by dots, such as 0.2.3",
+    lambda raw: checked(tuple(sorted({int(part) for part in raw.split(".")})), _are_heads),
+    _are_heads,
+)
 
 
 CHOOSE = "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere."

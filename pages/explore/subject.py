@@ -144,6 +144,14 @@ class Stack:
         """How many query heads share one key head."""
         return self.attention.n_heads // self.attention.n_key_heads
 
+    def address(self, layer: int) -> str:
+        """Where a layer's attention is in a trace, such as encoder.0.self."""
+        return self.id.replace(".", f".{layer}.")
+
+    def patterns(self) -> list[str]:
+        """The addresses of the patterns of all layers."""
+        return [f"{self.address(layer)}.pattern" for layer in self.attention.layers]
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -157,23 +165,32 @@ class Subject:
     @cached_property
     def stacks(self) -> tuple[Stack, ...]:
         counts = {side: len(tokens) for side, tokens in self.reading.tokens.items()}
-        names = self.model.stacks(tuple(counts))
-        titles = STACK_TITLES if len(names) > 1 else ONLY_TITLES
-        return tuple(self._stack(name, titles[name], counts) for name in names)
+        names, stacks = self.model.stacks(tuple(counts)), []
+        for name in names:
+            title = (STACK_TITLES if len(names) > 1 else ONLY_TITLES)[name]
+            query, kind = name.split(".")
+            key = query if kind == "self" else "encoder"
+            attention = self.model.attention(name)
+            stacks.append(Stack(name, title, query, key, counts[query], counts[key], attention))
+        return tuple(stacks)
 
-    def _stack(self, name: str, title: str, counts: dict[str, int]) -> Stack:
-        query, kind = name.split(".")
-        key = query if kind == "self" else "encoder"
-        return Stack(name, title, query, key, counts[query], counts[key], self.model.attention(name))
+    def stack(self, name: str) -> Stack:
+        """The stack of a name, or the first where there is none."""
+        return next((each for each in self.stacks if each.id == name), self.stacks[0])
 
     @cached_property
     def tokens(self) -> dict[str, list[dict[str, str]]]:
         """Tokens for the screen, their blanks visible; `raw` is what a file gets where that differs."""
         unknown = {word.text for word in self.reading.unknown}
-        return {
-            side: [_marked(token, unknown) for token in tokens]
-            for side, tokens in self.reading.tokens.items()
-        }
+
+        def entry(token: str) -> dict[str, str]:
+            text = token_text(token)
+            mark = "unknown" if token in unknown else "special" if _SPECIAL.fullmatch(token) else ""
+            return (
+                {"text": text} | ({"raw": token} if text != token else {}) | ({"mark": mark} if mark else {})
+            )
+
+        return {side: list(map(entry, tokens)) for side, tokens in self.reading.tokens.items()}
 
     def run(self, reduce: Callable[[str, Any], Any] | None) -> Any:
         """The trace, with its edits. Raises ValueError for edits that do not fit."""
@@ -181,6 +198,10 @@ class Subject:
             return self.model.trace(self.reading, reduce=reduce)
         edits, settings = self.inputs.edits, self.inputs.reading  # which other texts are read with, too
         return self.model.trace(self.reading, reduce=reduce, edits=edits, **settings)
+
+    def logits(self) -> Any:
+        """The logits alone of the trace, with its edits."""
+        return self.run(lambda address, tensor: tensor if address == "logits" else None)["logits"]
 
     @property
     def unedited(self) -> "Subject":
@@ -290,43 +311,22 @@ def subject_of(inputs: Inputs) -> Subject:
         return reading, 2 * len(inputs.text) + 200 * sum(map(len, reading.tokens.values())) + 1_000
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
-    _check_length(reading)
-    check_price(model, reading, _remedy(reading, inputs), passes=passes_of(inputs))
-    return Subject(model, reading, inputs, model.names(reading))
-
-
-def _check_length(reading: Reading) -> None:
-    """Raises ValueError for more tokens than the views have room for."""
+    passes, is_picture = passes_of(inputs), reading.picture is not None
     longest, most = max(map(len, reading.tokens.values())), in_force().explore_tokens
-    if longest <= most:
-        return
-    read, remedy = ("text", "shorten it, or open it on the page Long texts")
-    if reading.picture is not None:
-        read, remedy = "picture", f"open {LIGHTER}"
-    raise ValueError(f"The {read} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
-
-
-def _remedy(reading: Reading, inputs: Inputs) -> str:
-    """What would make a trace cheaper beside fewer tokens; of a picture these are its model's affair."""
-    if reading.picture is not None:
-        return LIGHTER
-    fewer = "fewer texts in the edits, " if passes_of(inputs) > 2 else ""
-    if any(setting.builds for setting in settings_of(inputs.model)):
-        return f"{fewer}fewer layers or heads, or a smaller d_model or d_head"
-    return f"{fewer}or a smaller model"
+    if longest > most:  # than the views have room for
+        shorter = "shorten it, or open it on the page Long texts"
+        read, remedy = ("picture", f"open {LIGHTER}") if is_picture else ("text", shorter)
+        raise ValueError(f"The {read} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
+    builds = any(setting.builds for setting in settings_of(inputs.model))
+    smaller = "fewer layers or heads, or a smaller d_model or d_head" if builds else "or a smaller model"
+    cheaper = f"{'fewer texts in the edits, ' if passes > 2 else ''}{smaller}"  # beside fewer tokens
+    check_price(model, reading, LIGHTER if is_picture else cheaper, passes=passes)
+    return Subject(model, reading, inputs, model.names(reading))
 
 
 def token_text(token: str) -> str:
     """A token, or the name of an output, for the screen; a word is shown whole, and as it was typed."""
     return token if token.split() == [token] and token.isprintable() else visible(token, max_length=MAX_LABEL)
-
-
-def _marked(token: str, unknown: set[str]) -> dict[str, str]:
-    entry = {"text": token_text(token)}
-    if entry["text"] != token:
-        entry["raw"] = token
-    mark = "unknown" if token in unknown else "special" if _SPECIAL.fullmatch(token) else None
-    return {**entry, "mark": mark} if mark else entry
 
 
 def _parts(answer: str) -> list[dict[str, Any]]:

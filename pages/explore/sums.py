@@ -1,6 +1,5 @@
 """Sums and means over chosen tokens: for each head, how much the chosen queries give to the chosen keys."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +11,11 @@ from pages.explore.state import POSITIONS, Inputs
 from pages.explore.subject import Stack, Subject, subject_of
 from pages.shared import cache
 
-_PATTERN = re.compile(r"\w+\.(\d+)\.\w+\.pattern")
-
 
 def sums_message(inputs: Inputs, stack: str, queries: str, keys: str) -> dict[str, Any]:
     """A number per head [layer * head]. Raises ValueError, with a sentence, where no token is chosen."""
     subject = subject_of(inputs)
-    of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
+    of = subject.stack(stack)
     return {"values": values_of(subject, of, *chosen(of, queries, keys)).ravel().tolist()}
 
 
@@ -39,16 +36,15 @@ def values_of(
     subject: Subject, stack: Stack, queries: Sequence[int], keys: Sequence[int]
 ) -> Float[np.ndarray, "layer head"]:
     """The weight on the chosen keys together, in the mean of the chosen queries."""
-    side, kind = stack.id.split(".")
-    layers: dict[int, np.ndarray] = {}
+    patterns = stack.patterns()
+    layers: dict[str, np.ndarray] = {}
 
     def take(address: str, tensor: Any) -> None:
-        match = _PATTERN.fullmatch(address)
-        if match and address.startswith(f"{side}.") and f".{kind}." in address:
-            layers[int(match[1])] = summed(tensor[:, list(queries)].numpy(), keys)
+        if address in patterns:
+            layers[address] = summed(tensor[:, list(queries)].numpy(), keys)
 
     cache.on_worker(lambda: subject.run(take))
-    return np.stack([layers[layer] for layer in stack.attention.layers])
+    return np.stack([layers[address] for address in patterns])
 
 
 def summed(rows: Float[np.ndarray, "head query key"], keys: Sequence[int]) -> Float[np.ndarray, "head"]:
@@ -64,22 +60,17 @@ def summed(rows: Float[np.ndarray, "head query key"], keys: Sequence[int]) -> Fl
 def definition(queries: int, keys: int, heads: int) -> str:
     """What the one number is."""
     on = "the chosen key" if keys == 1 else f"the {keys} chosen keys together"
-    return (
-        f"the weight on {on}, on average over "
-        f"{_counted(queries, 'query', 'queries')} and {_counted(heads, 'head')}"
+    over = (
+        f"{queries} {'query' if queries == 1 else 'queries'} and {heads} {'head' if heads == 1 else 'heads'}"
     )
-
-
-def _counted(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or one + 's'}"
+    return f"the weight on {on}, on average over {over}"
 
 
 def code(
     stack: Stack, queries: Sequence[int], keys: Sequence[int], heads: Sequence[tuple[int, int]]
 ) -> list[str]:
     """The lines of Python that compute it from `trace`."""
-    side, kind = stack.id.split(".")
-    address = f'f"{side}.{{layer}}.{kind}.pattern"'
+    address = f'f"{stack.id.replace(".", ".{layer}.")}.pattern"'
     return [
         f"queries, keys = {list(queries)}, {list(keys)}",
         f"heads = {list(heads)}  # (layer, head)",

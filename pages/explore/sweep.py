@@ -4,7 +4,7 @@ asked for, and taken away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from models.engine.long_text import Progress
 from models.engine.size import trace_operations
 from models.interventions.head_paths import direct_heads
 from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
-from models.zoo.model import Model, call
+from models.zoo.model import call
 from pages.explore import quantities
 from pages.explore.state import COMMON, OFFERED, Inputs, View
 from pages.explore.subject import Subject, config_of, operations_of, subject_of, token_text, tokens_of
@@ -52,9 +52,7 @@ def price(inputs: Inputs, *what: Any) -> int:
     if config is None:
         return 0
     each = operations_of(inputs.unedited)
-    if (
-        request.goal == "score"
-    ):  # of held-out examples, which may be as long as the model reads, not of the text
+    if request.goal == "score":  # of held-out examples, which may be as long as the model reads
         each = EXAMPLES * trace_operations(config, [config.max_len] * len(config.stacks))
     if request.sweep in quantities.PASSES:
         return quantities.PASSES[request.sweep] * each
@@ -74,19 +72,32 @@ def run_sweep(inputs: Inputs, *what: Any, progress: Progress = lambda share: Non
     if not rule.fits(request.other):
         raise ValueError(f"The other text has {rule.refusal(request.other)}.")
     subject = subject_of(inputs.unedited)
-    if request.sweep not in quantities.PASSES:
-        _check_price(subject, request)
+    lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
+    ofs = (stack.n_query if request.sweep == "positions" else stack.n_heads for stack in subject.stacks)
+    rows = sum(stack.n_layers * of for stack, of in zip(subject.stacks, ofs, strict=True))
+    rows *= EXAMPLES if request.goal == "score" else 1
+    is_dear = subject.model.operations(lengths) * rows > MOST_BILLIONS * BILLION
+    if is_dear and request.sweep not in quantities.PASSES:
+        raise ValueError(
+            f"A sweep of {rows:,} edits takes more than {MOST_BILLIONS:,} billion operations; take a shorter "
+            "text, or a smaller model."
+        )
     make = _MAKERS.get(request.sweep, _heads)
     return dict(cache.on_worker(lambda: make(subject, request, progress)))
 
 
 def _heads(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
+    """What switching off each head does, and what it does directly, or why that is not known."""
     model: Any = subject.model
     target, title = target_of(subject, request)
     change = request.put if request.put in CHANGES else CHANGES[0]
     sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress)
-    direct = _direct(lambda: direct_heads(model, subject.reading, target, progress=progress))
-    return {"title": title, **_message(sweep), **direct}
+    message = {"title": title, **_message(sweep)}
+    try:
+        direct = direct_heads(model, subject.reading, target, progress=progress)
+    except ValueError as error:
+        return message | {"notDirect": str(error)}
+    return message | {"direct": _message(direct)["effects"]}
 
 
 def _positions(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
@@ -118,8 +129,7 @@ def target_of(subject: Subject, request: SweepRequest) -> tuple[str, str]:
         return "loss", "loss of what is written, in nats"
     if kind == "score":
         return "score", f"share of right answers in {EXAMPLES} held-out examples of its task"
-    trace = subject.run(lambda a, t: t if a == "logits" else None)
-    rows = trace["logits"]
+    rows = subject.logits()
     at = max(0, min(request.step, len(rows) - 1))
     if kind == "kl":
         return f"kl at {at}", "KL(before ‖ after) of the outputs, in nats"
@@ -135,28 +145,6 @@ def _message(sweep: Sweep) -> dict[str, Any]:
         name: [[float(f"{x:.5g}") for x in row] for row in e.tolist()] for name, e in sweep.effects.items()
     }
     return {"before": float(f"{sweep.before:.6g}"), "effects": effects, "layers": sweep.layers}
-
-
-def _direct(make: Callable[[], Sweep]) -> dict[str, Any]:
-    """The direct effects, or why there are none."""
-    try:
-        return {"direct": _message(make())["effects"]}
-    except ValueError as error:
-        return {"notDirect": str(error)}
-
-
-def _check_price(subject: Subject, request: SweepRequest) -> None:
-    model: Model = subject.model
-    lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
-    heads = sum(stack.n_layers * stack.n_heads for stack in subject.stacks)
-    places = sum(stack.n_layers * stack.n_query for stack in subject.stacks)
-    rows = places if request.sweep == "positions" else heads
-    rows *= EXAMPLES if request.goal == "score" else 1
-    if model.operations(lengths) * rows > MOST_BILLIONS * BILLION:
-        raise ValueError(
-            f"A sweep of {rows:,} edits takes more than {MOST_BILLIONS:,} billion operations; take a shorter "
-            "text, or a smaller model."
-        )
 
 
 MOST_BARS = 64
@@ -223,20 +211,14 @@ class SweepTakeAway:
         return board_figure(Board(rows=rows, notice=self.title), dark=dark, title="Sweep")
 
     def _matrix(self, name: str, effects: list[list[float]]) -> Matrix:
-        values = np.array(effects)[:, :MOST_COLUMNS]
+        values, is_of_heads = np.array(effects)[:, :MOST_COLUMNS], "." in name
+        columns = [f"head {head}" for head in range(values.shape[1])]
+        if not is_of_heads:
+            columns = [token["text"] for token in self._subject.tokens[name][: len(columns)]]
         return Matrix(
-            values=values,
-            title=name,
-            rows=[f"layer {layer}" for layer in self._result["layers"][name]],
-            columns=self._columns(name, values.shape[1]),
-            row_axis="layer",
-            column_axis="head" if "." in name else "position",
-        )
-
-    def _columns(self, name: str, count: int) -> list[str]:
-        if "." in name:
-            return [f"head {head}" for head in range(count)]
-        return [token["text"] for token in self._subject.tokens[name][:count]]
+            values=values, title=name, row_axis="layer", column_axis="head" if is_of_heads else "position",
+            rows=[f"layer {layer}" for layer in self._result["layers"][name]], columns=columns,
+        )  # fmt: skip
 
     def table(self) -> pd.DataFrame:
         """One row a head, a position, a part or an output."""
@@ -261,18 +243,15 @@ class SweepTakeAway:
         if "." in name:
             return {"head": at}
         token = self._subject.tokens[name][at]
-        return {
-            "position": at,
-            "token": takeaway_dialog.spreadsheet_cells([token.get("raw", token["text"])])[0],
-        }
+        (word,) = takeaway_dialog.spreadsheet_cells([token.get("raw", token["text"])])
+        return {"position": at, "token": word}
 
     @cached_property
     def code(self) -> str:
         """The lines of Python that give the same numbers."""
-        settings, request = self._subject.inputs.reading, self._request
-        load = self._subject.code.splitlines()[:-1]
-        reading = f"reading = {call('lm.read', self._subject.inputs.text, **settings)}"
-        return "\n".join([*load, *self._lines(request, settings, reading)])
+        settings, text = self._subject.inputs.reading, self._subject.inputs.text
+        load, reading = self._subject.code.splitlines()[:-1], f"reading = {call('lm.read', text, **settings)}"
+        return "\n".join([*load, *self._lines(self._request, settings, reading)])
 
     def _lines(self, request: SweepRequest, settings: dict[str, Any], reading: str) -> list[str]:
         more = "".join(f", {name}={value!r}" for name, value in settings.items())

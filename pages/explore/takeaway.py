@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from models.byte_units import MB, readable
 from models.limits import in_force
 from models.zoo.model import call
 from pages.explore import head_measures, quantities, sums, waiting
-from pages.explore.payload import HIDDEN, SHOWN, Hiding, hiding_code, hiding_of
+from pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
 from pages.explore.state import FURTHER, Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.explore.sweep import SweepTakeAway, probability_bars
@@ -79,30 +79,24 @@ class StageView:
         self.subject = edited.unedited if self.view.when == "before" else edited
         compares = self.view.when == "difference" and edited.inputs.edits
         self.compared = edited.unedited if compares else None
-        self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
+        self.stack = self.subject.stack(self.view.stack)
         self.layer = self.stack.attention.nearest(self.view.layer)
         self.head = min(self.view.head, self.stack.n_heads - 1)
-        self.among = self._among(act.get("among", []))
-        side, kind = self.stack.id.split(".")
-        self.address = f"{side}.{self.layer}.{kind}"
-        self.hiding, self.how = self._hiding()
+        count = self.stack.n_layers * self.stack.n_heads
+        known = {at for at in act.get("among", []) if isinstance(at, int) and 0 <= at < count}
+        # the layer and head of each that sums are over; all where none is said
+        self.among = [self.stack.attention.head_at(at) for at in sorted(known) or range(count)]
+        self.address = self.stack.address(self.layer)
+        self.hiding = hiding_of(self.subject, self.stack)
+        is_plane = self.view.view == "head" and self.view.show == "plane"
+        hides = self.view.view in HIDING and not is_plane and self.hiding.any
+        self.how = self.view.special if hides else SHOWN
         self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.variant}"
         self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
         if self.view.view == "sums":
-            self.title, self.file_name = f"{self.stack.title}: weight on chosen tokens", f"{side}-{kind}-sums"
-
-    def _hiding(self) -> tuple[Hiding, str]:
-        """Which tokens are special, and whether the view that is on the stage hides them."""
-        view, special = self.view, hiding_of(self.subject, self.stack)
-        hides = view.view in HIDING and not (view.view == "head" and view.show == "plane")
-        return special, view.special if hides and special.any else SHOWN
-
-    def _among(self, places: list[Any]) -> list[tuple[int, int]]:
-        """The layer and head of each that sums are over, as the stage has them; all where it says none."""
-        count = self.stack.n_layers * self.stack.n_heads
-        known = sorted({at for at in places if isinstance(at, int) and 0 <= at < count})
-        return [self.stack.attention.head_at(at) for at in known or range(count)]
+            self.title = f"{self.stack.title}: weight on chosen tokens"
+            self.file_name = f"{self.stack.id.replace('.', '-')}-sums"
 
     @property
     def variant(self) -> str:
@@ -112,11 +106,6 @@ class StageView:
         if self.how == SHOWN:
             return time
         return f"{time}, special tokens hidden" + ("" if self.how == HIDDEN else ", rows renormalised")
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """The layer and the head that are open."""
-        return self.layer, self.head
 
     def chosen(self) -> tuple[list[int], list[int]]:
         """The queries and the keys of sums: all queries and the marked key where they are left open."""
@@ -203,12 +192,12 @@ class StageView:
         return make.get(view, self._heatmap)(dark)
 
     def _grid(self, dark: bool) -> go.Figure:
-        side, kind = self.stack.id.split(".")
+        addresses = self.stack.patterns()
         queries, keys = self.positions()
 
         def patterns(of: Subject | None = None) -> np.ndarray:
             arrays = self.arrays(
-                lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
+                lambda address: address in addresses,
                 # A copy of a part, so that the whole can be let go.
                 lambda p: p.new_tensor(self.hiding.apply(p.numpy(), self.how)[:, queries][..., keys]),
                 of,
@@ -304,40 +293,31 @@ class StageView:
         """The likeliest outputs at the step, with the edits and without them."""
         from pages.explore.effect import outputs_of
 
-        edited = self.subject.inputs.edits
-        if not edited or not self.subject.names:
+        if not self.subject.inputs.edits or not self.subject.names:
             return self._grid(dark)
-        only = lambda a, t: t if a == "logits" else None  # noqa: E731
-        before = cache.on_worker(lambda: self.subject.unedited.run(only))
-        after = cache.on_worker(lambda: self.subject.run(only))
-        rows = outputs_of((before["logits"], after["logits"]), self.subject)
+        before, after = (cache.on_worker(each.logits) for each in (self.subject.unedited, self.subject))
+        rows = outputs_of((before, after), self.subject)
         at = min(self.step(), len(rows) - 1)
-        names, before_edits, after_edits = zip(*rows[at], strict=True)
-        charts = [
-            probability_bars("without the edits", names, before_edits),
-            probability_bars("with the edits", names, after_edits),
-        ]
+        names, *sides = zip(*rows[at], strict=True)
+        titles = ("without the edits", "with the edits")
+        charts = [probability_bars(title, names, side) for title, side in zip(titles, sides, strict=True)]
         return board_figure(Board(rows=[charts], notice=""), dark=dark, title=f"Outputs at step {at + 1}")
 
     def _lines(self, dark: bool) -> go.Figure:
         queries, keys = self.positions(until_step=True)
         names = self.sides(queries, keys)
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
-        pattern, title = self._pinned_lines(self.hiding.apply(self.of_head()["pattern"], self.how))
+        pattern = self.hiding.apply(self.of_head()["pattern"], self.how)
+        title, role = f"{self.stack.title}, layer {self.layer}{self.variant}", self.view.pinned
+        if role != "none":  # the lines of the token that a click has kept
+            side = self.names(self.stack.query_side if role == "query" else self.stack.key_side)
+            at = min(getattr(self.view, role) or 0, len(side) - 1)
+            pinned = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
+            pinned[(at, slice(None)) if role == "query" else (slice(None), at)] = True
+            pattern, title = np.where(pinned, pattern, 0), f"{title}, {role} “{side[at]}” only"
         return attention_lines(
             pattern[:, queries][..., keys], names[0], names[1], heads=heads, dark=dark, title=title
         )
-
-    def _pinned_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
-        """The lines of the token that a click has kept, all if there is none; and the title that says so."""
-        title, role = f"{self.stack.title}, layer {self.layer}{self.variant}", self.view.pinned
-        if role == "none":
-            return pattern, title
-        side = self.stack.query_side if role == "query" else self.stack.key_side
-        at = min(getattr(self.view, role) or 0, len(self.names(side)) - 1)
-        pinned = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
-        pinned[(at, slice(None)) if role == "query" else (slice(None), at)] = True
-        return np.where(pinned, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
 
     def _numbers(self, dark: bool) -> go.Figure:
         """How the marked query comes to its weight on the marked key, and how its row of weights makes z: in
@@ -384,13 +364,13 @@ class StageView:
         return board_figure(board, dark=dark, title=self.title)
 
     def _sums(self, dark: bool) -> go.Figure:
-        values, (queries, keys) = self.sums(), self.chosen()
+        values, (queries, keys), place = self.sums(), self.chosen(), (self.layer, self.head)
         most = sorted(values, key=lambda head: -values[head])[:MOST_BARS]
         definition = sums.definition(len(queries), len(keys), len(values))
         bars = Bars(
             values=np.array([values[head] for head in most]), labels=[f"L{at} H{head}" for at, head in most],
             y_label="weight", digits=3,
-            lit=most.index(self.place) if self.place in most else None,
+            lit=most.index(place) if place in most else None,
         )  # fmt: skip
         notice = f"{sum(values.values()) / len(values):.4g} is {definition}."
         return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
@@ -398,8 +378,7 @@ class StageView:
     def _output(self, dark: bool) -> go.Figure:
         from pages.explore.payload import steps_of
 
-        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))
-        steps = steps_of(self.subject, trace)
+        steps = steps_of(self.subject, {"logits": cache.on_worker(self.subject.logits)})
         at = min(self.step(), len(steps) - 1)  # of a long text only the first steps are listed
         step = steps[at]
         tokens, probabilities = zip(*step["top"], strict=True)
@@ -418,90 +397,75 @@ class StageView:
 
     def archive_bytes(self) -> int:
         """What biases, scores and patterns take: nearly all of a trace."""
-        return sum(
-            4
-            * (1 + s.attention.whole * (1 + s.attention.has_bias))
-            * s.n_layers
-            * s.n_heads
-            * s.n_query
-            * s.n_key
-            for s in self.subject.stacks
-        )
+        n_bytes = 0
+        for s in self.subject.stacks:
+            n_matrices = 1 + s.attention.whole * (1 + s.attention.has_bias)
+            n_bytes += 4 * n_matrices * s.n_layers * s.n_heads * s.n_query * s.n_key
+        return n_bytes
 
     @property
     def code(self) -> str:
-        if self.view.view == "sums":
-            lines = sums.code(self.stack, *self.chosen(), self.among)
-            return "\n".join([self.subject.code, *lines])
-        if self.view.view == "effect":
-            return "\n".join([self.subject.code, *self._effect_code()])
+        lines, before = [self.subject.code], self.subject.unedited.code.splitlines()[-1]
+        before = before.replace("trace", "before", 1)  # the line that gives the trace without the edits
         hiding = hiding_code(self.hiding, self.how)
         of_head = f'["{self.address}.pattern"][{self.head}]  # [query, key]'
-        lines = [self.subject.code, f"pattern = trace{of_head}", *hiding]
-        if self.compared:
-            lines += ["after = pattern", self._before_code, f"pattern = before{of_head}", *hiding]
-            lines.append("change = after - pattern")
+        if self.view.view == "sums":
+            lines += sums.code(self.stack, *self.chosen(), self.among)
+        elif self.view.view == "effect":
+            reading = call("lm.read", self.subject.inputs.text, **self.subject.inputs.reading)
+            change = f"change = compare(before, trace, lm.names({reading}))"
+            lines += [
+                before,
+                "from models import compare",
+                change,
+                f"outputs = change.outputs({self.step()})",
+            ]
+        else:
+            lines += [f"pattern = trace{of_head}", *hiding]
+            if self.compared:
+                lines += ["after = pattern", before, f"pattern = before{of_head}", *hiding]
+                lines.append("change = after - pattern")
         return "\n".join(lines)
-
-    @property
-    def _before_code(self) -> str:
-        """The line that gives the trace without the edits."""
-        return self.subject.unedited.code.splitlines()[-1].replace("trace", "before", 1)
-
-    def _effect_code(self) -> list[str]:
-        reading = call("lm.read", self.subject.inputs.text, **self.subject.inputs.reading)
-        return [
-            self._before_code,
-            "from models import compare",
-            f"change = compare(before, trace, lm.names({reading}))",
-            f"outputs = change.outputs({self.step()})",
-        ]
 
 
 def csv_of(view: StageView) -> str:
     """What the view shows as a table; words go through `spreadsheet_cells`, numbers as they are."""
-    if view.view.view == "sweep":
-        return view.sweep.table().to_csv(index=False)
-    return (_sums(view) if view.view.view == "sums" else _cells(view)).to_csv(index=False)
-
-
-def _sums(view: StageView) -> pd.DataFrame:
-    """One row a head that sums are over: the weight on the chosen keys, in the mean of the chosen queries."""
-    return pd.DataFrame(
-        [(layer, head, weight) for (layer, head), weight in view.sums().items()],
-        columns=["layer", "head", "weight_on_chosen_keys"],
-    )
+    match view.view.view:
+        case "sweep":
+            table = view.sweep.table()
+        case "sums":  # one row a head: the weight on the chosen keys, in the mean of the chosen queries
+            rows = [(*place, weight) for place, weight in view.sums().items()]
+            table = pd.DataFrame(rows, columns=["layer", "head", "weight_on_chosen_keys"])
+        case _:
+            table = _cells(view)
+    return table.to_csv(index=False)
 
 
 def _cells(view: StageView) -> pd.DataFrame:
     """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score,
     and, where the pass was edited, the weight without edits.
     """
-    arrays, without_edits = view.of_head(), {}
-    if view.subject.inputs.edits:
-        before = view.of_head(view.subject.unedited)["pattern"][view.head]
-        without_edits["weight_without_edits"] = before.ravel()
-    dots = {}
+    arrays, n_query, n_key = view.of_head(), view.stack.n_query, view.stack.n_key
+    queries, keys = (
+        np.array(takeaway_dialog.spreadsheet_cells(view.names(side)), dtype=object)
+        for side in (view.stack.query_side, view.stack.key_side)
+    )
+    columns: dict[str, np.ndarray] = {
+        "query_position": np.repeat(np.arange(n_query), n_key),
+        "query": np.repeat(queries, n_key),
+        "key_position": np.tile(np.arange(n_key), n_query),
+        "key": np.tile(keys, n_query),
+    }
     if view.stack.attention.whole:
         q, k = arrays["q"][view.head], arrays["k"][view.key_head]
-        dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
-    n_query, n_key = view.stack.n_query, view.stack.n_key
-    queries, keys = view.names(view.stack.query_side), view.names(view.stack.key_side)
-    return pd.DataFrame(
-        {
-            "query_position": np.repeat(np.arange(n_query), n_key),
-            "query": np.repeat(np.array(takeaway_dialog.spreadsheet_cells(queries), dtype=object), n_key),
-            "key_position": np.tile(np.arange(n_key), n_query),
-            "key": np.tile(np.array(takeaway_dialog.spreadsheet_cells(keys), dtype=object), n_query),
-            **dots,
-            **{
-                column: arrays[name][view.head].ravel()
-                for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
-                if name in arrays
-            },
-            **without_edits,
-        }
-    )
+        columns["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
+    for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items():
+        if name in arrays:
+            columns[column] = arrays[name][view.head].ravel()
+    if view.subject.inputs.edits:
+        before = view.of_head(view.subject.unedited)["pattern"][view.head]
+        columns["weight_without_edits"] = before.ravel()
+    return pd.DataFrame(columns)
 
 
 @dataclass(frozen=True)
@@ -550,31 +514,23 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
     inputs = last("explore", Inputs())
     with waiting.waiting_for(inputs, st.empty()):
         try:
-            away: TakeAway = waiting.runner(inputs, is_wanted=waiting.still_wanted)(
-                take_away, inputs, act, dark
-            )
+            compute = waiting.runner(inputs, is_wanted=waiting.still_wanted)
+            away: TakeAway = compute(take_away, inputs, act, dark)
         except ValueError as error:
             show_problems([str(error)])
             return
     run = waiting.runner(inputs)  # a file is made when its button is pressed, without a page
-    downloads, note = _downloads(away, lambda: run(table, inputs, act), lambda: run(archive, inputs, act))
-    takeaway_dialog.show(
-        away.figure, downloads, title=away.title, file_name=away.file_name, code=away.code, note=note
-    )
-
-
-def _downloads(
-    away: TakeAway, make_table: Callable[[], str], make_archive: Callable[[], bytes]
-) -> tuple[list[Download], str | None]:
-    name, size = away.file_name, away.archive_bytes
+    name, size, note = away.file_name, away.archive_bytes, None
     files = [
         Download("Figure, offline HTML", lambda: to_html(away.figure), f"{name}.html", "text/html"),
-        Download(f"{away.table}, CSV", make_table, f"{name}.csv", "text/csv"),
+        Download(f"{away.table}, CSV", partial(run, table, inputs, act), f"{name}.csv", "text/csv"),
     ]
     if size <= LARGEST_ARCHIVE:
-        whole = Download("Whole trace, NPZ", make_archive, "trace.npz", "application/octet-stream")
-        return [*files, whole], None
-    return files, (
-        f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
-        "Take fewer words, layers or heads, or run the lines below."
-    )
+        whole = partial(run, archive, inputs, act)
+        files.append(Download("Whole trace, NPZ", whole, "trace.npz", "application/octet-stream"))
+    else:
+        note = (
+            f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
+            "Take fewer words, layers or heads, or run the lines below."
+        )
+    takeaway_dialog.show(away.figure, files, title=away.title, file_name=name, code=away.code, note=note)
