@@ -15,7 +15,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import is_dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import psutil
@@ -91,13 +90,9 @@ def _start_worker() -> None:
     import torch  # here, once, while the first page is already painting
 
     torch.set_num_threads(1)
-    _settle()
-
-
-@cache
-def _settle() -> None:
-    gc.collect()
-    gc.freeze()
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 _worker = ThreadPoolExecutor(max_workers=8, thread_name_prefix="inference", initializer=_start_worker)
@@ -138,7 +133,7 @@ def on_worker(
         with _turn, server_load.counted_working(kind, asked_at):
             return None if given_up.is_set() else function()
 
-    with server_load.counted_waiting():
+    with server_load.waiting.track_inprogress():
         future = _worker.submit(work)
         try:
             while waiting and not wait([future], LOOK_SECONDS).done:

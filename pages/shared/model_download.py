@@ -13,7 +13,7 @@ from models.zoo.hub.download import Coming
 from models.zoo.hub.model_folder import PREFIX, folder_of, is_path
 from pages.shared import on_offer, visitors
 from pages.shared.state import refuse
-from pages.shared.wording import plain
+from pages.shared.wording import capitalised, plain
 from pages.shared.work import STOPPED, Job, Queue, progress
 
 PLACE = "the model that comes"
@@ -61,7 +61,7 @@ def field(open_model: Callable[[str], None]) -> None:
         return
     refused = why_not(name)
     if refused:
-        st.caption(plain(f"{refused[:1].upper()}{refused[1:]}."))
+        st.caption(plain(f"{capitalised(refused)}."))
         return
     coming: Coming | None = st.session_state.get(FOUND)
     if coming is None:
@@ -84,18 +84,10 @@ def _look_up(name: str, open_model: Callable[[str], None]) -> None:
         else:
             st.session_state[FOUND] = coming
     except FileError as error:
-        refuse(f"{_sentence(error)}.{_here() if isinstance(error, download.UnreachableError) else ''}")
-
-
-def _here() -> str:
-    """The models that could be opened instead."""
-    names = [name.removeprefix(PREFIX) for name in on_offer.of_transformers()]
-    return f" On this machine: {', '.join(names) or 'no model of transformers yet'}."
-
-
-def _sentence(error: ValueError) -> str:
-    sentence = str(error)
-    return sentence[:1].upper() + sentence[1:]
+        names = [name.removeprefix(PREFIX) for name in on_offer.of_transformers()]
+        here = f" On this machine: {', '.join(names) or 'no model of transformers yet'}."
+        instead = here if isinstance(error, download.UnreachableError) else ""
+        refuse(f"{capitalised(str(error))}.{instead}")
 
 
 def is_large(coming: Coming) -> bool:
@@ -128,7 +120,7 @@ def _start(coming: Coming) -> None:
             raise FileError(refused)
         begin(coming)
     except ValueError as error:
-        refuse(f"{_sentence(error)}.")
+        refuse(f"{capitalised(str(error))}.")
         return
     for name in (FOUND, SURE):
         st.session_state.pop(name, None)
@@ -170,7 +162,7 @@ def _ended(latest: Job, open_model: Callable[[str], None]) -> None:
             plain(f"{coming.repository!r} was stopped; whole files of it stay here for the next time.")
         )
     elif latest.problem:
-        st.caption(plain(_sentence(ValueError(latest.problem)) + "."))
+        st.caption(plain(f"{capitalised(latest.problem)}."))
     else:
         st.button(
             plain(f"Open {coming.repository}, which has come"), key="download.open", on_click=open_model,

@@ -17,18 +17,15 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
     """Draws it. open_model: shows the model of a name, or says why it cannot. more: draws what else can be
     opened.
     """
-    with st.popover(
-        "Another model…",
-        width="stretch",
-    ):
+    with st.popover("Another model…", width="stretch"):
+        other = "its name in the local cache" if visitors.is_class() else "/a/folder"
         st.text_input(
             "Name or folder of a model",
             key=KEY,
             max_chars=MOST,
-            placeholder="gpt2, or its name in the local cache"
-            if visitors.is_class()
-            else "gpt2, or /a/folder",
-            on_change=lambda: _open_typed(open_model),
+            placeholder=f"gpt2, or {other}",
+            on_change=_open_typed,
+            args=(open_model,),
         )
         st.caption(
             "Any model of Hugging Face's transformers: BERT, GPT-2, T5, Llama, ViT and others. One that is "

@@ -75,11 +75,7 @@ def menu(names: Sequence[str], chosen: str) -> dict[str, Any]:
 
 def model_rule(words: str, fits: Callable[[str], bool], always: Collection[str] = ()) -> Rule:
     """The name of a model that this visitor may open and that fits; those of `always` may be kept."""
-
-    def may_be(name: Any) -> bool:
-        return isinstance(name, str) and may_open(name) and fits(name)
-
-    rule = text(words, lambda raw: str(checked(raw, may_be)))
+    rule = text(words, lambda raw: str(checked(raw, lambda name: may_open(name) and fits(name))))
     return replace(rule, fits=lambda name: name in always or rule.fits(name))
 
 
@@ -109,9 +105,7 @@ def refusal(name: str) -> str:
     """Why a link's model is not shown; another visitor's run and a missing one read the same."""
     if RUN.fullmatch(name):
         return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
-    if HUB.fullmatch(name):
-        return f"{why_not(name)}; the default is shown."
-    if OWN.fullmatch(name):
+    if HUB.fullmatch(name) or OWN.fullmatch(name):
         return f"{why_not(name)}; the default is shown."
     return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."
 

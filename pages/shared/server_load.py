@@ -35,24 +35,11 @@ cache_bytes = Gauge("attention_lab_cache_bytes", "Bytes in a cache.", ["cache"],
 
 
 @contextmanager
-def counted_waiting() -> Iterator[None]:
-    """Counts a piece of work as waiting, from the moment that it is asked for."""
-    waiting.inc()
-    try:
-        yield
-    finally:
-        waiting.dec()
-
-
-@contextmanager
 def counted_working(kind: str, asked_at: float) -> Iterator[None]:
     """Around work while it is done. asked_at: by time.perf_counter."""
-    start = time.perf_counter()
-    _waited.observe(start - asked_at)
-    try:
+    _waited.observe(time.perf_counter() - asked_at)
+    with _work.labels(kind).time():
         yield
-    finally:
-        _work.labels(kind).observe(time.perf_counter() - start)
 
 
 cache_clearers: list[Callable[[], None]] = []

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.fields import SWITCH, CellError, Field, Rule, read_link, written
+from models.fields import SWITCH, CellError, Field, read_link, written
 from models.training.config import next_decade_step
 from pages.shared import streamlit_internals
 from pages.shared.browser import uploading
@@ -169,7 +169,10 @@ WIDGETS = {
 def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
     """Draws a field; `how` has the key, and whatever is to differ this time: label, help, options ..."""
     rule = field.offered or field.rule
-    control = field.control or suggested_control(rule)
+    by_rule = (
+        "switch" if rule is SWITCH else "list" if rule.options else "line" if rule.low is None else "count"
+    )
+    control = field.control or by_rule
     how = {"label": field.label, "help": field.help, **field.more, **how}
     if control in ("segments", "list", "steps", "radio"):
         how.setdefault("options", rule.options)
@@ -180,13 +183,6 @@ def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
         # None is cut off where there is little room.
         how = {"wrap": True, **how, "required": True}
     return _draw_rate(place, **how) if control == "rate" else getattr(place, WIDGETS[control])(**how)
-
-
-def suggested_control(rule: Rule) -> str:
-    """How a field is drawn whose declaration leaves it open."""
-    if rule.options:
-        return "switch" if rule is SWITCH else "list"
-    return "line" if rule.low is None else "count"
 
 
 def _draw_rate(place: DeltaGenerator | Any, *, key: str, **how: Any) -> Any:
@@ -230,9 +226,8 @@ def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = 
     """Guards a widget that is no input of a page: it has one of `options`, a list of some, or nothing."""
 
     def fits(value: Any) -> bool:
-        return value is None or all(
-            each in options for each in (value if isinstance(value, list) else [value])
-        )
+        chosen = value if isinstance(value, list) else [value]
+        return value is None or all(each in options for each in chosen)
 
     guard(key, fits, lambda _: f"{label}: no such choice; {KEPT}.", lambda: instead)
 

@@ -45,22 +45,14 @@ def show(
         )  # fmt: skip
         guard_choice("takeaway.image", "Image", IMAGES, "png")
     width: Literal["content", "stretch"] = "content" if figure.layout.width else "stretch"
-    config = _camera(image, file_name)
-    st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")
-    st.code(code, language="python", wrap_lines=True)
-
-
-def _camera(image: str, file_name: str) -> dict[str, object]:
-    return {
+    config = {
         "displayModeBar": True,
         "displaylogo": False,
         "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
-        "toImageButtonOptions": {
-            "format": image,
-            "filename": file_name,
-            "scale": 2 if image == "png" else 1,
-        },
+        "toImageButtonOptions": {"format": image, "filename": file_name, "scale": 1 + (image == "png")},
     }
+    st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")
+    st.code(code, language="python", wrap_lines=True)
 
 
 def spreadsheet_cells(words: Iterable[str]) -> list[str]:

@@ -95,18 +95,7 @@ def give_rights(visitor_id: str) -> None:
 
 def _check(visitor_id: str, secret: str, expected: str) -> None:
     """Raises ValueError for a wrong secret, which it counts, and for any secret after too many wrong ones."""
-    wrong = [line for line in read_lines(_wrong()) if _age(line) < WINDOW_SECONDS]
-    _check_attempts(wrong, visitor_id)
-    salt = bytes.fromhex(expected.split(":")[1])
-    if LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected):
-        return
-    wrong.append({"boot": boot(), "up": uptime(), "who": visitor_id})
-    write_whole(_wrong(), "".join(f"{json.dumps(line)}\n" for line in wrong).encode())
-    raise ValueError("this is not the teacher's secret; type it again")
-
-
-def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
-    limits = in_force()
+    wrong, limits = [line for line in read_lines(_wrong()) if _age(line) < WINDOW_SECONDS], in_force()
     theirs = sum(line.get("who") == visitor_id for line in wrong)
     if theirs >= limits.teacher_attempts or len(wrong) >= limits.teacher_attempts_in_all:
         minutes = math.ceil((WINDOW_SECONDS - _age(wrong[0])) / 60)
@@ -115,6 +104,12 @@ def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
             f"minutes, and at most {limits.teacher_attempts} and {limits.teacher_attempts_in_all} may; "
             f"wait {minutes} minutes"
         )
+    salt = bytes.fromhex(expected.split(":")[1])
+    if LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected):
+        return
+    wrong.append({"boot": boot(), "up": uptime(), "who": visitor_id})
+    write_whole(_wrong(), "".join(f"{json.dumps(line)}\n" for line in wrong).encode())
+    raise ValueError("this is not the teacher's secret; type it again")
 
 
 def _age(note: dict[str, Any]) -> float:

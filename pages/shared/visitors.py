@@ -35,15 +35,12 @@ _DAYS = 365
 @cache
 def is_class() -> bool:
     """Whether visitors other than the person at the machine can come."""
-    return bool(os.environ.get(CLASS)) or not _only_here(st.get_option("server.address"))
-
-
-def _only_here(address: str | None) -> bool:
-    """Whether an address is reached from this machine alone; no address means all of them."""
+    address = st.get_option("server.address") or "0.0.0.0"  # no address means all of them
     try:
-        return address == "localhost" or ipaddress.ip_address(address or "0.0.0.0").is_loopback
+        is_only_here = address == "localhost" or ipaddress.ip_address(address).is_loopback
     except ValueError:  # another name
-        return False
+        is_only_here = False
+    return bool(os.environ.get(CLASS)) or not is_only_here
 
 
 def visitor() -> Visitor:

@@ -144,16 +144,16 @@ class Job:
 class Queue:
     """The jobs of one kind. name: of what, in the plural; doing: what they do, as a verb.
 
-    work: does one that a page asks for. smaller: what helps where memory is short; later: what helps where
-    too many wait, of which there may be `most`. results: a cache of results by requests, and size: the bytes
-    of one. keep: how many jobs that are done stay known by their places. threads: how many are done at once.
-    after: what each thread does after a job.
+    work: does one that a page asks for, where not each says itself what does it. smaller: what helps where
+    memory is short; later: what helps where too many wait, of which there may be `most`. results: a cache of
+    results by requests, and size: the bytes of one. keep: how many jobs that are done stay known by their
+    places. threads: how many are done at once. after: what each thread does after a job.
     """
 
     def __init__(
         self,
         name: str,
-        work: Callable[[Job], Any] | None = None,
+        work: Callable[[Job], Any] = lambda job: None,
         *,
         smaller: str,
         doing: str = "computes",
@@ -218,7 +218,7 @@ class Queue:
             if result is not None:
                 job.finish(result)
                 return job
-            self._waiting.append((job, work or self._work or _nothing))
+            self._waiting.append((job, work or self._work))
         server_load.waiting.inc()
         self._threads.submit(self._do_next)
         return job
@@ -269,9 +269,9 @@ class Queue:
         that came first.
         """
         with self._lock:
-            next_ = min(self._waiting, key=lambda each: self._rank(each[0].asker))
-            self._waiting.remove(next_)
-            job, work = next_
+            askers = [job.asker for job, _ in self._waiting]
+            ranks = [(not each.is_first, self._served.get(each.address, 0)) for each in askers]
+            job, work = self._waiting.pop(ranks.index(min(ranks)))
             if not job.stopped.is_set():
                 self._turn += 1
                 self._served[job.asker.address] = self._turn
@@ -281,9 +281,6 @@ class Queue:
         finally:
             server_load.waiting.dec()
             job.done.set()
-
-    def _rank(self, asker: Asker) -> tuple[bool, int]:
-        return not asker.is_first, self._served.get(asker.address, 0)
 
     def _do(self, job: Job, work: Callable[[Job], Any]) -> None:
         try:
@@ -317,10 +314,6 @@ def _start_thread() -> None:
     import torch
 
     torch.set_num_threads(1)  # the other cores answer sliders
-
-
-def _nothing(job: Job) -> None:
-    """What a kind of jobs does that says of each what does it."""
 
 
 def check_price(

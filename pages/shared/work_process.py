@@ -115,22 +115,15 @@ class WorkProcess:
         raise ValueError(self._problem(outcome, limit))
 
     def _problem(self, outcome: Outcome, limit: int) -> str:
-        if outcome.kind == "memory":
-            return (
-                f"This takes more than {readable(limit)} of memory, the most that {self.piece} may take "
-                f"here; {self.smaller}."
-            )
-        if outcome.kind == "large":
-            return (
-                f"This makes more than {readable(self.most)}, the most that {self.piece} may bring here; "
-                f"{self.smaller}."
-            )
-        if outcome.kind == "fault":
-            return (
-                f"The process that computed this met an error of its own ({outcome.value}); try again, or "
-                f"{self.smaller}. What the server prints says where."
-            )
-        return str(outcome.value)
+        sentences = {
+            "memory": f"This takes more than {readable(limit)} of memory, the most that {self.piece} may "
+            f"take here; {self.smaller}.",
+            "large": f"This makes more than {readable(self.most)}, the most that {self.piece} may bring "
+            f"here; {self.smaller}.",
+            "fault": f"The process that computed this met an error of its own ({outcome.value}); try again, "
+            f"or {self.smaller}. What the server prints says where.",
+        }
+        return sentences.get(outcome.kind, str(outcome.value))
 
     def _start(self, check: Callable[[], None]) -> None:
         if self.process is not None and self.process.is_alive():
@@ -177,7 +170,8 @@ class WorkProcess:
         if code is None:
             how = "closed its pipe"
         elif code < 0:
-            how = f"was ended by the signal {_signal_name(-code)}"
+            names = {each.value: each.name for each in signal.Signals}
+            how = f"was ended by the signal {names.get(-code, -code)}"
         else:
             how = f"ended with the code {code}"
         return f"The process that computed this {how}; try again, or {self.smaller}."
@@ -188,13 +182,6 @@ class WorkProcess:
             self.process.join()
             self._pipe.close()
             self.process = None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
 
 
 def _answer_calls(pipe: Connection, niceness: int, module: str, most: int) -> None:

@@ -63,17 +63,15 @@ def _add(file: Path, scripts: dict[Path, str], above: tuple[Path, ...]) -> None:
     for _, other in _IMPORT.findall(code):
         _add((file.parent / other).resolve(), scripts, (*above, file))
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
-    body = _EXPORT.sub(
-        r"\1 \2", _IMPORT.sub(lambda match: _from_other_module(file, match), _COMMENT.sub("", code))
-    )
+
+    def import_from(match: re.Match[str]) -> str:
+        return f"const {{{match[1]}}} = {module_name((file.parent / match[2]).resolve())};\n"
+
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(import_from, _COMMENT.sub("", code)))
     remaining = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
     if remaining:
         raise ValueError(f"{file.name}: {remaining[0]!r} is not understood; see the docstring of {__name__}")
     scripts[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
-
-
-def _from_other_module(file: Path, match: re.Match[str]) -> str:
-    return f"const {{{match[1]}}} = {module_name((file.parent / match[2]).resolve())};\n"
 
 
 MOST_CHARACTERS = 4 * in_force().text_characters
@@ -95,24 +93,22 @@ def acts_of_message(raw: Any, known: Kinds) -> list[Act]:
     if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
         raise ValueError("no text, or too long a one")
     message = parsed(raw.encode())
-    events = message if isinstance(message, list) else [message]
+    events, acts = message if isinstance(message, list) else [message], []
     if len(events) > MOST_ACTS:
         raise ValueError("too many acts")
-    return [_act(event, known) for event in events]
-
-
-def _act(event: Any, known: Kinds) -> Act:
-    act = event.get("value") if isinstance(event, dict) and event.get("event") == "act" else None
-    kind = act.get("type") if isinstance(act, dict) else None
-    if not isinstance(act, dict) or not isinstance(kind, str) or kind not in known:
-        raise ValueError("no act")
-    declared = known[kind]
-    if act.keys() != {"type", *declared}:
-        raise ValueError("too few fields, or too many")
-    for name, of in declared.items():
-        if not _is_of(act[name], of):
-            raise ValueError(f"{name} is of another kind")
-    return act
+    for event in events:
+        match event:
+            case {"event": "act", "value": {"type": str(kind), **values} as act} if kind in known:
+                declared = known[kind]
+            case _:
+                raise ValueError("no act")
+        if values.keys() != declared.keys():
+            raise ValueError("too few fields, or too many")
+        for name, of in declared.items():
+            if not _is_of(values[name], of):
+                raise ValueError(f"{name} is of another kind")
+        acts.append(act)
+    return acts
 
 
 def _is_of(value: Any, kind: Kind) -> bool:

@@ -18,7 +18,7 @@ import gzip
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import version
@@ -50,7 +50,7 @@ _OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 
 def plotly_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
-    return [Route(PLOTLY_ADDRESS.removeprefix("."), _send_plotly)]
+    return [program_route(PLOTLY_ADDRESS, plotly_script)]
 
 
 def plotly_script() -> str:
@@ -58,33 +58,25 @@ def plotly_script() -> str:
     spec = find_spec("plotly")
     assert spec is not None and spec.origin is not None
     whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    return f"{_REGISTERED.sub(_parted, whole)}\n{_OWN_NAME}"
 
+    def parted(match: re.Match[str]) -> str:
+        core, modules = match[1], match[2].split(",")
+        first = ",".join(modules[place] for place in _PLACES)
+        others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
+        return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
 
-def _parted(match: re.Match[str]) -> str:
-    core, modules = match[1], match[2].split(",")
-    first = ",".join(modules[place] for place in _PLACES)
-    others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
-    return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
-
-
-def _send_plotly(request: Request) -> Response:
-    return _program_answer(plotly_script)
+    return f"{_REGISTERED.sub(parted, whole)}\n{_OWN_NAME}"
 
 
 def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
     """Serves a program of ours, whose address names its content: browsers fetch it once."""
-    return Route(address.removeprefix("."), lambda request: _program_answer(script))
-
-
-def _program_answer(script: Callable[[], str]) -> Response:
+    packed = cache(lambda: gzip.compress(script().encode(), 6))
     headers = {"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(_packed(script), media_type="text/javascript", headers=headers)
 
+    def send(request: Request) -> Response:
+        return Response(packed(), media_type="text/javascript", headers=headers)
 
-@cache
-def _packed(script: Callable[[], str]) -> bytes:
-    return gzip.compress(script().encode(), 6)
+    return Route(address.removeprefix("."), send)
 
 
 # This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
@@ -227,21 +219,13 @@ def _name(host: str) -> str:
 
 @cache
 def answer_headers() -> dict[str, str]:
-    """The headers of every answer."""
-    return {"Content-Security-Policy": _policy(inline_scripts()), **_OTHERS}
-
-
-def _policy(scripts: Iterable[str]) -> str:
-    """The Content-Security-Policy: everything comes from here, and no other site may embed a page.
+    """The headers of every answer. Everything comes from here, and no other site may embed a page.
 
     Streamlit makes modules of our components' code, and styles while a page is open.
     """
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    known = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return re.sub(
-        r"\s+",
-        " ",
-        f"""default-src 'self'; script-src 'self' blob: {known}; style-src 'self' 'unsafe-inline';
+    digests = (hashlib.sha256(script.encode()).digest() for script in inline_scripts())
+    known = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    policy = f"""default-src 'self'; script-src 'self' blob: {known}; style-src 'self' 'unsafe-inline';
         img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' blob:; worker-src 'self' blob:;
-        connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'""",
-    )
+        connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"""
+    return {"Content-Security-Policy": " ".join(policy.split()), **_OTHERS}

@@ -142,29 +142,22 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
         server_load.check_memory()
     except ValueError as error:
         return 503, str(error)
-    _forget_old()
+    now = time.monotonic()
+    for (other, file), (since, _) in list(_held.items()):  # without a connection, or not taken in time
+        is_here = not Runtime.exists() or Runtime.instance().is_active_session(other)
+        if not is_here or now - since >= HELD_SECONDS:
+            _forget(other, file)
     n_held, visitor = _coming.copy(), _asking[session]
     for (other, _), (_, n_bytes) in list(_held.items()):
         n_held[_asking.get(other, "")] += n_bytes
-    for whose, now, most in (
-        ("yours", n_held[visitor], MOST_OF_A_VISITOR),
-        ("all visitors'", n_held.total(), MOST_IN_ALL),
-    ):
-        if now + coming > most + _ROOM:
+    of_all = ("all visitors'", n_held.total(), MOST_IN_ALL)
+    for whose, n_bytes, most in (("yours", n_held[visitor], MOST_OF_A_VISITOR), of_all):
+        if n_bytes + coming > most + _ROOM:
             return 413, (
-                f"{readable(coming)} are too much beside {whose} of {readable(now)}: at most "
+                f"{readable(coming)} are too much beside {whose} of {readable(n_bytes)}: at most "
                 f"{readable(most)} are held at once; remove a file, or try again in two minutes."
             )
     return None
-
-
-def _forget_old() -> None:
-    """Forgets the files of sessions that have no connection, and those that no page has taken in time."""
-    now = time.monotonic()
-    for (session, file), (since, _) in list(_held.items()):
-        is_here = not Runtime.exists() or Runtime.instance().is_active_session(session)
-        if not is_here or now - since >= HELD_SECONDS:
-            _forget(session, file)
 
 
 def _forget(session: str, file: str) -> None:
