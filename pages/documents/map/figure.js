@@ -1,6 +1,7 @@
 /* What part of a pattern the map shows, and the same as Plotly gets it: cells as heat maps, axes that name
    positions or, near enough, tokens. Nothing here touches the page. */
 
+import { shorten } from "../../shared/browser/dom.js";
 import { buttonsOf } from "../../shared/browser/plotly.js";
 
 /** @typedef {{from: number, to: number}} Span positions, the last one not among them */
@@ -55,7 +56,7 @@ export function traceOf({ cells, q0, k0, tall, wide }, { largest, log, theme }) 
 function ticksOf(span, names) {
   const near = span.to - span.from <= NEAR;
   const tickvals = places(span, near ? NEAR : TICKS);
-  const ticktext = tickvals.map((at) => (near ? shorten(names[at]) : at.toLocaleString("en")));
+  const ticktext = tickvals.map((at) => (near ? shorten(names[at], LONGEST_TICK) : at.toLocaleString("en")));
   return { tickvals, ticktext, longest: LETTER * Math.max(...ticktext.map((text) => text.length)) };
 }
 
@@ -120,9 +121,6 @@ export function largestOf(values) {
   for (let at = 0; at < values.length; at++) if (values[at] > top) top = values[at];
   return top;
 }
-
-/** @param {string} text */
-const shorten = (text) => (text.length > LONGEST_TICK ? `${text.slice(0, LONGEST_TICK - 1)}…` : text);
 
 /**
  * A span of at least `least` positions within 0..n that is as near to what was asked for as possible.

@@ -48,12 +48,8 @@ export class MeasureBar {
     this.sort = listOf("sort by", (sort) => stage.set({ sort }));
     this.order = choiceFor(stage, "order");
     this.keep = listFor(stage, "keep", (keep) => this.chooseKeep(keep));
-    this.limit = el("input", {
-      type: "number",
-      min: 0,
-      "aria-label": "Limit of the filter",
-      onchange: () => this.chooseLimit(),
-    });
+    const onchange = () => this.chooseLimit();
+    this.limit = el("input", { type: "number", min: 0, "aria-label": "Limit of the filter", onchange });
     this.keep.root.append(this.limit);
     this.parts = [this.sort.root, this.order.root, this.keep.root];
   }
@@ -132,7 +128,10 @@ export class EditBar {
       title: HELP,
       "aria-label": `An edit: ${HELP}`,
       spellcheck: "false",
-      onkeydown: (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && this.write(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        const line = this.typed.value.trim();
+        if (event.key === "Enter" && line) stage.edit(line);
+      },
     });
     const label = el("span", { class: "choice-label", text: "edited", "aria-hidden": "true" });
     this.label = el("div", { class: "choice" }, [label, this.lines, this.none]);
@@ -151,13 +150,8 @@ export class EditBar {
       this.typed.focus();
       return;
     }
-    const edit = this.options().find(({ value }) => value === chosen);
+    const edit = readyEdits(this.stage.view, this.header).find(({ value }) => value === chosen);
     if (edit) this.stage.edit(edit.line);
-  }
-
-  write() {
-    const line = this.typed.value.trim();
-    if (line) this.stage.edit(line);
   }
 
   /** @param {string[]} lines */
@@ -165,17 +159,12 @@ export class EditBar {
     this.stage.act({ type: "edits", text: lines.join("\n") });
   }
 
-  options() {
-    const { view, stack } = this.stage;
-    return readyEdits(view, { feeds: this.header.feeds, whole: stack.whole });
-  }
-
   draw() {
     const { view } = this.stage;
     const { edits, editable } = this.header;
     const first = { value: "", text: "change this head…", title: "What would it be without it?" };
     const last = { value: WRITE, text: "write an edit…", title: HELP };
-    const ready = this.options().map(({ value, text, title }) => ({ value, text, title }));
+    const ready = readyEdits(view, this.header).map(({ line: _, ...option }) => option);
     this.ready.update([first, ...ready, last], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
     reveal(this.ready.root, editable && ofHead);
@@ -252,28 +241,18 @@ export class Bars {
     this.over = choiceFor(stage, "over");
     this.sight = choiceFor(stage, "sight");
     this.edits = new EditBar(stage);
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      step: 1,
-      "aria-label": "Decoding step",
-      oninput: () => stage.set({ step: +this.slider.value }),
-    });
+    const oninput = () => stage.set({ step: +this.slider.value });
+    const range = { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput };
+    this.slider = el("input", range);
     this.stepText = el("output", {});
-    this.step = el("div", { class: "step" }, [
-      el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }),
-      this.slider,
-      this.stepText,
-    ]);
+    const name = el("span", { class: "choice-label", text: "step", "aria-hidden": "true" });
+    this.step = el("div", { class: "step" }, [name, this.slider, this.stepText]);
     const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);
     this.second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
     this.edits.beside = this.second;
-    this.root = el("div", { class: "bars" }, [
-      el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      this.second,
-      this.edits.root,
-    ]);
+    const first = el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]);
+    this.root = el("div", { class: "bars" }, [first, this.second, this.edits.root]);
   }
 
   /** Effects open where they are large, but beside the output at the same step. @param {View["view"]} view */
@@ -323,7 +302,12 @@ export class Bars {
     this.over.update(CHOICES.over.options, [view.over]);
     this.special.update(CHOICES.special.options, view.special);
     this.showWhatMatters();
-    this.drawStep();
+    const { steps } = data.header;
+    this.slider.max = String(steps.length - 1);
+    this.slider.value = String(view.step);
+    const step = steps[view.step];
+    const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
+    this.stepText.textContent = step ? `${view.step + 1} of ${steps.length}${chosen}` : "";
   }
 
   showWhatMatters() {
@@ -343,16 +327,5 @@ export class Bars {
     const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
     reveal(this.second, !STEPPED.includes(view.view));
     reveal(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
-  }
-
-  drawStep() {
-    const { view, data } = this.stage;
-    const { steps } = data.header;
-    this.slider.max = String(steps.length - 1);
-    this.slider.value = String(view.step);
-    const step = steps[view.step];
-    this.stepText.textContent = step
-      ? `${view.step + 1} of ${steps.length}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}`
-      : "";
   }
 }

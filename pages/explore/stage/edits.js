@@ -11,7 +11,7 @@ export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
 /**
  * The edits that one press makes of what is open, in the order of a list.
  * @param {Pick<View, "view" | "stack" | "layer" | "head" | "query" | "key">} view
- * @param {{feeds: boolean, whole: boolean}} model has a feed-forward; its values are traced, too
+ * @param {{feeds: boolean}} model whether it has a feed-forward
  * @returns {Ready[]}
  */
 export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) {

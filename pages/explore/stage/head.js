@@ -76,92 +76,51 @@ export class MiniMap {
   }
 }
 
-/** @param {HeadView} head @param {{query: number, key: number}} place @returns {Row[]} */
-function rowsOf(head, { query, key }) {
-  const { stage, exact } = head;
+/**
+ * What is read of a cell: its tokens, then its weight with what that was computed from, or its change.
+ * @param {HeadView} head @param {{query: number, key: number}} place @returns {Row[]}
+ */
+function rowsOf({ stage, exact, answer, numbers }, { query, key }) {
   if (!exact) return [["", "Reading this head's numbers…"]];
-  const { stack, theme, data } = stage;
-  const [i, j] = [query - exact.q0, key - exact.k0];
-  if (i < 0 || j < 0 || i >= exact.nq || j >= exact.nk)
-    return [["", "The chosen cell lies outside this window."]];
-  const cell = i * exact.nk + j;
-  if (exact.blank?.[cell]) return [["", "Special tokens are hidden."]];
+  const { stack, theme, data, view, passes } = stage;
+  const { pattern, softmax, blank, left, hidden, q0, k0, nq, nk } = exact;
+  const [i, j] = [query - q0, key - k0];
+  if (i < 0 || j < 0 || i >= nq || j >= nk) return [["", "The chosen cell lies outside this window."]];
+  const at = i * nk + j;
+  if (blank?.[at]) return [["", "Special tokens are hidden."]];
   /** @param {Side} side @param {number} at */
   const name = (side, at) => data.tokens(side)[at]?.text ?? "";
-  return [
+  /** @type {Row[]} */
+  const rows = [
     ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
     ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-    ...(data.signed ? changed(head, cell) : weighed(head, exact, cell, i)),
   ];
-}
-
-/**
- * The weight of a cell, with what it was computed from.
- * @param {HeadView} head @param {Exact} exact @param {number} at @param {number} i its row @returns {Row[]}
- */
-function weighed(head, exact, at, i) {
-  const { stack, view } = head.stage;
-  return [
-    ...shared(partnersOf(stack, view.head)),
-    ...(stack.whole ? computed(exact, at) : []),
-    ...weightOf(exact, at, i),
-    ...further(head, at),
-  ];
-}
-
-/**
- * The weight of a cell as it is shown; where its row is renormalised, what it was divided by.
- * @param {Exact} exact @param {number} at @param {number} i @returns {Row[]}
- */
-function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
   const weight = number(pattern[at], 3);
-  if (!blank || !left || !hidden) return [["weight", weight]];
-  const same = pattern[at] === softmax[at];
-  const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${weight}`;
-  return [
-    ["weight", same ? weight : divided],
-    ["on hidden", `${number(hidden[i], 3)} of the row`],
-  ];
-}
-
-/** Which heads have the same keys and values. @param {string} partners @returns {Row[]} */
-const shared = (partners) => (partners ? [["same k, v", partners]] : []);
-
-/**
- * The weight of a cell before and after the edits, and its change.
- * @param {HeadView} head @param {number} at @returns {Row[]}
- */
-function changed({ stage, exact }, at) {
-  const { after, before } = stage.passes;
-  const { stack, layer, head } = stage.view;
-  const weight = (/** @type {import("./data.js").TraceData | undefined} */ pass) =>
-    number(pass?.exact(stack, layer, head)?.pattern[at] ?? Number.NaN, 3);
-  return [
-    ["before", weight(before)],
-    ["after", weight(after)],
-    ["change", number(exact?.pattern[at] ?? Number.NaN, 3)],
-  ];
-}
-
-/** What the weight of a cell was computed from. @param {Exact} exact @param {number} at @returns {Row[]} */
-function computed(exact, at) {
-  const score = exact.scores[at];
-  return [
-    ["dot product", number(matrixOf(exact, "dots")[at], 3)],
-    .../** @type {Row[]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
-    ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
-  ];
-}
-
-/**
- * The number of a cell that the server computed.
- * @param {HeadView} head @param {number} at @returns {Row[]}
- */
-function further({ stage, answer, numbers }, at) {
-  const { show } = stage.view;
-  if (!isFurther(show)) return [];
-  const missing = answer?.problem ? "none" : "…";
-  return [[optionOf("show", show).text, answer?.values ? number(numbers[at], 3) : missing]];
+  if (data.signed) {
+    const [before, after] = [passes.before, passes.after].map((pass) =>
+      number(pass?.exact(view.stack, view.layer, view.head)?.pattern[at] ?? Number.NaN, 3),
+    );
+    rows.push(["before", before], ["after", after], ["change", weight]);
+    return rows;
+  }
+  const partners = partnersOf(stack, view.head);
+  if (partners) rows.push(["same k, v", partners]);
+  if (stack.whole) {
+    const score = exact.scores[at];
+    rows.push(["dot product", number(matrixOf(exact, "dots")[at], 3)]);
+    if (exact.bias) rows.push(["bias", number(exact.bias[at], 3)]);
+    rows.push(["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)]);
+  }
+  if (blank && left && hidden) {
+    const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${weight}`;
+    rows.push(["weight", pattern[at] === softmax[at] ? weight : divided]);
+    rows.push(["on hidden", `${number(hidden[i], 3)} of the row`]);
+  } else rows.push(["weight", weight]);
+  if (isFurther(view.show)) {
+    const missing = answer?.problem ? "none" : "…";
+    rows.push([optionOf("show", view.show).text, answer?.values ? number(numbers[at], 3) : missing]);
+  }
+  return rows;
 }
 
 /**
@@ -191,15 +150,8 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
   const frame = { showline: true, mirror: true, linecolor: theme.grid };
   /** @param {object} axis @param {string} color @param {string[]} names @param {[number, number]} range */
   const axis = (axis, color, names, range) => {
-    return {
-      ...axis,
-      names: null,
-      ...ticks(names, cell),
-      tickfont: { size: FONT, color },
-      range,
-      zeroline: false,
-      ...frame,
-    };
+    const own = { names: null, ...ticks(names, cell), tickfont: { size: FONT, color } };
+    return { ...axis, ...own, range, zeroline: false, ...frame };
   };
   const colorscale = theme.template.layout.colorscale[signed ? "diverging" : "sequential"];
   const numbers = { z: null, zmin: 0, zmax: 255, hovertemplate: null, hoverinfo: "none" };
@@ -239,10 +191,8 @@ export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
   const fitting = ([from, to], names) => ticks(names, (cell * names.length) / Math.abs(to - from));
   const [x, y] = [fitting(xaxis.range, keys), fitting(yaxis.range, queries)];
   return {
-    "xaxis.tickvals": x.tickvals,
-    "xaxis.ticktext": x.ticktext,
-    "yaxis.tickvals": y.tickvals,
-    "yaxis.ticktext": y.ticktext,
+    ...{ "xaxis.tickvals": x.tickvals, "xaxis.ticktext": x.ticktext },
+    ...{ "yaxis.tickvals": y.tickvals, "yaxis.ticktext": y.ticktext },
   };
 }
 
@@ -316,15 +266,9 @@ export class HeadView {
     this.weight.listen(this.board, () => this.over && { place: this.over, weight: this.weightAt(this.over) });
     this.plane = new Plane(stage, () => this.draw());
     this.note = el("p", { class: "muted", "aria-live": "polite" });
-    this.side = el("div", { class: "side" }, [
-      this.readout,
-      this.weight.root,
-      ...this.legend.parts,
-      this.plane.choice.root,
-      this.note,
-      this.plane.shares,
-      ...this.map.parts,
-    ]);
+    const above = [this.readout, this.weight.root, ...this.legend.parts];
+    const below = [this.plane.choice.root, this.note, this.plane.shares, ...this.map.parts];
+    this.side = el("div", { class: "side" }, [...above, ...below]);
     this.root = el("div", { class: "view head-view" }, [this.board, this.plane.points, this.side]);
   }
 
@@ -422,12 +366,8 @@ export class HeadView {
     const values = this.values();
     // lengths have no upper bound: the longest has the strongest colour
     const unit = stage.view.show === "length" ? longest(values) : 1;
-    const scale = colourLevels(
-      values.map((value) => value / unit),
-      area.nk,
-      stage.view.range,
-      this.signed(),
-    );
+    const shares = values.map((value) => value / unit);
+    const scale = colourLevels(shares, area.nk, stage.view.range, this.signed());
     this.extent = unit * scale.extent;
     this.numbers = values;
     // decoder rows after the chosen step have not happened yet
@@ -463,28 +403,19 @@ export class HeadView {
     const row = (/** @type {number} */ i) =>
       Float32Array.from({ length: area.nk }, (_, j) => level(i * area.nk + j) ?? Number.NaN);
     const z = Array.from({ length: area.nq }, (_, i) => row(i));
-    const [trace, layout] = this.described();
+    const { theme, data } = stage;
+    const [keys, queries] = this.sideNames();
+    const room = { ...this.size, theme, area, keys, queries, signed: this.signed() };
+    const [trace, layout] = describe(data.header.chart, room);
     const signature = JSON.stringify([trace, layout]);
     const same = signature === this.signature;
     this.signature = signature;
-    this.label();
+    figure.setAttribute("aria-label", labelOf(stage.view, stage.headName(), area));
+    figure.setAttribute("aria-busy", "false");
     if (same) return move(figure, [[0, { z }]]);
     const first = !figure.on;
     this.Plotly.react(figure, [{ ...trace, z }], layout, configOf(stage.headName()));
     if (first) this.listen();
-  }
-
-  described() {
-    const { stage, area } = this;
-    const { theme, data } = stage;
-    const [keys, queries] = this.sideNames();
-    return describe(data.header.chart, { ...this.size, theme, area, keys, queries, signed: this.signed() });
-  }
-
-  label() {
-    const { stage, area } = this;
-    this.figure.setAttribute("aria-label", labelOf(stage.view, stage.headName(), area));
-    this.figure.setAttribute("aria-busy", "false");
   }
 
   listen() {
@@ -494,14 +425,10 @@ export class HeadView {
     figure.on("plotly_unhover", () => this.hover(null));
     figure.on("plotly_click", (/** @type {any} */ { points }) => this.choose(this.placeOf(points[0])));
     figure.on("plotly_relayout", (/** @type {object} */ changed) => {
-      if (Object.keys(changed).some((name) => name.includes("range"))) this.nameMore();
+      if (!Object.keys(changed).some((name) => name.includes("range"))) return;
+      // larger cells, as after a drag, leave room for more names
+      this.Plotly.relayout(figure, ticksOfPart(figure.layout, this.size.cell, ...this.sideNames()));
     });
-  }
-
-  /* Larger cells, as after a drag, leave room for more names. */
-  nameMore() {
-    const { figure, size } = this;
-    this.Plotly.relayout(figure, ticksOfPart(figure.layout, size.cell, ...this.sideNames()));
   }
 
   /** @param {{pointNumber: [number, number]}} point @returns {Place} */

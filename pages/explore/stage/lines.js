@@ -27,17 +27,14 @@ export class LinesView {
     this.right = el("div", { class: "tokens keys", role: "group", "aria-label": "Keys" });
     this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
-    this.scroller = el("div", { class: "lines-scroll" }, [
-      el("div", { class: "lines-heads" }, [
-        el("span", { class: "query", text: "query" }),
-        el("span", { class: "key", text: "key" }),
-      ]),
+    this.note = el("p", { class: "muted" });
+    const heads = ["query", "key"].map((role) => el("span", { class: role, text: role }));
+    const scroller = el("div", { class: "lines-scroll" }, [
+      el("div", { class: "lines-heads" }, heads),
       this.board,
     ]);
-    this.root = el("div", { class: "view lines-view" }, [
-      this.scroller,
-      el("div", { class: "side" }, [this.readout, (this.note = el("p", { class: "muted" }))]),
-    ]);
+    const side = el("div", { class: "side" }, [this.readout, this.note]);
+    this.root = el("div", { class: "view lines-view" }, [scroller, side]);
   }
 
   draw() {
@@ -239,13 +236,6 @@ export class LinesView {
   }
 
   /** @param {Target} target */
-  inside(target) {
-    const { q0, k0, nq, nk } = this.area;
-    const { query = q0, key = k0 } = target;
-    return query >= q0 && query < q0 + nq && key >= k0 && key < k0 + nk;
-  }
-
-  /** @param {Target} target */
   read(target) {
     const { stage } = this;
     const { stack, data, view, theme } = stage;
@@ -257,36 +247,30 @@ export class LinesView {
       );
       return;
     }
-    const side = role === "query" ? stack.querySide : stack.keySide;
-    const other = role === "query" ? stack.keySide : stack.querySide;
-    const heading = role === "query" ? "looks at" : "is looked at by";
-    const parts = [
-      el("p", {}, [
-        el("strong", { class: role, text: data.tokens(side)[chosen]?.text ?? "" }),
-        ` ${heading}`,
-      ]),
-    ];
+    const [side, other, heading] =
+      role === "query"
+        ? [stack.querySide, stack.keySide, "looks at"]
+        : [stack.keySide, stack.querySide, "is looked at by"];
+    const { q0, k0, nq, nk } = this.area;
+    const { query = q0, key = k0 } = target;
+    const isInside = query >= q0 && query < q0 + nq && key >= k0 && key < k0 + nk;
+    const token = el("strong", { class: role, text: data.tokens(side)[chosen]?.text ?? "" });
+    const parts = [el("p", {}, [token, ` ${heading}`])];
     for (const head of view.heads.slice(0, 8)) {
-      /** @type {{at: number, weight: number, exact: boolean}[]} */ const partners = [];
+      /** @type {{at: number, weight: number, about: string}[]} */ const partners = [];
       this.each(head, target, (i, j, weight, exact) =>
-        partners.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),
+        partners.push({ at: role === "query" ? j + k0 : i + q0, weight, about: exact ? "" : "≈ " }),
       );
       partners.sort((a, b) => b.weight - a.weight);
-      const text = partners
+      const heaviest = partners
         .slice(0, 3)
-        .map(
-          (f) => `${data.tokens(other)[f.at].text} ${f.exact ? number(f.weight) : `≈ ${number(f.weight)}`}`,
-        );
+        .map(({ at, weight, about }) => `${data.tokens(other)[at].text} ${about}${number(weight)}`);
+      const some = heaviest.join(", ") || `nothing from ${number(this.faintest(), 3)} up`;
       parts.push(
         el("div", { class: "read-head", "data-head": head }, [
           el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
           el("span", { class: "term", text: `H${head}` }),
-          el("span", {
-            class: "value",
-            text: this.inside(target)
-              ? text.join(", ") || `nothing from ${number(this.faintest(), 3)} up`
-              : "outside this window",
-          }),
+          el("span", { class: "value", text: isInside ? some : "outside this window" }),
         ]),
       );
     }

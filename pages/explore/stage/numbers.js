@@ -258,32 +258,28 @@ export class NumbersView {
    * @param {Cell} cell @param {number} listed how many have one @param {number} listedWeight their weight
    * @param {boolean} divided there is a column of renormalised weights
    */
-  unlisted(cell, listed, listedWeight, divided) {
-    const { exact, i } = cell;
+  unlisted({ exact, i }, listed, listedWeight, divided) {
     const hidden = this.hiddenKeys();
     const [rest, onHidden] = [this.stage.stack.nKey - listed - hidden, exact.hidden?.[i] ?? 0];
-    const left = Math.max(0, this.rowSum(cell) - listedWeight - (hidden ? onHidden : 0));
+    const row = exact.softmax.subarray(i * exact.nk, (i + 1) * exact.nk);
+    // 1, or 0 where every key is masked
+    const sum = exact.nk < this.stage.stack.nKey ? 1 : row.reduce((a, b) => a + b, 0);
+    const left = Math.max(0, sum - listedWeight - (hidden ? onHidden : 0));
     /** @param {string} name @param {number} weight @param {string} share */
-    const row = (name, weight, share) => ({
+    const other = (name, weight, share) => ({
       name: { class: "muted", text: name },
       cells: ["", "", weightCell(number(weight, 3)), divided && { class: "divided", text: share }, ""],
     });
     const by = exact.left?.[i] || 1;
     return [
-      ...(rest > 0 ? [row(`${rest} other keys`, left, number(left / by, 3))] : []),
-      ...(hidden ? [row(`${hidden} special, hidden`, onHidden, "–")] : []),
+      ...(rest > 0 ? [other(`${rest} other keys`, left, number(left / by, 3))] : []),
+      ...(hidden ? [other(`${hidden} special, hidden`, onHidden, "–")] : []),
     ];
   }
 
   /* How many keys are hidden. */
   hiddenKeys() {
     return this.stage.data.gone(this.stage.stack.keySide).size;
-  }
-
-  /** 1, or 0 where every key is masked. @param {Cell} cell */
-  rowSum({ exact, i }) {
-    const sent = exact.softmax.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => a + b, 0);
-    return exact.nk < this.stage.stack.nKey ? 1 : sent;
   }
 
   /** The rows add up to z: the heaviest keys one by one, then all others together. @param {Cell} cell */

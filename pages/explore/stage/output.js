@@ -41,28 +41,22 @@ export class OutputView {
   }
 
   /** The tokens as buttons: choose one to see the step that reads it. @param {Header} header */
-  sentence(header) {
+  sentence({ pooled, steps, stepSide, tokens }) {
     const { view } = this.stage;
-    return el(
-      "div",
-      { class: header.pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" },
-      header.steps.slice(0, 128).map((step, at) =>
-        button({
-          "aria-pressed": String(at === view.step),
-          "data-step": at,
-          text: shorten(this.stepName(header, step, at), 18),
-          onclick: () => this.choose(at),
-        }),
-      ),
+    // a decoder's step is known by what comes next, as far as that is written
+    const names = steps.slice(0, 128).map(({ chosen }, at) => {
+      return chosen ?? (stepSide === "decoder" ? "?" : tokens[stepSide][at].text);
+    });
+    const buttons = names.map((name, at) =>
+      button({
+        "aria-pressed": String(at === view.step),
+        "data-step": at,
+        text: shorten(name, 18),
+        onclick: () => this.choose(at),
+      }),
     );
-  }
-
-  /**
-   * A decoder's step is known by what comes next, as far as that is written.
-   * @param {Header} header @param {import("./types").Step} step @param {number} at
-   */
-  stepName(header, step, at) {
-    return step.chosen ?? (header.stepSide === "decoder" ? "?" : header.tokens[header.stepSide][at].text);
+    const attributes = { class: pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" };
+    return el("div", attributes, buttons);
   }
 
   /** @param {number} at */
@@ -73,19 +67,14 @@ export class OutputView {
     button?.focus();
   }
 
-  /** @param {Header} header @param {string} token */
-  titleOf({ stepSide }, token) {
-    return stepSide === "decoder"
-      ? `Step ${this.stage.view.step + 1}: after “${token}” comes`
-      : `Read at “${token}”`;
-  }
-
   /** @param {Header} header */
   bars(header) {
     const { view, theme } = this.stage;
     const step = header.steps[view.step];
     if (!step) return el("section");
-    const title = header.pooled ?? this.titleOf(header, header.tokens[header.stepSide][view.step].text);
+    const { text } = header.tokens[header.stepSide][view.step];
+    const after = header.stepSide === "decoder" ? `Step ${view.step + 1}: after “${text}” comes` : "";
+    const title = header.pooled ?? (after || `Read at “${text}”`);
     return el("section", { class: "next" }, [
       el("h3", { text: title }),
       outputsTable(step.top, [theme.accent], [], step.chosen),

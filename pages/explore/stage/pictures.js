@@ -128,7 +128,16 @@ export class Pictures {
       if (this.overlay) this.root.append(this.overlay.root);
     }
     this.overlay?.root.classList.toggle("absent", this.stage.view.view === "picture");
-    if (this.overlay && places) this.drawOverlay(this.overlay, places);
+    if (!this.overlay || !places) return;
+    const { canvas, caption } = this.overlay;
+    const { data, stack, theme, view } = this.stage;
+    const { context, width } = this.paint(this.overlay);
+    drain(context, width, PICTURE_SIDE);
+    const weights = weighed(places, seenFrom(view, data, view.query));
+    lay(context, weights, theme.accent, width, PICTURE_SIDE);
+    const looks = `where ${data.tokens(stack.querySide)[view.query].text} looks`;
+    caption.textContent = looks;
+    canvas.setAttribute("aria-label", looks);
   }
 
   /** @param {Framed} levels @param {string} title @returns {Figure} */
@@ -148,18 +157,6 @@ export class Pictures {
     context.imageSmoothingEnabled = image.height > PICTURE_SIDE;
     context.drawImage(image, 0, 0, width, PICTURE_SIDE);
     return { context, width };
-  }
-
-  /** @param {Figure} overlay @param {number[][]} places */
-  drawOverlay(overlay, places) {
-    const { stage } = this;
-    const { context, width } = this.paint(overlay);
-    drain(context, width, PICTURE_SIDE);
-    const weights = weighed(places, seenFrom(stage.view, stage.data, stage.view.query));
-    lay(context, weights, stage.theme.accent, width, PICTURE_SIDE);
-    const query = stage.data.tokens(stage.stack.querySide)[stage.view.query].text;
-    overlay.caption.textContent = `where ${query} looks`;
-    overlay.canvas.setAttribute("aria-label", `where ${query} looks`);
   }
 }
 
@@ -262,15 +259,11 @@ export class PictureView {
   outline(context, at, colour) {
     const box = at === null ? null : boxOf(this.places, at);
     if (!box) return;
-    const { width, height } = this.size;
+    const { width: wide, height: tall } = this.size;
+    const { left, top, width, height } = box;
     context.strokeStyle = colour;
     context.lineWidth = 3;
-    context.strokeRect(
-      box.left * width + 1.5,
-      box.top * height + 1.5,
-      box.width * width - 3,
-      box.height * height - 3,
-    );
+    context.strokeRect(left * wide + 1.5, top * tall + 1.5, width * wide - 3, height * tall - 3);
   }
 
   /* The tokens that read no part, such as [CLS]: their weights, and buttons to ask from them. */
@@ -313,11 +306,8 @@ export class PictureView {
     const box = this.canvas.getBoundingClientRect();
     const inside = event.clientX < box.right && event.clientY < box.bottom;
     if (!inside || event.clientX < box.left || event.clientY < box.top) return null;
-    return placeAt(
-      this.places,
-      (event.clientY - box.top) / box.height,
-      (event.clientX - box.left) / box.width,
-    );
+    const [down, along] = [event.clientY - box.top, event.clientX - box.left];
+    return placeAt(this.places, down / box.height, along / box.width);
   }
 
   /** @param {number | null} at */

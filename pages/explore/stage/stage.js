@@ -62,19 +62,13 @@ export class AnswerLine {
     this.beside = button({
       text: "side by side",
       title: "This head beside that of another text or model, or under one changed knob",
-      onclick: () => stage.act({ type: "beside", ...this.place }),
+      onclick: () => {
+        const { stack, view } = stage;
+        stage.act({ type: "beside", stack: stack.id, layer: view.layer, head: view.head });
+      },
     });
-    this.root = el("div", { class: "answer-line" }, [
-      this.translation,
-      this.beside,
-      ...stage.drawers.buttons,
-    ]);
-  }
-
-  /* The head that is open. */
-  get place() {
-    const { stack, view } = this.stage;
-    return { stack: stack.id, layer: view.layer, head: view.head };
+    const parts = [this.translation, this.beside, ...stage.drawers.buttons];
+    this.root = el("div", { class: "answer-line" }, parts);
   }
 
   draw() {
@@ -391,11 +385,15 @@ export class Stage {
   }
 
   drawStory() {
-    const { swap } = this.data.header;
+    const { swap, taught } = this.data.header;
     this.swap.textContent = swap.label;
     reveal(this.swap, swap.label);
     this.drawNotice();
-    this.drawTaught();
+    reveal(this.taught, taught.text);
+    reveal(this.contrast, taught.label);
+    this.taughtText.replaceChildren(...this.glossary.nodes(taught.text));
+    this.contrast.textContent = taught.label;
+    this.whatIf.draw();
     this.answerLine.draw();
     this.pictures.draw();
   }
@@ -403,15 +401,6 @@ export class Stage {
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
     this.story.notice.replaceChildren(...caption(this));
-  }
-
-  drawTaught() {
-    const { text, label } = this.data.header.taught;
-    reveal(this.taught, text);
-    reveal(this.contrast, label);
-    this.taughtText.replaceChildren(...this.glossary.nodes(text));
-    this.contrast.textContent = label;
-    this.whatIf.draw();
   }
 
   /** @param {string} what */

@@ -217,11 +217,8 @@ export class SweepView {
     this.sender = listOf("from", chooses("sender"));
     this.receiver = listOf("to", chooses("receiver"));
     this.through = listFor(stage, "through");
-    this.text = el("input", {
-      type: "text",
-      "aria-label": "The other text",
-      onchange: () => stage.set({ other: this.text.value }),
-    });
+    const onchange = () => stage.set({ other: this.text.value });
+    this.text = el("input", { type: "text", "aria-label": "The other text", onchange });
     const lists = [this.sweep, this.goal, this.put, this.sender, this.receiver, this.through];
     this.bar = el("div", { class: "bar" }, [...lists.map(({ root }) => root), this.text]);
     this.note = el("p", { class: "measure", "aria-live": "polite" });

@@ -26,31 +26,31 @@ export interface Measure {
   paired: boolean;
 }
 
-/* Where the heads of a stack lie [layer * heads + head], or why they were not compared. */
-export interface HeadMap {
-  asked?: [string];
-  points?: [number, number][];
-  shares?: [number, number];
-  queries?: number;
+/* What the server computed when it was asked, or the problem that forbids it. */
+interface Answer<Asked> {
+  asked?: Asked;
   problem?: string;
 }
 
-/* A quantity of a head that the server computed when it was asked, or why it did not. */
-export interface Further {
-  asked?: (string | number)[];
+/* Where the heads of a stack lie [layer * heads + head]. */
+export interface HeadMap extends Answer<[string]> {
+  points?: [number, number][];
+  shares?: [number, number];
+  queries?: number;
+}
+
+/* A quantity of a head. */
+export interface Further extends Answer<(string | number)[]> {
   values?: number[];
   shape?: [number, number];
   queries?: [number, number][];
   keys?: [number, number][];
   shares?: [number, number];
-  problem?: string;
 }
 
-/* A number per head [layer * heads + head] of the chosen tokens, or why there is none. */
-export interface Sums {
-  asked?: [stack: string, queries: string, keys: string];
+/* A number per head [layer * heads + head] of the chosen tokens. */
+export interface Sums extends Answer<[stack: string, queries: string, keys: string]> {
   values?: number[];
-  problem?: string;
 }
 
 export interface Step {
@@ -78,31 +78,26 @@ export interface Change {
 }
 
 /* What is written without the edits and with them. */
-export interface Written {
-  asked?: [];
+export interface Written extends Answer<[]> {
   before?: string;
   after?: string;
-  problem?: string;
 }
 
 /* The smallest set of heads of a stack without which something else is written: the edits that switch them
    off, none if none was found among so many tried sets; all sets of up to `whole` heads were tried. */
-export interface Smallest {
-  asked?: [stack: string];
+export interface Smallest extends Answer<[stack: string]> {
   lines?: string[];
   answer?: string;
   tried?: number;
   whole?: number;
   heads?: number;
-  problem?: string;
 }
 
 /* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack,
    with the numbers of these `layers`; and what heads do to it directly, or why that is not known. Or parts that
    sum to it; or the probabilities of outputs before, along a path with feed-forward layers recomputed and frozen,
    and with the whole effect, and KL(before || after) of these three. */
-export interface Swept {
-  asked?: (string | number)[];
+export interface Swept extends Answer<(string | number)[]> {
   title?: string;
   before?: number;
   effects?: Record<string, number[][]>;
@@ -112,7 +107,6 @@ export interface Swept {
   parts?: [name: string, value: number][];
   outputs?: [name: string, before: number, path: number, direct: number, whole: number][];
   kl?: [path: number, direct: number, whole: number];
-  problem?: string;
 }
 
 export interface Header {

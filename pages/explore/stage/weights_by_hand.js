@@ -70,12 +70,9 @@ export class RowPaint {
     if (signature === this.signature) return;
     this.signature = signature;
     this.draft.clear();
-    const keys = Array.from({ length: nk }, (_, j) => j);
-    this.row = {
-      k0,
-      weights: keys.map((j) => softmax[i * nk + j]),
-      closed: keys.map((j) => (scores ? scores[i * nk + j] === -Infinity : false)),
-    };
+    const [from, to] = [i * nk, (i + 1) * nk];
+    const closed = Array.from(scores?.subarray(from, to) ?? Array(nk), (score) => score === -Infinity);
+    this.row = { k0, weights: Array.from(softmax.subarray(from, to)), closed };
     this.undo.disabled = !data.header.edits.some((line) => line.startsWith(`${this.place}:`));
     this.fill(nk);
     this.tell(null);
@@ -201,15 +198,10 @@ export class CellWeight {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      max: 1,
-      step: 0.01,
-      "aria-label": "Set the weight of the marked cell",
-      oninput: () => this.tell(),
-      onchange: () => this.put(+this.slider.value),
-    });
+    const label = "Set the weight of the marked cell";
+    const listeners = { oninput: () => this.tell(), onchange: () => this.put(+this.slider.value) };
+    const range = { type: "range", min: 0, max: 1, step: 0.01, "aria-label": label };
+    this.slider = el("input", { ...range, ...listeners });
     this.value = el("output", {});
     this.shares = el("input", { type: "checkbox", checked: true });
     this.row = new RowPaint(stage, () => this.shares.checked);

@@ -295,11 +295,6 @@ export class Board {
     this.each((panel) => panel.size?.());
   }
 
-  /* How high a picture may be. */
-  heightOf() {
-    return this.most;
-  }
-
   /** How high a line of a matrix is. @param {number} nRows @param {number} cell how wide its cells are */
   rowHeight(nRows, cell) {
     return rowHeight(cell, this.fits ? this.most / nRows : Infinity);

@@ -66,23 +66,6 @@ function unescaped(text) {
   return typed.replaceAll("&amp;", "&");
 }
 
-/** @param {ChartSpec} spec @param {number} at @param {number} value @returns {Told} */
-function ofBar(spec, at, value) {
-  const title = spec.title ? `${spec.title}: ` : "";
-  const words = `${title}${spec.labels?.[at]} = ${number(value, 4)}`;
-  return { lit: { [spec.axis ?? ""]: at }, words };
-}
-
-/**
- * @param {ChartSpec} spec @param {number} at @param {number} x @param {(numbers: any) => any} put
- * @returns {Told}
- */
-function ofLines(spec, at, x, put) {
-  const lines = spec.chart.traces.filter((trace) => trace.mode === "lines" && trace.name);
-  const parts = lines.map((line) => `${line.name} ${number(put(line.y)[at], 4)}`);
-  return { lit: {}, words: `${spec.x_label} ${plainNumber(x)}: ${parts.join(" · ")}` };
-}
-
 /** @param {import("./specs").MatrixSpec} spec @param {number} value */
 function numberWords(spec, value) {
   const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && "not computed yet"));
@@ -122,27 +105,31 @@ export function cellWords(spec, i, j, value, board) {
 }
 
 /**
- * @param {PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board @returns {Told}
- */
-function ofCell(spec, point, frame, board) {
-  const [i, j] = point.pointNumber;
-  const value = spec.values.frame(frame, 2)[i * spec.values.size(1) + j];
-  const lit = { [spec.row_axis]: i, [spec.column_axis]: j };
-  return { lit, words: cellWords(spec, i, j, value, board) };
-}
-
-/**
  * What Plotly's `point` of a panel's chart is at a frame.
  * @param {ChartSpec | PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board
  * @returns {Told}
  */
 export function told(spec, point, frame, board) {
-  if (spec.chart.form === "cells") return ofCell(/** @type {PictureSpec} */ (spec), point, frame, board);
-  const { type, x, y, meta, customdata } = spec.chart.traces[point.curveNumber];
+  if (spec.chart.form === "cells") {
+    const picture = /** @type {PictureSpec} */ (spec);
+    const [i, j] = point.pointNumber;
+    const value = picture.values.frame(frame, 2)[i * picture.values.size(1) + j];
+    const lit = { [picture.row_axis]: i, [picture.column_axis]: j };
+    return { lit, words: cellWords(picture, i, j, value, board) };
+  }
+  const { axis = "", labels, x_label } = /** @type {ChartSpec} */ (spec);
+  const { traces, form } = spec.chart;
+  const { type, x, y, meta, customdata } = traces[point.curveNumber];
   const at = point.pointNumber;
   if (meta === "told") return { lit: {}, words: unescaped(customdata[at]) };
-  const put = (/** @type {any} */ numbers) => filled(numbers, frame, board.theme);
-  if (type === "bar") return ofBar(spec, at, put(y)[at]);
-  if (spec.chart.form === "wide") return ofLines(spec, at, put(x)[at], put);
-  return { lit: {}, words: undefined };
+  /** @param {any} numbers */
+  const now = (numbers) => filled(numbers, frame, board.theme)[at];
+  if (type === "bar") {
+    const title = spec.title ? `${spec.title}: ` : "";
+    return { lit: { [axis]: at }, words: `${title}${labels?.[at]} = ${number(now(y), 4)}` };
+  }
+  if (form !== "wide") return { lit: {}, words: undefined };
+  const lines = traces.filter((trace) => trace.mode === "lines" && trace.name);
+  const parts = lines.map((line) => `${line.name} ${number(now(line.y), 4)}`);
+  return { lit: {}, words: `${x_label} ${plainNumber(now(x))}: ${parts.join(" · ")}` };
 }

@@ -293,7 +293,8 @@ export class Fitting {
     for (const panel of panels.flat()) {
       const box = panel.root.querySelector(".plot, table, canvas, svg")?.getBoundingClientRect();
       if (box) area += box.width * box.height;
-      if (panel.written === false || (panel.spec?.together && isNarrow(box))) unread /= 4;
+      const isNarrow = box && box.width < 0.6 * box.height;
+      if (panel.written === false || (panel.spec?.together && isNarrow)) unread /= 4;
     }
     if (this.lines === 1) for (const row of panels) if (wraps(row)) unread /= 4;
     return area * unread;
@@ -306,11 +307,6 @@ export class Fitting {
  */
 function canBreak(row) {
   return row.length > 2 && row.every((panel) => (panel.needs?.columns ?? 0) > 0);
-}
-
-/** Whether a picture is much higher than wide. @param {DOMRect | undefined} box */
-function isNarrow(box) {
-  return !!box && box.width < 0.6 * box.height;
 }
 
 /** Whether a row of matrices takes more than one line. @param {Panel[]} row */

@@ -160,16 +160,14 @@ export class Present {
       ".": () => this.veil.classList.toggle("absent"),
       l: () => this.spot.classList.toggle("absent"),
       "?": () => this.help.classList.toggle("absent"),
-      t: () => this.swapColours(),
+      t: () => {
+        this.projector = !this.projector;
+        view.redraw();
+      },
       Escape: () => this.toggle(),
     };
     does[name]?.();
     return name in does;
-  }
-
-  swapColours() {
-    this.projector = !this.projector;
-    this.view.redraw();
   }
 
   stopListening() {

@@ -92,7 +92,7 @@ export class Panel {
   get height() {
     const { rows, board, spec } = this;
     const least = spec.nodes.some((node) => node.note) ? LEAST_NOTED : LEAST_ROW;
-    const row = Math.max(least, Math.min(spec.row_height, board.heightOf() / Math.max(rows, 4)));
+    const row = Math.max(least, Math.min(spec.row_height, board.most / Math.max(rows, 4)));
     return Math.floor(row * rows);
   }
 
@@ -153,6 +153,7 @@ export class Panel {
       const [x, y] = centre(node);
       const colour = node.colour === null ? board.theme.ink : board.colour(node.colour);
       const apart = tall < 40 ? 6 : 8;
+      const label = [node.label, node.note].filter(Boolean).join(": ");
       const box = svg("g", {}, [
         svg("rect", {
           class: node.changed ? "box changed" : "box",
@@ -165,7 +166,7 @@ export class Panel {
         }),
         this.words("box-label", node.label, x, node.note ? y - apart : y, colour, 14, wide),
         node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, 12, wide) : null,
-        svg("title", { text: [node.label, node.note].filter(Boolean).join(": ") }),
+        svg("title", { text: label }),
       ]);
       if (node.frame !== null) this.makeButton(box, node);
       return box;

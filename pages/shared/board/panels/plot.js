@@ -89,7 +89,7 @@ export class PlotPanel {
     if (this.own.large) this.follow();
     const { board, spec, body } = this;
     const measure = (/** @type {string} */ name) => textWidth(name, `12px ${board.theme.font}`);
-    const size = sizeOf(spec, Math.floor(this.root.clientWidth), this.share * board.heightOf(), measure);
+    const size = sizeOf(spec, Math.floor(this.root.clientWidth), this.share * board.most, measure);
     if (size.width >= LEAST)
       Object.assign(body.style, { width: `${size.width}px`, height: `${size.height}px` });
     return size;

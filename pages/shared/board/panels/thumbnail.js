@@ -38,7 +38,7 @@ export class Panel {
   /* Takes its place on the page before it is drawn. */
   size() {
     const [rows, columns] = this.spec.values.shape.slice(-2);
-    const most = this.board.heightOf() * (this.spec.frame === null ? 1 : 0.5); // what it moves is larger
+    const most = this.board.most * (this.spec.frame === null ? 1 : 0.5); // what it moves is larger
     const cell = Math.min((this.root.clientWidth - 4) / columns, most / rows, 20);
     const size = { width: cell * columns, height: cell * rows };
     Object.assign(this.view.style, { width: `${size.width}px`, height: `${size.height}px` });
