@@ -6,7 +6,7 @@ import { el, region, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { barsOf, coloured, rowOf, tableOf, weightCell } from "../../shared/browser/tables.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
-import { within } from "./view.js";
+import { upTo, within } from "./view.js";
 
 /** @typedef {ArrayLike<number>} Numbers */
 /** @import { Children } from "../../shared/browser/dom.js" */
@@ -88,13 +88,8 @@ export class NumbersView {
       queryName: data.tokens(stack.querySide)[query].text,
       keyName: data.tokens(stack.keySide)[key].text,
     };
-    this.root.replaceChildren(
-      this.pickers(cell),
-      this.dot(cell),
-      this.score(cell),
-      this.softmax(cell),
-      this.sum(cell),
-    );
+    const steps = [this.dot(cell), this.score(cell), this.softmax(cell), this.sum(cell)];
+    this.root.replaceChildren(this.pickers(cell), ...steps);
   }
 
   /** @param {Cell} cell */
@@ -102,31 +97,17 @@ export class NumbersView {
     const { stage } = this;
     const { stack } = stage;
     /** @type {(role: Role, side: Side, from: number, count: number, value: number) => HTMLElement} */
-    const picker = (role, side, from, count, value) =>
-      el("label", { class: role }, [
-        `${role} `,
-        el(
-          "select",
-          {
-            "aria-label": role,
-            "data-role": role,
-            onchange: (/** @type {Event & {target: HTMLSelectElement}} */ event) =>
-              this.pick(role, Number(event.target.value)),
-          },
-          stage.data
-            .tokens(side)
-            .slice(from, from + count)
-            .map(
-              (t, at) =>
-                t.mark !== "gone" &&
-                el("option", {
-                  value: from + at,
-                  text: `${from + at} ${shorten(t.text, 24)}`,
-                  selected: from + at === value,
-                }),
-            ),
-        ),
-      ]);
+    const picker = (role, side, from, count, value) => {
+      const options = upTo(count).map((each) => {
+        const { text, mark } = stage.data.tokens(side)[from + each];
+        const at = from + each;
+        const option = { value: at, text: `${at} ${shorten(text, 24)}`, selected: at === value };
+        return mark !== "gone" && el("option", option);
+      });
+      const onchange = () => this.pick(role, Number(select.value));
+      const select = el("select", { "aria-label": role, "data-role": role, onchange }, options);
+      return el("label", { class: role }, [`${role} `, select]);
+    };
     const [side, kind] = stack.id.split(".");
     const { layer, head } = stage.view;
     const own = `${exact.bias ? "bias|" : ""}scores|pattern|z`;

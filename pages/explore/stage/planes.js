@@ -107,19 +107,18 @@ export class MapView {
         const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
         const title = [`Layer ${layer}, head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
         const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
-        return button(
-          {
-            title,
-            "aria-label": `Open ${title[0].toLowerCase()}${title.slice(1)}`,
-            "aria-pressed": String(layer === view.layer && head === view.head),
-            "data-layer": layer,
-            "data-head": head,
-            class: passes ? null : "dimmed",
-            style: `left: ${places[at][0]}px; top: ${places[at][1]}px`,
-            onclick: () => stage.openHead({ layer, head }),
-          },
-          [dot, hasNames && el("span", { class: "name", text: `L${layer} H${head}` })],
-        );
+        const name = hasNames && el("span", { class: "name", text: `L${layer} H${head}` });
+        const attributes = {
+          title,
+          "aria-label": `Open ${title[0].toLowerCase()}${title.slice(1)}`,
+          "aria-pressed": String(layer === view.layer && head === view.head),
+          "data-layer": layer,
+          "data-head": head,
+          class: passes ? null : "dimmed",
+          style: `left: ${places[at][0]}px; top: ${places[at][1]}px`,
+          onclick: () => stage.openHead({ layer, head }),
+        };
+        return button(attributes, [dot, name]);
       }),
     );
   }
@@ -155,11 +154,8 @@ export class Plane {
   /** @param {import("./types").Stage} stage @param {() => void} redraw */
   constructor(stage, redraw) {
     this.stage = stage;
-    this.points = el("div", {
-      class: "map-points",
-      role: "img",
-      "aria-label": "Queries and keys in a plane",
-    });
+    const label = "Queries and keys in a plane";
+    this.points = el("div", { class: "map-points", role: "img", "aria-label": label });
     this.choice = listOf("colour by", (colour) => {
       this.colour = colour;
       redraw();
@@ -177,24 +173,14 @@ export class Plane {
     const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
     const { querySide, keySide } = this.stage.stack;
     const hasNames = places.length <= MOST_NAMES;
-    const make = (
-      /** @type {Role} */ role,
-      /** @type {number} */ at,
-      /** @type {[number, number]} */ place,
-    ) => {
+    /** @type {(role: Role, at: number, place: [number, number]) => HTMLElement} */
+    const make = (role, at, place) => {
       const text = this.stage.data.tokens(role === "query" ? querySide : keySide)[at]?.text ?? "";
-      return el(
-        "div",
-        {
-          class: `point ${role}`,
-          title: `${role} “${text}”, position ${at}`,
-          style: `left: ${place[0]}px; top: ${place[1]}px`,
-        },
-        [
-          el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` }),
-          hasNames && el("span", { class: "name", text: shorten(text) }),
-        ],
-      );
+      const title = `${role} “${text}”, position ${at}`;
+      const style = `left: ${place[0]}px; top: ${place[1]}px`;
+      const dot = el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` });
+      const name = hasNames && el("span", { class: "name", text: shorten(text) });
+      return el("div", { class: `point ${role}`, title, style }, [dot, name]);
     };
     this.points.replaceChildren(
       ...queries.map((_, i) => make("query", q0 + i, places[i])),

@@ -4,11 +4,10 @@
 /** @typedef {(Node | string | null | undefined | false)[]} Children */
 
 /**
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {Attributes} attributes @param {Children} children
+ * @template {Element} Made
+ * @param {Made} node @param {Attributes} attributes @param {Children} children
  */
-export function el(tag, attributes = {}, children = []) {
-  const node = document.createElement(tag);
+function furnish(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") node.textContent = value;
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -18,6 +17,20 @@ export function el(tag, attributes = {}, children = []) {
   node.append(.../** @type {Node[]} */ (children.filter(Boolean)));
   return node;
 }
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
+ */
+export const el = (tag, attributes = {}, children = []) =>
+  furnish(document.createElement(tag), attributes, children);
+
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
+ */
+export const svg = (tag, attributes = {}, children = []) =>
+  furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 /**
  * A part that is scrolled, by keys too.
@@ -44,20 +57,6 @@ export function isNew(part, what) {
 /** @param {Attributes} attributes @param {Children} children */
 export const button = (attributes, children = []) =>
   el("button", { type: "button", ...attributes }, children);
-
-/**
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag @param {Attributes} attributes @param {Children} children
- */
-export function svg(tag, attributes = {}, children = []) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "text") node.textContent = value;
-    else if (value !== null && value !== undefined) node.setAttribute(name, value);
-  }
-  node.append(.../** @type {Node[]} */ (children.filter(Boolean)));
-  return node;
-}
 
 /** @param {HTMLCanvasElement} canvas */
 export function contextOf(canvas) {

@@ -128,16 +128,8 @@ export class Panel {
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
     const tip = `tip${++tips}`;
-    const marker = {
-      id: tip,
-      viewBox: "0 0 8 8",
-      refX: 7,
-      refY: 4,
-      markerUnits: "userSpaceOnUse",
-      markerWidth: tipSize,
-      markerHeight: tipSize,
-      orient: "auto",
-    };
+    const size = { markerUnits: "userSpaceOnUse", markerWidth: tipSize, markerHeight: tipSize };
+    const marker = { id: tip, viewBox: "0 0 8 8", refX: 7, refY: 4, orient: "auto", ...size };
     this.picture.append(
       svg("defs", {}, [svg("marker", marker, [svg("path", { class: "tip", d: "M0 0L8 4L0 8Z" })])]),
     );
@@ -154,7 +146,25 @@ export class Panel {
       const colour = node.colour === null ? board.theme.ink : board.colour(node.colour);
       const apart = tall < 40 ? 6 : 8;
       const label = [node.label, node.note].filter(Boolean).join(": ");
-      const box = svg("g", {}, [
+      const go = () => {
+        board.scrubber.stop();
+        board.show(node.frame ?? 0);
+      };
+      const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+        if (!["Enter", " "].includes(event.key)) return;
+        event.preventDefault();
+        go();
+      };
+      const name = `Show ${node.label}`;
+      const press = {
+        role: "button",
+        tabindex: "0",
+        class: "press",
+        "aria-label": name,
+        onclick: go,
+        onkeydown,
+      };
+      return svg("g", node.frame === null ? {} : press, [
         svg("rect", {
           class: node.changed ? "box changed" : "box",
           x: x - wide / 2,
@@ -168,8 +178,6 @@ export class Panel {
         node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, 12, wide) : null,
         svg("title", { text: label }),
       ]);
-      if (node.frame !== null) this.makeButton(box, node);
-      return box;
     });
     this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
   }
@@ -180,27 +188,6 @@ export class Panel {
     if (nodes.some((node) => node.note)) return Math.min(44, row - 4);
     const between = edges.length ? Math.max(Math.min(LEAST_BOX, row - 4), row - GAP) : row - 4;
     return Math.min(34, between);
-  }
-
-  /** @param {SVGElement} box @param {Node} node */
-  makeButton(box, node) {
-    const go = () => {
-      this.board.scrubber.stop();
-      this.board.show(node.frame ?? 0);
-    };
-    for (const [name, value] of Object.entries({
-      role: "button",
-      tabindex: "0",
-      class: "press",
-      "aria-label": `Show ${node.label}`,
-    }))
-      box.setAttribute(name, value);
-    box.addEventListener("click", go);
-    box.addEventListener("keydown", (event) => {
-      if (!["Enter", " "].includes(event.key)) return;
-      event.preventDefault();
-      go();
-    });
   }
 
   /**

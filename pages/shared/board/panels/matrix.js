@@ -104,20 +104,12 @@ export class Panel {
     const names = spec.columns.length ? spec.columns : [];
     const rows = Array.from({ length: this.nRows }, (_, i) => {
       const cells = Array.from({ length: this.nColumns }, (_, j) => this.cell(i, j));
-      return el("tr", {}, [
-        spec.rows.length ? head(spec.rows[i], "row", spec.row_axis, i, spec.row_heads) : null,
-        ...cells,
-      ]);
+      const name = spec.rows.length && head(spec.rows[i], "row", spec.row_axis, i, spec.row_heads);
+      return el("tr", {}, [name || null, ...cells]);
     });
     const corner = spec.rows.length ? el("td", { class: "corner" }) : null;
-    const top = names.length
-      ? el("thead", {}, [
-          el("tr", {}, [
-            corner,
-            ...names.map((name, j) => head(name, "col", spec.column_axis, j, spec.column_heads)),
-          ]),
-        ])
-      : null;
+    const heads = names.map((name, j) => head(name, "col", spec.column_axis, j, spec.column_heads));
+    const top = names.length ? el("thead", {}, [el("tr", {}, [corner, ...heads])]) : null;
     const table = el("table", { "aria-label": spec.title || "matrix" }, [top, el("tbody", {}, rows)]);
     table.addEventListener("pointerover", (event) => this.hover(cellOf(event)));
     table.addEventListener("focusin", (event) => this.hover(cellOf(event)));
@@ -175,14 +167,10 @@ export class Panel {
   /** What is written into a cell. @param {number} at @param {number} value */
   wordsOf(at, value) {
     const { spec } = this;
-    if (spec.texts.length) return shorten(this.textOf(at), this.letters);
+    const row = spec.texts[Math.floor(at / this.nColumns)];
+    if (spec.texts.length) return shorten(row[at % this.nColumns], this.letters);
     const isMissing = Number.isNaN(value) && (spec.nan_is_empty || spec.gap);
     return this.written && !isMissing ? shortNumber(value, spec.digits) : "";
-  }
-
-  /** @param {number} at */
-  textOf(at) {
-    return this.spec.texts[Math.floor(at / this.nColumns)]?.[at % this.nColumns];
   }
 
   /** Takes the size of a cell in pixels, which all matrices of a row share. @param {number} cell */
