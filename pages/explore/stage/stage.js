@@ -6,7 +6,7 @@ import { Drawers } from "../../shared/browser/drawers.js";
 import { Glossary } from "../../shared/browser/glossary.js";
 import { readMessage } from "../../shared/browser/message.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
-import { isForView, Present } from "../../shared/browser/present.js";
+import { Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
 import { caption, translationOf } from "./caption.js";
@@ -176,7 +176,7 @@ export class Stage {
       takeDown();
     };
     const { signal } = this.listening;
-    window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
+    window.addEventListener("keydown", (event) => this.present.hear(event), { signal, capture: true });
     window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
     fetchPlotlyAhead();
   }
@@ -193,21 +193,6 @@ export class Stage {
 
   redraw() {
     if (this.passes) this.draw();
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
-    const drawer = this.drawers.forKey(event.key);
-    if (drawer) this.drawers.toggle(drawer);
-    else if (event.key === "Escape" && this.drawers.opened) this.closeDrawer();
-    else if (!this.present.key(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  closeDrawer() {
-    this.drawers.open(null);
   }
 
   /**

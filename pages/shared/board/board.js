@@ -6,7 +6,7 @@ import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
 import { tickText } from "../browser/numbers.js";
-import { isForView, Present } from "../browser/present.js";
+import { Present } from "../browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import {
@@ -159,30 +159,15 @@ export class Board {
     return Boolean(this.header.spoils);
   }
 
-  closeDrawer() {
-    this.drawers.open(null);
-  }
-
   listen() {
     const { signal } = this.listening;
     window.addEventListener("resize", this.redraw, { signal });
-    window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
+    const hear = (/** @type {KeyboardEvent} */ event) => this.header?.fits && this.present.hear(event);
+    window.addEventListener("keydown", hear, { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
     const stopNoting = notePredictions(() => this.glossary.explainAsked());
     signal.addEventListener("abort", stopNoting);
     this.fitting.watch(() => !this.present.on && this.redraw(), signal);
-  }
-
-  /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
-  key(event) {
-    if (!this.header?.fits || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!isForView(event)) return;
-    const drawer = this.drawers.forKey(event.key);
-    if (drawer) this.drawers.toggle(drawer);
-    else if (event.key === "Escape" && this.drawers.opened) this.drawers.open(null);
-    else if (!this.present.key(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
   }
 
   /* The browser's Back and Forward change the address alone; the part that it names is asked for. */

@@ -9,7 +9,7 @@ import { DRAWERS } from "./drawers.js";
  * @typedef {{
  *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
  *   redraw(): void, advance(by: 1 | -1): void, toggle?(): void, faster?(factor: number): void,
- *   closeDrawer?(): void, drawers: {names: import("./drawers.js").Drawer[]},
+ *   drawers: import("./drawers.js").Drawers,
  * }} Presentable
  */
 
@@ -103,7 +103,7 @@ export class Present {
     else this.start();
     for (const layer of this.layers) layer.classList.add("absent");
     this.coverHeadline();
-    this.view.closeDrawer?.();
+    this.view.drawers.open(null);
     this.view.redraw();
   }
 
@@ -140,6 +140,18 @@ export class Present {
   showCover() {
     reveal(this.cover, this.covered);
     this.view.story.notice.classList.toggle("absent", this.covered);
+  }
+
+  /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
+  hear(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
+    const { drawers } = this.view;
+    const drawer = drawers.forKey(event.key);
+    if (drawer) drawers.toggle(drawer);
+    else if (event.key === "Escape" && drawers.opened) drawers.open(null);
+    else if (!this.key(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   /** Whether the key did something. @param {KeyboardEvent} event */
@@ -185,7 +197,7 @@ export class Present {
 }
 
 /** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
-export function isForView(event) {
+function isForView(event) {
   const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
   if (!(target instanceof HTMLElement)) return true;
   const { type } = /** @type {HTMLInputElement} */ (target);
