@@ -209,10 +209,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 def presets() -> dict[str, dict[str, Any]]:
     """What each press sets, of those whose models are on offer here."""
     wholes = {name: USUAL | {"stack": "encoder.self"} | values for name, values in PRESETS.items()}
-    models = {
-        name: {values["model"], values.get("model2", values["model"])} for name, values in wholes.items()
-    }
-    return {name: values for name, values in wholes.items() if all(map(on_offer.may_open, models[name]))}
+
+    def is_on_offer(values: dict[str, Any]) -> bool:
+        return all(on_offer.may_open(values[key]) for key in ("model", "model2") if key in values)
+
+    return {name: values for name, values in wholes.items() if is_on_offer(values)}
 
 
 def switch_model() -> None:

@@ -315,8 +315,8 @@ def subject_of(inputs: Inputs) -> Subject:
     longest, most = max(map(len, reading.tokens.values())), in_force().explore_tokens
     if longest > most:  # than the views have room for
         shorter = "shorten it, or open it on the page Long texts"
-        read, remedy = ("picture", f"open {LIGHTER}") if is_picture else ("text", shorter)
-        raise ValueError(f"The {read} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
+        kind, remedy = ("picture", f"open {LIGHTER}") if is_picture else ("text", shorter)
+        raise ValueError(f"The {kind} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
     builds = any(setting.builds for setting in settings_of(inputs.model))
     smaller = "fewer layers or heads, or a smaller d_model or d_head" if builds else "or a smaller model"
     cheaper = f"{'fewer texts in the edits, ' if passes > 2 else ''}{smaller}"  # beside fewer tokens
