@@ -11,11 +11,13 @@ from typing import Any
 SENTENCES: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
-_TERMS = {
-    form.lower(): term
-    for term in SENTENCES
-    for form in (term, f"{term}s", *([f"{term[:-1]}ies"] if term.endswith("y") else []))
-}
+def _forms(term: str) -> Iterator[str]:
+    yield from (term, f"{term}s")
+    if term.endswith("y"):
+        yield f"{term[:-1]}ies"
+
+
+_TERMS = {form.lower(): term for term in SENTENCES for form in _forms(term)}
 _LONGEST_FIRST = sorted(_TERMS, key=len, reverse=True)
 # Letters are those of JavaScript's \w, which looks for the same (pages/shared/browser/glossary.js).
 _ANY = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _LONGEST_FIRST))})(?!\w)", re.IGNORECASE | re.ASCII)
