@@ -144,13 +144,11 @@ def decoder(make: Make, mask: str = "none", argument: str = "", **fields: object
 
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize(("segment", "memory"), [(3, 3), (4, 2), (2, 5), (5, 0), (20, 4)])
-def test_segments_are_one_pass_under_the_memory_mask(
-    make: Make, positions: str, norm: str, segment: int, memory: int
-):
-    model = decoder(make, "memory", f"{segment}.{memory}", positions=positions, norm=norm)
-    found = in_segments(model, TEXTS, segment, memory)
-    torch.testing.assert_close(found, model(TEXTS), rtol=0, atol=1e-12)
+def test_segments_are_one_pass_under_the_memory_mask(make: Make, positions: str, norm: str):
+    for segment, memory in ((3, 3), (4, 2), (2, 5), (5, 0), (20, 4)):
+        model = decoder(make, "memory", f"{segment}.{memory}", positions=positions, norm=norm)
+        found = in_segments(model, TEXTS, segment, memory)
+        torch.testing.assert_close(found, model(TEXTS), rtol=0, atol=1e-12)
 
 
 def test_padding_in_the_memory_is_not_seen(make: Make):

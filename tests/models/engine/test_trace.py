@@ -12,12 +12,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from models import ModelConfig, Trace, Transformer
-from models.config import POSITION_SCHEMES
 from models.engine.size import addresses
 from models.engine.trace import GLOSSARY, record
+from tests.models.kinds import KINDS, of_every_model
 
 Make = Callable[..., Transformer]
-KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
 Edit = Callable[[str, Tensor], Tensor]
 SOURCE, TARGET = torch.tensor([[3, 1, 4, 10, 5, 9, 0]]), torch.tensor([[2, 6, 5, 0]])
 NAMES = ("bias", "tied_embeddings", "attention_scale", "d_head", "activation")
@@ -47,9 +46,7 @@ def traced(model: Transformer, edit: Edit | None = None, **options: Any) -> tupl
     return model(*inputs(model), trace=trace), trace
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("positions", POSITION_SCHEMES)
+@of_every_model("pre", "post")
 def test_a_traced_forward_gives_the_same_logits_and_gradients(
     make: Make, kind: str, norm: str, positions: str
 ):
@@ -85,15 +82,6 @@ def test_what_is_left_out_of_a_layer_is_not_traced_and_changes_nothing_else(
     if not model.config.feed_forward:
         before = "resid_cross" if f"{at}.resid_cross" in trace else "resid_self"
         assert torch.equal(trace[f"{at}.resid_post"], trace[f"{at}.{before}"])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("positions", POSITION_SCHEMES)
-def test_the_glossary_lists_exactly_what_a_forward_records(make: Make, kind: str, norm: str, positions: str):
-    model = make(kind, norm=norm, positions=positions)
-    _, trace = traced(model)
-    assert list(trace.keys()) == list(trace) == addresses(model.config)
 
 
 def test_every_row_of_the_glossary_is_used_and_said_once():
@@ -276,18 +264,7 @@ def test_tokens_are_the_callers_labels():
 # A trace that edits: what follows is computed from the edited value, and nothing else changes.
 
 
-every_model = [
-    pytest.mark.parametrize("kind", KINDS),
-    pytest.mark.parametrize("norm", ["pre", "post"]),
-    pytest.mark.parametrize("positions", POSITION_SCHEMES),
-]
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}  # of float64, over a few hundred sums
-
-
-def of_every_model(test: Callable) -> Callable:
-    for mark in every_model:
-        test = mark(test)
-    return test
 
 
 def at(address: str, change: Callable[[Tensor], Tensor]) -> Edit:
@@ -299,19 +276,19 @@ def noise(tensor: Tensor) -> Tensor:
     return tensor + torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype)
 
 
-@of_every_model
+@of_every_model("pre", "post")
 def test_editing_nothing_changes_no_bit(make: Make, kind: str, norm: str, positions: str):
     model = make(kind, norm=norm, positions=positions)
     results = []
     for edit in (None, lambda _, tensor: tensor):
         logits, trace = traced(model, edit)
         gradients = torch.autograd.grad(logits.square().sum(), list(model.parameters()))
+        assert list(trace.keys()) == list(trace) == addresses(model.config)
         results.append([logits, *gradients, *(trace[address] for address in trace)])
-    assert len(results[0]) == 1 + len(list(model.parameters())) + len(addresses(model.config))
     assert all(torch.equal(one, other) for one, other in zip(*results, strict=True))
 
 
-@of_every_model
+@of_every_model("pre", "post")
 def test_an_edit_acts_on_all_that_follows_and_on_nothing_before(
     make: Make, kind: str, norm: str, positions: str
 ):
@@ -328,12 +305,14 @@ def test_an_edit_acts_on_all_that_follows_and_on_nothing_before(
             assert (trace["logits"] - plain["logits"]).abs().max() > 1e-6, address
 
 
-@of_every_model
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("head", [0, 1])
 def test_zeroing_a_heads_z_equals_removing_its_columns_of_the_output_projection(
-    make: Make, kind: str, norm: str, positions: str, head: int
+    make: Make, kind: str, norm: str, head: int
 ):
-    model = make(kind, norm=norm, positions=positions, d_head=6)
+    """Under every scheme of positions: tests/models/interventions/test_editing.py."""
+    model = make(kind, norm=norm, d_head=6)
     keep = torch.ones(2, 1, 1, dtype=torch.float64).index_fill(0, torch.tensor(head), 0.0)
     attentions = {
         f"{stack}.{i}.{which}": getattr(layer, f"{which}_attention")

@@ -10,27 +10,15 @@ import torch
 from torch import Tensor
 
 from models import Trace, load_model
-from models.config import POSITION_SCHEMES
 from models.data.word_tokenizer import BOS, EOS
 from models.interventions.kinds.painted import Set
 from tests.models.interventions.conftest import LETTERS, Letters
 from tests.models.interventions.plain import kept, on_input, on_output, z_of
+from tests.models.kinds import KINDS, of_every_model
 
 Make = Callable[..., Letters]
-KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
 TEXT, OTHER = "abcabd", "fbgabc"
 EXACT = {"rtol": 1e-10, "atol": 1e-12}
-every_model = [
-    pytest.mark.parametrize("kind", KINDS),
-    pytest.mark.parametrize("norm", ["pre", "post", "none"]),
-    pytest.mark.parametrize("positions", POSITION_SCHEMES),
-]
-
-
-def of_every_model(test: Callable) -> Callable:
-    for mark in every_model:
-        test = mark(test)
-    return test
 
 
 def attention(lm: Letters, stack: str, layer: int) -> Any:
@@ -46,7 +34,7 @@ def inputs(lm: Letters, text: str) -> tuple[Tensor, ...]:
     return lm.read(text).inputs
 
 
-@of_every_model
+@of_every_model("pre", "post", "none")
 def test_zero_of_a_head_is_its_rows_of_the_output_projection_removed(
     letters: Make, kind: str, norm: str, positions: str
 ) -> None:
@@ -64,7 +52,7 @@ def test_zero_of_a_head_is_its_rows_of_the_output_projection_removed(
         assert not torch.equal(edited["logits"], lm.trace(TEXT)["logits"])
 
 
-@of_every_model
+@of_every_model("pre", "post", "none")
 def test_a_patch_from_the_text_itself_and_a_factor_of_one_change_no_bit(
     letters: Make, kind: str, norm: str, positions: str
 ) -> None:
