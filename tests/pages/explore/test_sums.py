@@ -1,21 +1,19 @@
 """Sums over chosen keys and means over chosen queries and heads, against plain loops in double precision."""
 
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from models.fields import read_link
 from pages.explore import state, sums, takeaway, waiting
 from pages.explore.state import Inputs, View
 from pages.explore.subject import subject_of
 from pages.explore.takeaway import StageView
+from tests.pages.explore.test_figure import opened, said
 
-PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
 LONG = Inputs(model="untrained", text=" ".join(f"w{at}" for at in range(300)), n_heads=2, d_model=32, seed=2)
 
 
@@ -59,6 +57,9 @@ def test_queries_that_attend_to_nothing_are_left_out() -> None:
 def test_positions_are_written_as_ranges_and_odd_ones_are_refused() -> None:
     assert state.positions_within("0-3.7.2", 9) == [0, 1, 2, 3, 7]
     assert state.positions_within("2-8", 5) == [2, 3, 4] and state.positions_within("", 5) == []
+    laid_over = ".".join(["2-4", "3-90", "0", "50-60", "12"] * 3_000)
+    assert state.positions_within(laid_over, 12) == [0, *range(2, 12)]
+    assert state.positions_within("7-9", 3) == []
     assert (state.largest_position("0-3.7.2"), state.largest_position("")) == (7, 0)
     for odd in ("3-1", "a", "1..2", "-1", "1-", "99999", "1" * 9):
         values, problems = read_link(View, {"queries": odd})
@@ -124,17 +125,5 @@ def test_left_open_they_are_all_queries_and_the_marked_key() -> None:
 
 
 def test_a_link_to_tokens_that_a_text_does_not_have_is_said() -> None:
-    page = AppTest.from_file(str(PAGE), default_timeout=60)
-    page.query_params.update({"model": "untrained", "text": "a b c", "view": "sums", "queries": "0-7"})
-    page.run()
-    said = "The link's queries=0-7 is not below 3; its default is shown."
-    assert [text.value for text in page.text] == [said]
-
-
-def test_ranges_may_lie_over_each_other_and_end_beyond_the_text() -> None:
-    assert state.positions_within(".".join(["2-4", "3-90", "0", "50-60", "12"] * 3_000), 12) == [
-        0,
-        *range(2, 12),
-    ]
-    assert state.positions_within("", 3) == []
-    assert state.positions_within("7-9", 3) == []
+    page = opened(model="untrained", text="a b c", view="sums", queries="0-7")
+    assert said(page) == ["The link's queries=0-7 is not below 3; its default is shown."]
