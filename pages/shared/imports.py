@@ -12,6 +12,8 @@ So are packages that are always entered by the same door, such as scipy's parts.
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).parents[2]
 LATER = ("models/zoo/hub", "models/sweeps/driver.py", "models/runs/ray")
 """What the server imports on one thread alone, or never."""
@@ -32,3 +34,13 @@ def import_shared() -> None:
             if not is_script and not place.as_posix().startswith(LATER):
                 parts = place.with_suffix("").parts
                 import_module(".".join(parts[:-1] if file.stem == "__init__" else parts))
+    _draw_a_chart()
+
+
+def _draw_a_chart() -> None:
+    """As Train does: with the first chart Plotly imports what draws it, and Streamlit Plotly's tools."""
+    from viz_core.boards import Bars, Board, board_figure
+
+    bars = Bars(values=np.ones(1), labels=["a"], title="bars", x_label="x")
+    board_figure(Board(rows=[[bars]], notice="")).to_json()
+    import_module("plotly.tools")

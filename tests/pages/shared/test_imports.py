@@ -7,12 +7,16 @@ from pages.shared.imports import ROOT
 
 VISITS = """
 import sys
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 from pages.shared.imports import ROOT, import_shared
 import_shared()
+st.page_link = DeltaGenerator.page_link = lambda *given, **more: None  # there are no other pages
 before = set(sys.modules)
 for page in ("explore", "documents", "beside", "findings", "train", "runs", "sweeps", "lab/masks"):
-    AppTest.from_file(f"{ROOT}/pages/{page}/page.py", default_timeout=120).run()
+    shown = AppTest.from_file(f"{ROOT}/pages/{page}/page.py", default_timeout=120).run()
+    assert not shown.exception, (page, shown.exception)
 print(*sorted(set(sys.modules) - before))
 """
 
