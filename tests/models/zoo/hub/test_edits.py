@@ -11,10 +11,10 @@ from models import compare, load_model
 from models.interventions.head_paths import direct_heads
 from models.interventions.head_sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
+from tests.models.zoo.hub.conftest import Opened
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
-from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of
+from tests.models.zoo.hub.test_families import WHOLE, settings_of
 
-__all__ = ["opened"]
 NO_PROJECTION = {"xlnet", "convbert"}
 """Those whose heads go through no matrix of their own: a sum of three axes, a matrix for heads and more."""
 AFTERWARDS = {"gemma2", "gemma3", "granite"}
@@ -53,12 +53,6 @@ def test_a_patch_from_the_text_itself_changes_no_bit_and_a_layer_that_is_off_add
     assert all(torch.equal(same[address], plain[address]) for address in plain)
     off = model.trace(TEXT, edits=[f"{side}.0: off"], **given)
     assert off[f"{side}.1.resid_pre"].equal(plain[f"{side}.0.resid_pre"])
-
-
-@pytest.mark.parametrize("family", WHOLE)
-def test_every_address_that_a_model_names_is_in_its_trace(opened: Opened, family: str) -> None:
-    model = opened(family)
-    assert set(model.addresses()) <= set(model.trace(TEXT, **settings_of(model)))
 
 
 def test_k_and_v_count_the_key_heads_that_query_heads_share(opened: Opened) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from models.engine.size import CELL
 from models.zoo.hub.loading import pattern_fields
 from models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
+from tests.models.zoo.hub.conftest import Opened
 from tests.models.zoo.hub.families import (
     ANSWER,
     DECODERS,
@@ -27,21 +27,6 @@ from tests.models.zoo.hub.families import (
 )
 
 WHOLE = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS
-Opened = Callable[..., HubModel]
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
-    """Function that gives the model of a family, saved to a folder and loaded from it as a visitor's is."""
-    known: dict[str, HubModel] = {}
-
-    def open_it(family: str) -> HubModel:
-        if family not in known:
-            folder = families.save(family, tmp_path_factory.mktemp(family))
-            known[family] = load_model(f"hf:{folder}")
-        return known[family]
-
-    return open_it
 
 
 def settings_of(model: HubModel) -> dict[str, Any]:
@@ -85,6 +70,7 @@ def test_the_parts_of_every_attention_make_its_whole(opened: Opened, family: str
     model = opened(family)
     trace = model.trace(TEXT, **settings_of(model))
     assert model.note == ""
+    assert set(model.addresses()) <= set(trace)
     patterns = [address for address in trace if address.endswith("pattern")]
     for at in (address.removesuffix("pattern") for address in patterns):
         side, layer, kind, _ = at.split(".")
