@@ -3,7 +3,7 @@
 import pytest
 
 from pages.lab.lesson import LabPage, Part
-from tests.pages.lab.test_presets import PARTS
+from tests.pages.lab.test_presets import PARTS, first_lesson
 from viz_core.boards import Bars, Curves, Matrix, Panel
 
 
@@ -25,7 +25,7 @@ def unnamed(panel: Panel) -> list[str]:
 
 @pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: value.name)
 def test_every_axis_says_what_it_is(lab: LabPage, part: Part) -> None:
-    lesson = part.lesson(lab.inputs())
+    lesson = first_lesson(lab.name, part.name)
     missing = {getattr(panel, "title", ""): unnamed(panel) for row in lesson.board.rows for panel in row}
     assert not any(missing.values()), missing
     for shape in lesson.shapes:
@@ -34,8 +34,7 @@ def test_every_axis_says_what_it_is(lab: LabPage, part: Part) -> None:
 
 def test_patterns_without_names_for_their_keys_say_what_the_keys_are() -> None:
     """Seven patterns side by side have no room for the names of keys, which are those of their rows."""
-    lab, found = next((lab, each) for lab, each in PARTS if (lab.name, each.name) == ("positions", "schemes"))
-    lesson = found.lesson(lab.inputs())
+    lesson = first_lesson("positions", "schemes")
     assert "Columns are the same words as rows" in lesson.see
     for picture in (panel for row in lesson.board.rows for panel in row):
         assert isinstance(picture, Matrix)

@@ -1,17 +1,25 @@
 """Presets of all parts: what a click sets up is never what a first visit shows already."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pages.lab
-from pages.lab.lesson import LabPage, Part, Try, lab_page
+from pages.lab.lesson import LabPage, Lesson, Part, Try, lab_page
 from pages.shared.lab_stops import NAMES
 
 LAB = Path(pages.lab.__path__[0])
 PARTS = [(lab, part) for lab in map(lab_page, NAMES) for part in lab.parts]
+
+
+@cache
+def first_lesson(lab: str, part: str) -> Lesson:
+    """What a first visit shows of a part, computed once for all tests."""
+    page = lab_page(lab)
+    return page.find_part(part).lesson(page.inputs())
 
 
 def shown(lab: LabPage, part: Part, inputs: object) -> tuple[object, ...]:
