@@ -26,26 +26,15 @@ def url(app: Server) -> str:
     ("page", "query", "label", "wrong", "sentence", "right"),
     [
         ("", "", "Model", "/etc/passwd", "'/etc/passwd' is not one of translator, untrained", "untrained"),
-        ("", "", "Model", "../models/zoo/translator", "is not one of translator, untrained", None),
         ("", "", "Beam width", NAN, "nan is not a whole number from 1 to 8", 3.0),
         ("", "", "Direction", "99", "'99' is not one of en-fr, fr-en", "FR → EN"),
         ("", "", "Target", LONG, "5,000,000 characters; at most 20,000 are read", "le chat"),
         ("", "model=untrained", "d_model", "7", "'7' is not one of 8, 16, 32", "32"),
-        ("softmax", "", "Seed of the random numbers", NAN, "nan is not a whole number from 0 to 999", 7),
         ("runs", "runs=zoo_induction", "Temperature", NAN, "nan is not a number from 0 to 2", 1.5),
         ("softmax", "", "Seed of the random numbers", 1e300, "1e+300 is not a whole number from 0 to 999", 7),
         ("softmax", "", "Logits", "/etc/passwd", "'/etc/passwd' is not one of 4, 8, 16, 32, 64, 256", "32"),
         ("softmax", "", "Part", "9", "'9' is not one of spread, dots, head, formats", "Dot products"),
-        ("softmax", "part=head", "Head", "99", "'99' is not one of 0, 1, 2, 3", "1"),
-        (
-            "softmax", "part=head", "Sentence", LONG,
-            "5,000,000 characters; at most 2,000 are read; remove 4,998,000", "it was too wide",
-        ),
-        ("positions", "part=length", "held-out text", NAN, "nan is not a whole number from 1 to 9", 1.0),
-        ("train", "task=sort", "Layers", NAN, "nan is not a whole number from 1 to 48", 3),
         ("train", "task=sort", "Learning rate", 1e9, "1000000000.0 is not a number from", 0.01),
-        ("train", "task=sort", "Device", "/etc/passwd", "'/etc/passwd' is not one of", "cpu"),
-        ("train", "task=sort", "Task", "/etc/passwd", "'/etc/passwd' is not one of", None),
         (
             "runs", "runs=zoo_induction", "Prompt: the model goes on writing", LONG,
             "5,000,000 characters; at most 2,000 are read; remove 4,998,000", None,
@@ -55,6 +44,8 @@ def url(app: Server) -> str:
 def test_a_value_that_no_widget_has_is_refused_and_the_page_goes_on(
     url: str, page: str, query: str, label: str, wrong: Any, sentence: str, right: Any
 ) -> None:
+    """A widget of each kind; the last test of this file has all others."""
+
     async def visit() -> None:
         async with visiting(url, page, query) as visitor:
             assert label in visitor.widgets, visitor.widgets.keys()

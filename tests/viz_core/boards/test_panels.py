@@ -268,15 +268,15 @@ def test_names_of_arrows_that_point_elsewhere_stand_beyond_their_tips() -> None:
 
 
 @pytest.mark.parametrize("angle", range(0, 360, 15))
-@pytest.mark.parametrize("between", [0, 1, 8])
-def test_two_arrows_that_nearly_coincide_have_names_apart_and_off_both(angle: int, between: int) -> None:
-    tips, places = placed(angle, angle + between)
-    first, second = places
-    across, down = np.abs(first - second)
-    assert across > half_width("p") + half_width("p + k") or down > 16
-    for tip in tips:
-        assert distance_to_arrow(second, (half_width("p + k") - 5, 4), tip) > 0
-    assert (np.abs(places) <= _SMALLEST_SIDE / 2).all()
+def test_two_arrows_that_nearly_coincide_have_names_apart_and_off_both(angle: int) -> None:
+    for between in (0, 1, 8):
+        tips, places = placed(angle, angle + between)
+        first, second = places
+        across, down = np.abs(first - second)
+        assert across > half_width("p") + half_width("p + k") or down > 16
+        for tip in tips:
+            assert distance_to_arrow(second, (half_width("p + k") - 5, 4), tip) > 0
+        assert (np.abs(places) <= _SMALLEST_SIDE / 2).all()
 
 
 def test_every_frame_is_placed_by_itself() -> None:

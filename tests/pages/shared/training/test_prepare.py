@@ -91,13 +91,13 @@ def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest
 
 
 def test_nothing_is_kept_of_data_that_were_refused() -> None:
-    """Not even until Python's collector comes: half a million pictures without labels are 32 MB each time."""
+    """Not even until Python's collector comes: so many pictures without labels are 6.4 MB each time."""
     info = tasks_on_offer.tasks()["mnist-classifier"]
-    images = bytes([0, 0, 8, 3]) + struct.pack(">III", 500_000, 8, 8)
-    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 500_000)
+    images = bytes([0, 0, 8, 3]) + struct.pack(">III", 100_000, 8, 8)
+    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 100_000)
     files = {
-        "images": uploads.keep(gzip.compress(images + bytes(32_000_000)), "images.gz"),
-        "labels": uploads.keep(gzip.compress(labels + bytes(500_000)), "labels.gz"),
+        "images": uploads.keep(gzip.compress(images + bytes(6_400_000)), "images.gz"),
+        "labels": uploads.keep(gzip.compress(labels + bytes(100_000)), "labels.gz"),
     }
     values = settings.defaults(info) | files | {"parts": "7x7"}
     gc.collect()
