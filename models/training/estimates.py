@@ -110,19 +110,15 @@ def _example_seconds(config: RunConfig) -> float:
     lengths = example(config.task).lengths
     threads = min(how.threads or torch.get_num_threads(), os.cpu_count() or 1)
     rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation, threads)
-    return sum(lengths) * _work_per_position(model, max(lengths)) / rate
+    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # positions of the decoder attend twice
+    work = crossing * model.n_layers * _layer_work(model, max(lengths))
+    return sum(lengths) * (work + 6.0 * model.d_model * model.output_vocab_size) / rate
 
 
 def _layer_work(model: ModelConfig, length: int) -> float:
     """Floating-point operations of one position in one layer, forward and backward."""
     heads = model.n_heads * model.head_size
     return 6.0 * (4 * model.d_model * heads + 2 * model.d_model * model.ff_size + 2 * heads * length)
-
-
-def _work_per_position(model: ModelConfig, length: int) -> float:
-    n_out = model.output_vocab_size
-    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # positions of the decoder attend twice
-    return crossing * model.n_layers * _layer_work(model, length) + 6.0 * model.d_model * n_out
 
 
 @cached(TTLCache(16, ttl=FRESH_SECONDS))
@@ -138,15 +134,13 @@ def _rate(width: int, activation: Any, threads: int) -> float:
     with torch.random.fork_rng(devices=[]):  # the weights are anything: nobody else's numbers change for them
         layer = Layer(config)
     x = torch.zeros(_TIMED_TOKENS // 64, 64, width)
-    n_threads, passes = torch.get_num_threads(), list[float]()
-    torch.set_num_threads(threads)
-    try:
+    passes = list[float]()
+    with _threads_kept():
+        torch.set_num_threads(threads)
         while len(passes) < _TIMED_PASSES or sum(passes) < _TIMED_SECONDS:
             start = time.perf_counter()
             layer(x, causal=True).sum().backward()
             passes.append(time.perf_counter() - start)
-    finally:
-        torch.set_num_threads(n_threads)
     # The median: the first pass warms up, and a short probe meets a long wait for another process by chance.
     return _TIMED_TOKENS * _layer_work(config, 64) / statistics.median(passes)
 
@@ -206,7 +200,18 @@ def probe(config: RunConfig) -> Costs | None:
     if n == 0 or config.training.device not in ("auto", "cpu"):
         return None
     with _threads_kept():
-        return _timed(config, n)
+        how, task = config.training, without_data(config.task)
+        data = _once(lambda: task.sketch(1))
+        n_drawn = min(how.batch_size, _DRAWN)
+        examples = task.sketch(n_drawn)
+        data_seconds = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
+        piece = _piece(config, examples, n)
+        update = Timed(1, 1) * (UPDATE_SECONDS * size.count_parameters(config.model).total)
+        step = (piece - update) * how.accumulation + update + data_seconds
+        training = _Probe(_small(config, n), _first(examples, n))
+        example = _once(training.validate, warm=True) * (1 / n)
+        samples = _once(torch.no_grad()(lambda: task.samples(training.model.eval(), how.seed)))
+        return Costs(data, step, example, samples, _once(training.snapshot, warm=True))
 
 
 class _Probe(Training):
@@ -243,25 +248,6 @@ def _examples_at_once(config: RunConfig) -> int:
     return n if n and expected_step(config, n) < _LONGEST_SECONDS else 0
 
 
-def _timed(config: RunConfig, n: int) -> Costs:
-    how, task = config.training, _without_data(config.task)
-    data = _once(lambda: task.sketch(1))
-    n_drawn = min(how.batch_size, _DRAWN)
-    examples = task.sketch(n_drawn)
-    data_seconds = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
-    piece = _piece(config, examples, n)
-    update = Timed(1, 1) * (UPDATE_SECONDS * size.count_parameters(config.model).total)
-    step = (piece - update) * how.accumulation + update + data_seconds
-    training = _Probe(_small(config, n), _first(examples, n))
-    return Costs(
-        data,
-        step,
-        _once(training.validate, warm=True) * (1 / n),
-        _once(torch.no_grad()(lambda: task.samples(training.model.eval(), how.seed))),
-        _once(training.snapshot, warm=True),
-    )
-
-
 def _piece(config: RunConfig, examples: Batch, n: int) -> Timed:
     """One forward and backward pass over what a run reads at once, and an update. Where only `n` of these
     examples are tried, the difference to half as many says what each of the others adds.
@@ -275,15 +261,9 @@ def _piece(config: RunConfig, examples: Batch, n: int) -> Timed:
 
 def _small(config: RunConfig, n: int) -> RunConfig:
     """The run with `n` examples a step; not compiled, which would take longer than all that is measured."""
-    changes: dict[str, Any] = {
-        "batch_size": n,
-        "accumulation": 1,
-        "compile": False,
-        "device": "cpu",
-        "workers": 1,
-    }
+    alone: dict[str, Any] = {"accumulation": 1, "compile": False, "device": "cpu", "workers": 1}
     steps = max(config.training.steps, _MOST + 2)
-    return replace(config, training=replace(config.training, **changes, steps=steps))
+    return replace(config, training=replace(config.training, **alone, batch_size=n, steps=steps))
 
 
 def _first(examples: Batch, n: int) -> Batch:
@@ -303,8 +283,8 @@ def _steps(config: RunConfig, examples: Batch, n: int) -> Timed:
     return Timed(statistics.median(t.seconds for t in times), statistics.median(t.alone for t in times))
 
 
-def _without_data(task: Task) -> Task:
-    """The same task with what it learnt from its data, and without these."""
+def without_data(task: Task) -> Task:
+    """The same task with what it learnt from its data, and without these: 200 MB of text take 1 GB."""
     same = type(task)(**task.to_dict())
     same.restore(task.learnt())
     return same

@@ -183,19 +183,16 @@ def table(metrics: dict[str, Any], *, named: bool = True) -> str:
     translation = metrics["translation"]
     in_layer = f"from the pronoun, mean over the heads of encoder layer {layer['layer']}"
     in_head = f"the best single head, {head['layer']}.{head['head']}"
-
-    def bound(least: str) -> str:
-        return f">= {least}" if named else ""
-
+    above, most = (">= 99%", ">= 40%") if named else ("", "")
     rows = [
         ("whole translation right", translation["all"], ">= 99%"),
         ("    English to French", translation["en-fr"], ""),
         ("    French to English", translation["fr-en"], ""),
         ("pronouns right in the translation", metrics["pronoun"], ">= 99.5%"),
         ("antecedent named by the encoder", metrics["named"], ""),
-        (f"{in_layer}: antecedent above the other noun", layer["right"], bound("99%")),
-        ("    attention on the antecedent, mean", layer["weight"], bound("40%")),
-        ("    the deciding adjective changed: it flips", layer["flip"], bound("99%")),
+        (f"{in_layer}: antecedent above the other noun", layer["right"], above),
+        ("    attention on the antecedent, mean", layer["weight"], most),
+        ("    the deciding adjective changed: it flips", layer["flip"], above),
         (f"{in_head}: antecedent above the other noun", head["right"], ""),
         ("    attention on the antecedent, mean", head["weight"], ""),
         ("    the deciding adjective changed: it flips", head["flip"], ""),
@@ -205,6 +202,5 @@ def table(metrics: dict[str, Any], *, named: bool = True) -> str:
         f"{metrics['flips']:,} that a changed adjective turns round"
     )
     width = max(len(name) for name, _, _ in rows)
-    return "\n".join(
-        [first, *(f"{name:<{width}}  {value:8.2%}  {least}".rstrip() for name, value, least in rows)]
-    )
+    lines = (f"{name:<{width}}  {value:8.2%}  {least}".rstrip() for name, value, least in rows)
+    return "\n".join([first, *lines])

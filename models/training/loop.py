@@ -80,13 +80,14 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.devic
     One fused pass updates all weights where the device has one; its numbers are the same each time.
     """
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    return kind(
-        _groups(model, config),
-        lr=config.learning_rate,
-        betas=(config.beta1, config.beta2),
-        weight_decay=config.weight_decay,
-        fused=device.type in ("cpu", "cuda"),
-    )
+    weights: Any = model.parameters()
+    if config.decay != "all":
+        split: dict[bool, list[Tensor]] = {True: [], False: []}
+        for name, weight in model.named_parameters():
+            split[decays(name, weight)].append(weight)
+        weights = [{"params": split[True]}, {"params": split[False], "weight_decay": 0.0}]
+    betas, fused = (config.beta1, config.beta2), device.type in ("cpu", "cuda")
+    return kind(weights, config.learning_rate, betas, weight_decay=config.weight_decay, fused=fused)
 
 
 def decays(name: str, weight: Tensor) -> bool:
@@ -97,16 +98,6 @@ def decays(name: str, weight: Tensor) -> bool:
     Transformer-XL's u and v have three axes and are biases, so the name counts as well.
     """
     return weight.dim() >= 2 and name.endswith("weight")
-
-
-def _groups(model: nn.Module, config: TrainingConfig) -> Any:
-    """The weights as an optimiser takes them."""
-    if config.decay == "all":
-        return model.parameters()
-    split: dict[bool, list[Tensor]] = {True: [], False: []}
-    for name, weight in model.named_parameters():
-        split[decays(name, weight)].append(weight)
-    return [{"params": split[True]}, {"params": split[False], "weight_decay": 0.0}]
 
 
 def state_of(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -321,25 +312,20 @@ class Training(Iterator[Record]):
             # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
-        self._check_finite(values["loss"])
+        if not math.isfinite(values["loss"]):
+            how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
+            why = f"the loss is {values['loss']} at step {self.step}: the training diverged"
+            raise DivergedError(f"{why}; {remedy(how.learning_rate, usual, how.clip)}")
         norm_value = gradient_norm.item()
         by_part = self._with_weights(part_norms)
         seconds = time.perf_counter() - start
         further = self._looks()
         self.seconds += time.perf_counter() - start
         self.tokens += batch.n_tokens
-        return Record(
-            self.step,
-            values["loss"],
-            values,
-            rate,
-            norm_value,
-            batch.n_tokens / seconds,
-            self._memory_bytes(),
-            norms=by_part,
-            tokens=self.tokens,
-            **further,
-        )
+        if not self._memory or self.step % _MEMORY_EVERY == 0:
+            self._memory = self._machine.memory_bytes()
+        speed, further["norms"], further["tokens"] = batch.n_tokens / seconds, by_part, self.tokens
+        return Record(self.step, values["loss"], values, rate, norm_value, speed, self._memory, **further)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the steps to come depend on: tensors by address, and JSON values."""
@@ -414,9 +400,8 @@ class Training(Iterator[Record]):
         are_due = not (self.step % how.norms_interval and self.step % how.validation_interval)
         parts = None
         if are_due or self.step == how.steps:
-            parts = torch.stack(
-                [self._norm(weight.grad for weight in weights) for weights in self._parts.values()]
-            )
+            gradients = [[weight.grad for weight in weights] for weights in self._parts.values()]
+            parts = torch.stack([self._norm(each) for each in gradients])
         if how.clip:
             clip_grads_with_norm_(self._weights, how.clip, norm)
         self._scaler.step(self._optimizer)
@@ -429,10 +414,8 @@ class Training(Iterator[Record]):
             return None
         weights = torch.stack([self._norm(part) for part in self._parts.values()])
         pairs = torch.stack([gradients, weights], dim=-1).tolist()
-        return {
-            part: [float(f"{norm:.6g}") for norm in pair]
-            for part, pair in zip(self._parts, pairs, strict=True)
-        }
+        rounded = [[float(f"{norm:.6g}") for norm in pair] for pair in pairs]
+        return dict(zip(self._parts, rounded, strict=True))
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.
@@ -499,17 +482,6 @@ class Training(Iterator[Record]):
     def _held_out(self) -> list[Batch]:
         how = self.config.training
         return self.config.task.examples(HELD_OUT_SEED, how.held_out, at_once=how.n_at_once)
-
-    def _memory_bytes(self) -> int:
-        if not self._memory or self.step % _MEMORY_EVERY == 0:
-            self._memory = self._machine.memory_bytes()
-        return self._memory
-
-    def _check_finite(self, loss: float) -> None:
-        if not math.isfinite(loss):
-            how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
-            words = remedy(how.learning_rate, usual, how.clip)
-            raise DivergedError(f"the loss is {loss} at step {self.step}: the training diverged; {words}")
 
     # What is done otherwise where several processes train one model (`models.training.together`).
 

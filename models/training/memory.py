@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -55,7 +54,7 @@ class Machine:
 
 def choose(config: TrainingConfig) -> Machine:
     """The machine that a config asks for. Raises ValueError where this computer does not have it."""
-    best = _found()
+    best = next((kind for kind in ("cuda", "mps") if _available(kind)), "cpu")
     kind = best if config.device == "auto" else config.device
     if config.device not in ("auto", "cpu") and not _available(config.device):
         raise ValueError(
@@ -90,10 +89,6 @@ def check_threads(config: TrainingConfig) -> None:
 
 def _available(kind: str) -> bool:
     return torch.cuda.is_available() if kind == "cuda" else torch.backends.mps.is_available()
-
-
-def _found() -> str:
-    return next((kind for kind in ("cuda", "mps") if _available(kind)), "cpu")
 
 
 def _described(device: torch.device, config: TrainingConfig) -> str:
@@ -153,13 +148,8 @@ def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
 
 def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) -> int:
     """What a forward pass over `examples` of a run's task keeps for the backward pass, in bytes."""
-    return size.activation_bytes(
-        config.model,
-        example(config.task).lengths,
-        examples,
-        recompute=config.training.gradient_checkpointing,
-        half=half,
-    )
+    lengths, recompute = example(config.task).lengths, config.training.gradient_checkpointing
+    return size.activation_bytes(config.model, lengths, examples, recompute=recompute, half=half)
 
 
 def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
@@ -168,11 +158,11 @@ def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
     Empty where no such change is enough.
     """
     sizes: dict[str, Any] = {}
-    for name, changed in _CHANGES.items():
+    for name in ("accumulation", "batch_size", "gradient_checkpointing", "d_model", "n_layers"):
         value: Any = None
         trial: RunConfig | None = config
         while trial is not None and memory_bytes(trial) > limit_bytes:
-            value, trial = changed(trial)
+            value, trial = _smaller(trial, name)
         if trial is not None and value is not None:
             sizes[name] = value
     return sizes
@@ -186,55 +176,26 @@ def remedy(config: RunConfig, limit_bytes: int) -> str:
     return "try " + ", or ".join(f"{name}={value}" for name, value in sizes.items())
 
 
-_Change = tuple[Any, RunConfig | None]
-
-
-def _halved(name: str) -> Callable[[RunConfig], _Change]:
-    """A change of the model: half of one of its sizes."""
-
-    def change(config: RunConfig) -> _Change:
-        model, value = config.model, getattr(config.model, name) // 2
-        derived: dict[str, Any] = {}
+def _smaller(config: RunConfig, name: str) -> tuple[Any, RunConfig | None]:
+    """The next value of a setting that needs less memory, and the run with it; None where there is none."""
+    model, how, derived = config.model, config.training, dict[str, Any]()
+    try:
+        if name == "accumulation":
+            value: Any = how.accumulation * 2
+            return value, replace(config, training=replace(how, accumulation=value))
+        if name == "batch_size":
+            value = how.batch_size // 2
+            return value, replace(config, training=replace(how, batch_size=value))
+        if name == "gradient_checkpointing":
+            kept = None if how.gradient_checkpointing else replace(how, gradient_checkpointing=True)
+            return True, kept and replace(config, training=kept)
+        value = getattr(model, name) // 2
         if name == "d_model":
-            derived = {
-                "d_head": None,
-                "d_ff": None if model.ff_size in (0, 4 * model.d_model) else model.ff_size // 2,
-            }
-        try:
-            return value, replace(config, model=replace(model, **{name: value}, **derived))
-        except ValueError:
-            return None, None
-
-    return change
-
-
-def _smaller_batch(config: RunConfig) -> _Change:
-    value = config.training.batch_size // 2
-    if value < max(1, config.training.accumulation):
+            usual = model.ff_size in (0, 4 * model.d_model)
+            derived = {"d_head": None, "d_ff": None if usual else model.ff_size // 2}
+        return value, replace(config, model=replace(model, **{name: value}, **derived))
+    except ValueError:
         return None, None
-    return value, replace(config, training=replace(config.training, batch_size=value))
-
-
-def _more_pieces(config: RunConfig) -> _Change:
-    value = config.training.accumulation * 2
-    if value > config.training.batch_size:
-        return None, None
-    return value, replace(config, training=replace(config.training, accumulation=value))
-
-
-def _recomputed(config: RunConfig) -> _Change:
-    if config.training.gradient_checkpointing:
-        return None, None
-    return True, replace(config, training=replace(config.training, gradient_checkpointing=True))
-
-
-_CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
-    "accumulation": _more_pieces,
-    "batch_size": _smaller_batch,
-    "gradient_checkpointing": _recomputed,
-    "d_model": _halved("d_model"),
-    "n_layers": _halved("n_layers"),
-}
 
 
 @cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data

@@ -70,7 +70,9 @@ class RateFinder(Iterator[RateTest]):
             self._losses.append(next(self._training).loss)
         except DivergedError:
             self._over = True
-        self._over = self._over or len(self._losses) >= len(self._rates) or _has_left(self._losses)
+        curve = smoothed(self._losses)
+        has_left = len(curve) > 10 and curve[-1] > _GROWN * min(curve) and min(curve) > 0
+        self._over = self._over or len(self._losses) >= len(self._rates) or has_left
         return self.result()
 
     def result(self) -> RateTest:
@@ -159,8 +161,3 @@ def _suggested(
     }
     steepest, least = rates[min(slopes, key=slopes.__getitem__)], rates[bottom]
     return least / _BELOW_LEAST, steepest, least
-
-
-def _has_left(losses: Sequence[float]) -> bool:
-    curve = smoothed(losses)
-    return len(curve) > 10 and curve[-1] > _GROWN * min(curve) and min(curve) > 0

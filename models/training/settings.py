@@ -26,11 +26,9 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
     """
     if task_name not in TASKS:
         raise ValueError(f"task={task_name!r} is unknown; {nearest(task_name, TASKS)}")
-    options: dict[str, Any] = {}
-    sizes: dict[str, Any] = {}
-    training: dict[str, Any] = {}
-    groups = [(options, _defaults(TASKS[task_name])), (sizes, _defaults(ModelConfig))]
-    groups.append((training, _defaults(TrainingConfig)))
+    options, sizes, training = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    kinds = ((options, TASKS[task_name]), (sizes, ModelConfig), (training, TrainingConfig))
+    groups = [(values, _defaults(kind)) for values, kind in kinds]
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
@@ -41,7 +39,10 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
             known_names = [known_name for _, known in groups for known_name in known]
             raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
         group[0][name] = value_of(text.strip(), group[1][name])
-    return _with_whole_paths(task_name, options), sizes, training
+    # Absolute paths, since a run may be resumed from another folder, or by the page.
+    files = [name for name, option in options_of(TASKS[task_name]).items() if option.file]
+    paths = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
+    return {**options, **paths}, sizes, training
 
 
 def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
@@ -57,10 +58,3 @@ def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
 
 def _defaults(kind: Any) -> dict[str, Any]:
     return {spec.name: None if spec.default is MISSING else spec.default for spec in fields(kind)}
-
-
-def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options with absolute paths, since a run may be resumed from another folder, or by the page."""
-    files = [name for name, option in options_of(TASKS[task_name]).items() if option.file]
-    paths = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
-    return {**options, **paths}

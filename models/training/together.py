@@ -50,7 +50,7 @@ class TogetherTraining(Training):
     def agreed(self, *flags: bool) -> list[bool]:
         """What rank 0 says, at every rank."""
         answers = torch.tensor(
-            [float(flag) for flag in flags]
+            [float(each) for each in flags]
         )  # by gloo, which sees at once that one is gone
         with _heeding_the_others():
             dist.broadcast(answers, src=0)

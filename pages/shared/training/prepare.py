@@ -117,7 +117,7 @@ def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
 
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     from models.data.tasks.summary import summary_of
-    from models.training.estimates import estimate
+    from models.training.estimates import estimate, without_data
     from models.training.memory import check_threads, choose
 
     key = _key(info, values)
@@ -139,26 +139,10 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     summary = summary or summary_of(task, training.batch_size)
     with _lock:
         _looks[key] = summary
-        light = _tasks[key] = _tasks.get(key) or _without_data(task)
+        light = _tasks[key] = _tasks.get(key) or without_data(task)
     config = replace(config, task=light)
-    return Prepared(
-        run,
-        config,
-        replace(config, training=training),
-        cost.n_parameters,
-        cost.memory_bytes,
-        cost.seconds,
-        machine.sentence,
-        watched,
-        summary,
-    )
-
-
-def _without_data(task: Task) -> Task:
-    """The same task with only what it learnt from its data: a text of 200 MB takes 1 GB of memory."""
-    light = type(task)(**task.to_dict())
-    light.restore(task.learnt())
-    return light
+    timed, costs = replace(config, training=training), (cost.n_parameters, cost.memory_bytes, cost.seconds)
+    return Prepared(run, config, timed, *costs, machine.sentence, watched, summary)
 
 
 FRESH_SECONDS = 10.0
@@ -218,11 +202,8 @@ class Probes:
         """What is known of a run now, None before it was tried. Where it is due, it is tried (anew)."""
         with self._lock:
             known = self._known.get(key)
-        if (
-            known is None
-            or self._clock() - known.checked_at > FRESH_SECONDS
-            or known.n_cores != os.cpu_count()
-        ):
+        is_fresh = known is not None and self._clock() - known.checked_at <= FRESH_SECONDS
+        if known is None or not is_fresh or known.n_cores != os.cpu_count():
             with suppress(ValueError):  # too many wait; whoever still looks asks again soon
                 self.queue.ask(key, page, work=lambda job: self.update(key, config), anew=True)
         return known.tried if known else None
