@@ -109,6 +109,9 @@ WRITTEN = "runs.written"
 
 def draw_download(run: Run) -> None:
     """Offers the download of a run, or says why there is none: a failing download could not say so."""
+    from models.config import ModelConfig
+    from models.runs.export import refusal
+
     try:
         cache.on_worker(lambda: cache.model(run.model_link))
     except (ValueError, OSError) as error:
@@ -116,39 +119,26 @@ def draw_download(run: Run) -> None:
         return
     with st.popover("Export…"):
         form = str(st.radio("Format", list(TITLES), format_func=TITLES.__getitem__, key="runs.format"))
-        refusal = _refusal(run, form)
-        st.caption(refusal or HELP[form])
+        why_not = refusal(form, ModelConfig.from_dict(runs.described(run)["model"]))
+        st.caption(why_not or HELP[form])
         if form == "own":
             by = visitors.visitor()
             _offer(run, form, lambda: archive(run, by))
-        elif not refusal:
+        elif not why_not:
             _other(run, form)
 
 
-def _refusal(run: Run, form: str) -> str:
-    from models.config import ModelConfig
-    from models.runs.export import refusal
-
-    return refusal(form, ModelConfig.from_dict(runs.described(run)["model"]))
-
-
 def _other(run: Run, form: str) -> None:
-    step = runs.status_of(run).step
-    written = st.session_state.get(WRITTEN)
-    if written and written[0] == (run.model_link, step, form):
-        content = written[1]
-        _offer(run, form, lambda: content)
+    key, written = (run.model_link, runs.status_of(run).step, form), st.session_state.get(WRITTEN)
+    if written and written[0] == key:
+        _offer(run, form, lambda: written[1])
     elif st.button("Write the files", key="runs.write"):
-        _write(run, step, form)
+        st.session_state.pop(WRITTEN, None)
+        with st.spinner("Writing and checking the files…"):
+            content = attempt(lambda: archive(run, visitors.visitor(), form))
+        if content is not None:
+            st.session_state[WRITTEN] = (key, content)
         st.rerun()
-
-
-def _write(run: Run, step: int, form: str) -> None:
-    st.session_state.pop(WRITTEN, None)
-    with st.spinner("Writing and checking the files…"):
-        content = attempt(lambda: archive(run, visitors.visitor(), form))
-    if content is not None:
-        st.session_state[WRITTEN] = ((run.model_link, step, form), content)
 
 
 def _offer(run: Run, form: str, content: bytes | Callable[[], bytes]) -> None:
@@ -227,7 +217,12 @@ def draw(run: Run, status: Status) -> Run:
         if not runs.may_change(run):
             return run
         if run.has_weights and not status.live and status.step < further.MOST_STEPS:
-            further.draw(run, status, lambda new: _watch(new, link))
+
+            def watch(run_id: str) -> None:
+                steps = jobs.status(run_id).steps
+                st.switch_page(TRAIN, query_params={**link, "steps": str(steps), "run": run_id})
+
+            further.draw(run, status, watch)
         if run.has_weights:
             draw_download(run)
         if visitors.is_class():
@@ -247,11 +242,6 @@ def _with_weights(run: Run) -> Run:
     labels = {"last": "Last step", "best": f"Best, step {best.step:,}: {best.score} {value}"}
     state.STATE.draw("weights", format_func=labels.__getitem__)
     return run.of_best if state.STATE.kept["weights"] == "best" else run
-
-
-def _watch(run_id: str, link: dict[str, str]) -> None:
-    steps = jobs.status(run_id).steps
-    st.switch_page(TRAIN, query_params={**link, "steps": str(steps), "run": run_id})
 
 
 def _share(run: Run) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from models.runs.comparison import (
     Outcomes,
-    Rows,
     differences_table,
     differing,
     outcomes_in,
@@ -51,9 +50,8 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
 def sentences(run_groups: Sequence[RunGroup]) -> list[str]:
     """What these show against each other, the most important first; one sentence at least."""
     groups = [each.group for each in run_groups if each.group]
-    words = verdict(groups, outcomes=_outcomes(run_groups)) or [
-        "None of these runs can be read: see the list."
-    ]
+    none = ["None of these runs can be read: see the list."]
+    words = verdict(groups, outcomes=_outcomes(run_groups)) or none
     if len(run_groups) > MOST:
         words.append(f"{len(run_groups)} configurations are more than can be told apart; {MOST} are drawn.")
     return words
@@ -124,18 +122,15 @@ def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:
     tests = differences_table(groups, outcomes=_outcomes(run_groups))
     if len(tests) > 1:
         rows_by_name.append(("Differences, each tested", tests))
-    messages = [(title, _message(title, rows)) for title, rows in rows_by_name]
+    messages = []
+    for title, (header, *body) in rows_by_name:
+        messages.append((title, message(title, header, [Row(str(at), row) for at, row in enumerate(body)])))
     return [*messages, ("Settings that differ", differences(compared))]
 
 
 def _outcomes(run_groups: Sequence[RunGroup]) -> Outcomes:
     """The held-out examples of single runs, which have a report."""
     return outcomes_in({run.id: run.folder for each in run_groups for run in each.runs})
-
-
-def _message(title: str, rows: Rows) -> bytes:
-    header, *body = rows
-    return message(title, header, [Row(str(at), row) for at, row in enumerate(body)])
 
 
 def differences(compared: Sequence[Run]) -> bytes:

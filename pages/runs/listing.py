@@ -63,44 +63,27 @@ def grouped(listed: Iterable[Run]) -> list[RunGroup]:
     order: list[str] = []
     for run in listed:
         order.append(run.id)
-        result = result_of_run(run)
-        if result is not None:
+        entries, finished = run.last_records(), runs.status_of(run).state == "finished"
+        try:
+            result = result_of(run.folder, entries=entries, finished=finished, name=run.title, id=run.id)
             known[run.id] = run, result
-        else:
+        except ValueError:  # its config is damaged
             rows.append(RunGroup((run,), None))
     for group in groups(result for _, result in known.values()):
         rows.append(RunGroup(tuple(known[each.id][0] for each in group.runs), group))
     return sorted(rows, key=lambda row: order.index(row.runs[0].id))
 
 
-def result_of_run(run: Run) -> Result | None:
-    """What a run was and reached; None where its config is damaged."""
-    try:
-        return result_of(
-            run.folder,
-            entries=run.last_records(),
-            finished=runs.status_of(run).state == "finished",
-            name=run.title,
-            id=run.id,
-        )
-    except ValueError:
-        return None
-
-
 def filtered(listed: Sequence[Run], words: str) -> list[Run]:
     """The runs whose name, tags, task, notes or state have all the words."""
     if not words.strip():
         return list(listed)
-    return [
-        run
-        for run in listed
-        if matches(
-            words,
-            runs.described(run),
-            "shipped" if run.shipped else runs.status_of(run).state,
-            name=run.title,
-        )
-    ]
+    matching = []
+    for run in listed:
+        status = "shipped" if run.shipped else runs.status_of(run).state
+        if matches(words, runs.described(run), status, name=run.title):
+            matching.append(run)
+    return matching
 
 
 # What the list says of a row, and by what it is sorted: one column after the other.
@@ -291,10 +274,8 @@ def sorted_parts(listed: Sequence[RunGroup], sort: str) -> list[ListSection]:
     if column in RANKED:
         kinds = _kinds(listed, by_score=column == "score")
     labels = _labels(kinds) if len(kinds) > 1 else [""]
-    return [
-        ListSection(label, tuple(sorted_rows(kind, sort)))
-        for label, kind in zip(labels, kinds.values(), strict=True)
-    ]
+    sections = zip(labels, kinds.values(), strict=True)
+    return [ListSection(label, tuple(sorted_rows(kind, sort))) for label, kind in sections]
 
 
 def sorted_rows(rows: Sequence[RunGroup], sort: str) -> list[RunGroup]:
@@ -334,7 +315,10 @@ def _labels(kinds: dict[tuple[str, str], list[RunGroup]]) -> list[str]:
     labels = []
     for task, group, (_, score) in zip(tasks, firsts, kinds, strict=True):
         alike = [each for each in firsts if each and group and each.first.task == task]
-        options = [f"{name} {_text(group.first.data.get(name))}" for name in _differing(alike) if group]
+        # The options of the data that are not the same in all of these; digests say nothing to a reader.
+        data = group.first.data if group else {}
+        names = [name for name in differing(alike) if name in data and name != _DATA]
+        options = [f"{name} {uploads.with_short_name(str(data[name]))[:40]}" for name in names]
         labels.append(", ".join([task, *options]) + (f": {score}" if score else ""))
     counts, times = Counter(labels), Counter[str]()
     for at, label in enumerate(labels):
@@ -342,15 +326,6 @@ def _labels(kinds: dict[tuple[str, str], list[RunGroup]]) -> list[str]:
             times[label] += 1
             labels[at] = f"{label}, data {times[label]}"
     return [f"{labels[0]} ({WHY})", *labels[1:]]
-
-
-def _differing(candidates: Sequence[Group]) -> list[str]:
-    """The options of the data that are not the same in all of these; digests say nothing to a reader."""
-    return [name for name in differing(candidates) if name in candidates[0].first.data and name != _DATA]
-
-
-def _text(value: Any) -> str:
-    return uploads.with_short_name(str(value))[:40]
 
 
 # The list of all runs, kept up to date while one of them trains.
@@ -387,7 +362,11 @@ def _table(was_live: bool) -> None:
 
 def _on_act(act: Act) -> None:
     if act["type"] == "open":
-        state.choose(_members(str(act["id"])))
+        row_id, ids = str(act["id"]), [str(act["id"])]
+        if row_id.startswith(GROUP):
+            firsts = {each.runs[0].id: each.runs for each in grouped(_filtered())}
+            ids = [run.id for run in firsts.get(row_id.removeprefix(GROUP), ())]
+        state.choose(ids)
     elif act["type"] == "sort":
         names = {column.name: key for key, column in COLUMNS.items()}
         if act["column"] in names:
@@ -408,15 +387,6 @@ def _named(sort: str) -> str:
 def _filtered() -> list[Run]:
     """The runs that the filter leaves; those that are chosen stay so where it hides them."""
     return filtered(runs.every(), str(state.STATE.kept["filter"]))
-
-
-def _members(row_id: str) -> list[str]:
-    """The runs of a row: one, or all of a group."""
-    if not row_id.startswith(GROUP):
-        return [row_id]
-    first = row_id.removeprefix(GROUP)
-    run_groups = grouped(_filtered())
-    return next(([run.id for run in each.runs] for each in run_groups if each.runs[0].id == first), [])
 
 
 def rows_of(part: ListSection, chosen: Sequence[str], columns: Sequence[Column], sort: str = "") -> list[Row]:

@@ -18,7 +18,6 @@ from pages.shared.training import curves, runs
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 from pages.shared.wording import capitalised
-from viz_core.boards import Board
 
 KEY = "runs.board"
 
@@ -37,21 +36,16 @@ def page() -> None:
         st.markdown("No run yet: start one on [Train](/train).")
         return
     listing.draw(listed)
-    _tensorboard()
+    if not visitors.is_class():  # who has the machine may read the runs in TensorBoard, too
+        folder, here = runs_root(), Path.cwd()
+        place = os.path.relpath(folder) if folder.absolute().is_relative_to(here) else str(folder)
+        command = shlex.join(["tensorboard", "--logdir", place])
+        st.caption(f"The same numbers in TensorBoard, where it is installed: `{command}`")
     chosen = [run for run_id in state.chosen() if (run := runs.find(run_id))]
     if len(chosen) == 1:
         _one(chosen[0])
     elif chosen:
         _several(chosen)
-
-
-def _tensorboard() -> None:
-    """Says to whoever has the machine that TensorBoard reads the runs, too."""
-    if not visitors.is_class():
-        folder, here = runs_root(), Path.cwd()
-        place = os.path.relpath(folder) if folder.absolute().is_relative_to(here) else str(folder)
-        command = shlex.join(["tensorboard", "--logdir", place])
-        st.caption(f"The same numbers in TensorBoard, where it is installed: `{command}`")
 
 
 def _one(run: Run) -> None:
@@ -67,18 +61,12 @@ def _one(run: Run) -> None:
     view = state.view_state()
     content = scrubber.scrubbed(run, curves.draw_view(view, parts=curves.has_norms(run.records())))
     parameters = {**state.STATE.link(["filter", "sort", "weights"]), **view.link(view.params)}
-    on_page.show(content, key=KEY, part=run.id, link={"runs": run.id, **parameters}, at=_at(content))
+    step = state.STATE.kept["step"]  # to begin with: the link's, else the last
+    at = None if content.scrub is None else float(content.scrub.values[-1] if step is None else step)
+    on_page.show(content, key=KEY, part=run.id, link={"runs": run.id, **parameters}, at=at)
     on_page.take_away(run.title, run.id, content, lambda frame: _code(run))
     report.draw(run, status)
     try_it.draw(run)
-
-
-def _at(content: Board) -> float | None:
-    """The step to begin with: the link's, else the last."""
-    if content.scrub is None:
-        return None
-    step = state.STATE.kept["step"]
-    return float(content.scrub.values[-1] if step is None else step)
 
 
 def _several(chosen: list[Run]) -> None:

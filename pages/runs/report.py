@@ -127,15 +127,13 @@ def score_rows(parts: Mapping[str, Report]) -> tuple[tuple[str, ...], list[Row]]
         cells = [name]
         for part in parts.values():
             entry = next((e for e in part["scores"] if e["name"] == name), None)
-            cells += ["–"] * 3 if entry is None else [_value(entry), _within(entry), f"{entry['n']:,}"]
+            if entry is None:
+                cells += ["–"] * 3
+                continue
+            n = entry["n"] if "right" in entry else None
+            cells += [runs.worded(name, float(entry["value"]), n=n), _within(entry), f"{entry['n']:,}"]
         rows.append(Row(name, cells))
     return tuple(columns), rows
-
-
-def _value(entry: Report) -> str:
-    name, value = str(entry["name"]), float(entry["value"])
-    n = entry["n"] if "right" in entry else None
-    return runs.worded(name, value, n=n)
 
 
 def _within(entry: Report) -> str:
@@ -151,33 +149,20 @@ def class_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
     def words(value: float | None) -> str:
         return "–" if value is None else f"{value:.3f}"
 
-    return ("class", "#precision", "#recall", "#F1", "#n"), [
-        Row(
-            str(at),
-            [
-                str(row["class"])[:MOST_CELL],
-                *(words(row[name]) for name in ("precision", "recall", "f1")),
-                f"{row['n']:,}",
-            ],
-        )
-        for at, row in enumerate(rows)
-    ]
+    table_rows = []
+    for at, row in enumerate(rows):
+        shares = [words(row[name]) for name in ("precision", "recall", "f1")]
+        table_rows.append(Row(str(at), [str(row["class"])[:MOST_CELL], *shares, f"{row['n']:,}"]))
+    return ("class", "#precision", "#recall", "#F1", "#n"), table_rows
 
 
 def error_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
     """The error of each class of pictures as a share of the variance, with its interval."""
-    return ("class", "#error (share of variance)", "#95% interval", "#n"), [
-        Row(
-            str(at),
-            [
-                str(row["class"]),
-                runs.number(row["value"]),
-                _within({**row, "name": "error"}),
-                f"{row['n']:,}",
-            ],
-        )
-        for at, row in enumerate(rows)
-    ]
+    table_rows = []
+    for at, row in enumerate(rows):
+        cells = [str(row["class"]), runs.number(row["value"]), _within({**row, "name": "error"})]
+        table_rows.append(Row(str(at), [*cells, f"{row['n']:,}"]))
+    return ("class", "#error (share of variance)", "#95% interval", "#n"), table_rows
 
 
 def examples_of(held_out: Report) -> tuple[Sequence[Report], str, tuple[tuple[str, ...], list[Row]]]:
@@ -213,14 +198,10 @@ def _cut(text: object) -> str:
 
 def panels_of(parts: Mapping[str, Report]) -> list[Panel]:
     """The confusion matrix of the held-out part, and the loss by position of every part with its band."""
-    panels: list[Panel] = []
     known = parts.get("held out", {}).get("classes")
-    if known and len(known["names"]) <= MOST_CLASSES:
-        panels.append(confusion_panel(known))
     bands = {name: part["positions"] for name, part in parts.items() if part.get("positions")}
-    if bands:
-        panels.append(position_panel(bands))
-    return panels
+    confusion = [confusion_panel(known)] if known and len(known["names"]) <= MOST_CLASSES else []
+    return [*confusion, *([position_panel(bands)] if bands else [])]
 
 
 def confusion_panel(known: Report) -> Matrix:

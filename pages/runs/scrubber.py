@@ -47,8 +47,9 @@ def board_of(
     if large is not None:
         top.append(large)
     numbers = _training(run, entries, x, more, score if induced else curves_of_heads)
-    pictures = _pictures(run) if not rows or single else []
     if single:
+        pictured = run.folder.picture_steps()
+        pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
         return Board(rows=[top, *rows, numbers, *pictures], notice=see)
     notices = [_notice(entries, step, see) for step in frame_steps]
     scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in frame_steps])
@@ -77,11 +78,8 @@ def sharpest(rows: Sequence[Sequence[Panel]]) -> str:
         values = panel.values.astype(np.float32)
         return float(np.abs(values[-1] - values[0]).mean()) if values.ndim == 3 else 0.0
 
-    return max(_thumbnails(rows), key=change).title if rows else ""
-
-
-def _thumbnails(rows: Sequence[Sequence[Panel]]) -> list[Matrix]:
-    return [panel for row in rows for panel in row if isinstance(panel, Matrix)]
+    small = [panel for row in rows for panel in row if isinstance(panel, Matrix)]
+    return max(small, key=change).title if rows else ""
 
 
 def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
@@ -99,8 +97,3 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
             sentences.append(f"{name} {runs.worded(name, value)}")
     numbers = f" {', '.join(sentences)}." if sentences else ""
     return f"**Step {step:,}:**{numbers} {see}"
-
-
-def _pictures(run: Run) -> list[list[Panel]]:
-    pictured = run.folder.picture_steps()
-    return heads.pictures_panel(run, pictured[-1]) if pictured else []

@@ -79,17 +79,13 @@ def first_of(listed: Sequence[Run]) -> str:
     with snapshots, else the first of the list; "" where it is empty.
     """
     for run in listed:
-        if _is_own(run) and ((status := runs.status_of(run)).live or status.state == "finished"):
+        is_own = runs.may_change(run)  # as any where there is but one person
+        if visitors.is_class():
+            is_own = not run.shipped and owners.is_of(run.folder.path, visitors.visitor())
+        if is_own and ((status := runs.status_of(run)).live or status.state == "finished"):
             return run.id
     ids = [run.id for run in listed]
     return FIRST if FIRST in ids else next(iter(ids), "")
-
-
-def _is_own(run: Run) -> bool:
-    """Whether it is this visitor's; where there is but one person, whether they may change it."""
-    if visitors.is_class():
-        return not run.shipped and owners.is_of(run.folder.path, visitors.visitor())
-    return runs.may_change(run)
 
 
 def chosen() -> list[str]:

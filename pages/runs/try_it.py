@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -38,14 +37,6 @@ MASK = "[MASK]"
 Way = Callable[[Run, State], None]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What can be tried with a model: a function below, and the text to begin with."""
-
-    way: Way
-    example: str
-
-
 def draw(run: Run) -> None:
     """The box; a sentence where the model cannot be loaded or cannot read what was typed."""
     try:
@@ -56,12 +47,11 @@ def draw(run: Run) -> None:
     if way is None:
         return
     offer = offer_of(run.model_link)
-    kind = Kind(way, "" if offer is None else offer.text)
     with st.container(border=True, key="runs_try"):
         st.markdown("**Try it**")
-        inputs = _inputs(run, kind)
+        inputs = _inputs(run, "" if offer is None else offer.text)
         try:
-            kind.way(run, inputs)
+            way(run, inputs)
         except (ValueError, OSError) as error:
             st.text(without_places(str(error)))
 
@@ -77,13 +67,13 @@ def way_of(model: Model) -> Way | None:
     return next((WAYS[ability] for ability in model.abilities if ability in WAYS), None)
 
 
-def _inputs(run: Run, kind: Kind) -> State:
-    """What a person asks of this run."""
-    first = int(kind.example) if re.fullmatch(r"[1-9][0-9]{0,5}", kind.example) else 1
+def _inputs(run: Run, example: str) -> State:
+    """What a person asks of this run. example: the text to begin with."""
+    first = int(example) if re.fullmatch(r"[1-9][0-9]{0,5}", example) else 1
     inputs = State(
         f"runs.try.{run.id}",
         {
-            "text": Field(kind.example, characters(MOST_CHARACTERS), "Text"),
+            "text": Field(example, characters(MOST_CHARACTERS), "Text"),
             "temperature": Field(0.8, number(0, 2), "Temperature", HEAT, "slider", more={"step": 0.1}),
             "picture": Field(first, whole(1, MOST_PICTURES), "Held-out picture"),
         },
@@ -107,10 +97,8 @@ def _write(run: Run, inputs: State) -> None:
         st.session_state.runs_seed = st.session_state.get("runs_seed", 0) + 1
     seed = st.session_state.get("runs_seed", 0)
 
-    def ask(model: Model) -> str:
-        return go_on(model, text, temperature=temperature, seed=seed)
-
-    st.code(text + _on_model(run, ask), language=None, wrap_lines=True)
+    more = _on_model(run, lambda model: go_on(model, text, temperature=temperature, seed=seed))
+    st.code(text + more, language=None, wrap_lines=True)
 
 
 def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
@@ -174,11 +162,8 @@ def _logits(model: Model, reading: Reading) -> Tensor:
 def _classify(run: Run, inputs: State) -> None:
     """The probability of every class."""
     text = _typed(inputs, prompt_label(str(runs.described(run)["task"].get("name"))))
-
-    def ask(model: Model) -> list[tuple[str, float]]:
-        return _likeliest(_logits(model, model.read(text))[0], model.outputs)
-
-    _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
+    names = _on_model(run, lambda model: _likeliest(_logits(model, model.read(text))[0], model.outputs))
+    _table("What the model takes it for", ("class", "#probability"), names)
 
 
 def prompt_label(task: str) -> str:
@@ -201,15 +186,11 @@ def _rebuild(run: Run, inputs: State) -> None:
     original, rebuilt = _on_model(run, ask)
     with st.container(horizontal=True):
         for picture, caption in ((original, "original"), (rebuilt, "rebuilt")):
-            st.image(_enlarged(picture), caption=caption)
+            # Grey pixels that can be seen, [row, column] of bytes.
+            grey = (255 * np.clip(picture, 0, 1)).astype(np.uint8)
+            times = max(1, 28 * PIXEL // max(grey.shape) // 2)
+            st.image(grey.repeat(times, axis=0).repeat(times, axis=1), caption=caption)
     st.caption(f"Mean squared error {np.mean((original - rebuilt) ** 2):.4f}")
-
-
-def _enlarged(picture: np.ndarray) -> np.ndarray:
-    """Numbers in 0..1 as grey pixels that can be seen, [row, column] of bytes."""
-    grey = (255 * np.clip(picture, 0, 1)).astype(np.uint8)
-    times = max(1, 28 * PIXEL // max(grey.shape) // 2)
-    return np.asarray(grey.repeat(times, axis=0).repeat(times, axis=1))
 
 
 def _likeliest(logits: Any, names: tuple[str, ...]) -> list[tuple[str, float]]:
@@ -218,10 +199,8 @@ def _likeliest(logits: Any, names: tuple[str, ...]) -> list[tuple[str, float]]:
 
 
 def _table(caption: str, columns: tuple[str, str], candidates_there: list[tuple[str, float]]) -> None:
-    rows = [
-        Row(str(at), [name, f"{'█' * round(20 * value)} {value:.3f}"])
-        for at, (name, value) in enumerate(candidates_there)
-    ]
+    cells = [[name, f"{'█' * round(20 * value)} {value:.3f}"] for name, value in candidates_there]
+    rows = [Row(str(at), each) for at, each in enumerate(cells)]
     table.show(message(caption, columns, rows), key="runs.likely")
 
 
