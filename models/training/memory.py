@@ -187,8 +187,9 @@ def _smaller(config: RunConfig, name: str) -> tuple[Any, RunConfig | None]:
             value = how.batch_size // 2
             return value, replace(config, training=replace(how, batch_size=value))
         if name == "gradient_checkpointing":
-            kept = None if how.gradient_checkpointing else replace(how, gradient_checkpointing=True)
-            return True, kept and replace(config, training=kept)
+            if how.gradient_checkpointing:
+                return None, None
+            return True, replace(config, training=replace(how, gradient_checkpointing=True))
         value = getattr(model, name) // 2
         if name == "d_model":
             usual = model.ff_size in (0, 4 * model.d_model)

@@ -44,15 +44,10 @@ def board_of(
         shown=np.array([standing_out[at] for at in places], dtype=bool), ranges=ranges,
     )  # fmt: skip
     finished = [trial for trial in ended if trial.state == "finished"]
-    bottom: list[Panel] = [
-        training.history_panel(
-            values_of(finished) if finished else np.array([np.nan]),
-            numbers=[trial.number for trial in finished] or [0],
-            lower_is_better=lower,
-            name=name,
-        ),
-        by_setting(spec, finished, by),
-    ]
+    values = values_of(finished) if finished else np.array([np.nan])
+    numbers = [trial.number for trial in finished] or [0]
+    history = training.history_panel(values, numbers=numbers, lower_is_better=lower, name=name)
+    bottom: list[Panel] = [history, by_setting(spec, finished, by)]
     if len(importance) > 1:  # of one setting there is nothing to tell
         shares = {label_of(each): share for each, share in importance.items()}
         bottom.append(training.importance_panel(shares))
@@ -65,9 +60,8 @@ def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:
     runs = [trial for trial, _ in per_run]
     values = np.array([np.nan if value is None else value for _, value in per_run], dtype=np.float64)
     interval = partial(mean_interval, bounds=bounds_of(spec.score)) if spec.score else mean_interval
-    return training.setting_panel(
-        axis_of(spec, by, runs), values, name=spec.score or "score", interval=interval
-    )
+    axis, name = axis_of(spec, by, runs), spec.score or "score"
+    return training.setting_panel(axis, values, name=name, interval=interval)
 
 
 def values_of(trials: Sequence[Trial]) -> np.ndarray:

@@ -87,10 +87,10 @@ def in_words(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> str:
             parts.append(f"{spec.score or 'score'} {short(low)} to {short(high)}")
         elif name in spec.space:
             choices = axis_of(spec, name, trials).choices
-            ends = dict.fromkeys(_end_in_words(each, choices) for each in (low, high))
+            ends = dict.fromkeys(map(words, (low, high)))
+            if choices:
+                ends = dict.fromkeys(
+                    choices[min(len(choices) - 1, max(0, round(end)))] for end in (low, high)
+                )
             parts.append(f"{label_of(name)} {' to '.join(ends)}")
     return ", ".join(parts)
-
-
-def _end_in_words(end: float, choices: Sequence[str]) -> str:
-    return choices[min(len(choices) - 1, max(0, round(end)))] if choices else words(end)

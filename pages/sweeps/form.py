@@ -97,8 +97,9 @@ def draw() -> None:
     cost = st.container()
     with st.container(border=True):
         _rows(info, form)
-    with st.container(border=True):
-        _chosen(form)
+    with st.container(border=True):  # how often, how many, which, and by what they are compared
+        st.markdown("**How it is tried**")
+        form.draw_grid(state.SHARED, 3)
     _shared(info, fixed, form.kept)
     with cost:
         _cost(info, fixed.kept, form.kept, start)
@@ -121,16 +122,16 @@ def _rows(info: TaskInfo, form: State) -> None:
             label = f"Leave {label_of(form.kept[f'vary{row}'])} out"
             drop.button("✕", help=label, key=f"sweeps.drop{row}", on_click=_drop_form, args=(form, row))
     if form.kept["rows"] < state.MOST_ROWS:
-        st.button("Vary another setting", key="sweeps.add", on_click=_add, args=(info, form))
 
+        def add() -> None:
+            """One more row, with a setting that has none yet."""
+            n = form.kept["rows"] + 1
+            names = [form.kept[f"vary{row}"] for row in range(1, n)]
+            name = next((each for each in state.varied_settings(info) if each not in names), names[0])
+            how, values = state.usual_variation(info, name)
+            form.put({"rows": n, f"vary{n}": name, f"how{n}": how, f"values{n}": values})
 
-def _add(info: TaskInfo, form: State) -> None:
-    """One more row, with a setting that has none yet."""
-    rows = form.kept["rows"]
-    names = [form.kept[f"vary{row}"] for row in range(1, rows + 1)]
-    name = next((each for each in state.varied_settings(info) if each not in names), names[0])
-    how, values = state.usual_variation(info, name)
-    form.put({"rows": rows + 1, f"vary{rows + 1}": name, f"how{rows + 1}": how, f"values{rows + 1}": values})
+        st.button("Vary another setting", key="sweeps.add", on_click=add)
 
 
 def _drop_form(form: State, row: int) -> None:
@@ -140,12 +141,6 @@ def _drop_form(form: State, row: int) -> None:
     for each in range(row, rows):
         moved |= {f"{part}{each}": form.kept[f"{part}{each + 1}"] for part in ("vary", "how", "values")}
     form.put(moved | {"rows": rows - 1})
-
-
-def _chosen(form: State) -> None:
-    """How often, how many, which, and by what they are compared."""
-    st.markdown("**How it is tried**")
-    form.draw_grid(state.SHARED, 3)
 
 
 def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
@@ -175,9 +170,13 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
         sentences.append(_sentence(str(error)))
     show_problems(dict.fromkeys(sentences))
     impossible = ready is None or bool(runs.refusals())  # which the page says
-    start.button(
-        "Start", type="primary", disabled=impossible, on_click=_start, args=(spec,), key="sweeps.start"
-    )
+
+    def begin_it() -> None:
+        sweep = None if spec is None else attempt(lambda: begin(spec, visitors.visitor()), _sentence)
+        if sweep is not None:
+            state.open_sweep(sweep.name)
+
+    start.button("Start", type="primary", disabled=impossible, on_click=begin_it, key="sweeps.start")
     # There is nothing to take away before the start but the link, which the browser copies.
     on_page.show(_board(ready), key=KEY, part="before", link=link_of(info, fixed, form), keep=False)
 
@@ -219,11 +218,3 @@ def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict
         "sweep": state.NEW,
         **state.form_of(info).link(["rows", *fields, *state.SHARED]),
     }
-
-
-def _start(spec: Spec | None) -> None:
-    if spec is None:
-        return
-    sweep = attempt(lambda: begin(spec, visitors.visitor()), _sentence)
-    if sweep is not None:
-        state.open_sweep(sweep.name)

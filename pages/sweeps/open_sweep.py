@@ -128,7 +128,13 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
         if link:
             st.page_link(TRAIN, label="Train with the best", query_params=link)
         if spec is not None and spec.task in tasks_on_offer.tasks():
-            st.button("Same again with…", on_click=_again, args=(spec,), key="sweeps.again")
+
+            def again() -> None:
+                info = tasks_on_offer.tasks()[spec.task]
+                state.put_form(info, *state.form_of_spec(info, spec))
+                st.session_state.sweeps_acted = True
+
+            st.button("Same again with…", on_click=again, key="sweeps.again")
         if sweep.may_change(visitors.visitor()):
             asking = partial(_ask, sweep.name)
             control_buttons(status, asking, resume="Go on", key="sweeps")
@@ -141,15 +147,7 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
 def train_link(trial: Trial | None) -> dict[str, str]:
     """The link that opens Train with the settings of a trial's first run; {} where that is not to be seen."""
     run = next((run for run_id in trial.runs if (run := runs.find(run_id))), None) if trial else None
-    if run is None:
-        return {}
-    return settings.link_of_run(runs.described(run))
-
-
-def _again(spec: Spec) -> None:
-    info = tasks_on_offer.tasks()[spec.task]
-    state.put_form(info, *state.form_of_spec(info, spec))
-    st.session_state.sweeps_acted = True
+    return settings.link_of_run(runs.described(run)) if run else {}
 
 
 def _ask(name: str, what: str) -> None:

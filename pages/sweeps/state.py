@@ -33,11 +33,6 @@ def all_sweeps() -> list[Sweep]:
     return [*own, *(sweep for sweep in list_shipped() if sweep.name not in names)]
 
 
-def first_sweep() -> Sweep | None:
-    """The sweep that a first visit opens."""
-    return next(iter(all_sweeps()), None)
-
-
 def find_sweep(name: str) -> Sweep | None:
     """The sweep of a name, which anybody may send; None where this visitor may see none."""
     try:
@@ -76,28 +71,38 @@ NOT_VARIED = (
 """Settings that change the time, the score's examples or what is kept, and not what is learnt."""
 EARLY = ("n_heads", "n_layers", "d_model", "learning_rate", "positions")
 """Settings that people ask about first stand first."""
+BRUSH = (
+    "Drag along an axis of the figure to highlight a range, or move its ends with the arrow keys; several "
+    "combine. A double press or Escape clears one"
+)
 WRITTEN = "A list like 1, 2, 4, or the ends of a range like 0.0001 to 0.01"
-SHARED = ("seeds", "trials", "sampler", "prune", "score", "name")
+SEEDS = "Runs of each trial; with more, its mean is surer"
+TRIALS = "Settings to try; 0 is the whole grid, or 20 draws"
+PRUNING = "ASHA (Li et al. 2020): of three trials that come to a rung, one goes on"
+SCORE = "What trials are compared by; empty is the task's main held-out score"
+NAME = "Small letters, digits and hyphens; empty has one made up"
+CHOOSING = {
+    "seeds": Field(3, whole(1, 100), "Seeds", SEEDS, more={"step": 1}),
+    "trials": Field(0, whole(0, 10_000), "Trials", TRIALS, more={"step": 1}),
+    "sampler": Field("", one_of(SAMPLERS), "How trials are chosen"),
+    "prune": Field("none", one_of(PRUNERS), "Pruning", PRUNING),
+    "score": Field("", characters(60), "Score", SCORE, more={"placeholder": "the task's main one"}),
+    "name": Field("", characters(MOST_NAME), "Name", NAME, more={"placeholder": "made up"}),
+}
+SHARED = tuple(CHOOSING)
 
 
 def page() -> State:
     """The task of the form, the open sweep ("+" is the form, "" none yet), and what is seen of it."""
+    any_text = characters(in_force().field_characters)
     return State(
         PAGE,
         {
             "task": settings.chosen_task(FIRST),
             "sweep": Field("", characters(MOST_NAME)),
             "trial": Field(-1, whole(-1, 10**9)),
-            "by": Field("", characters(in_force().field_characters), "Value by", control="list"),
-            "brush": Field(
-                "",
-                characters(in_force().field_characters),
-                "Highlight",
-                "Drag along an axis of the figure to highlight a range, or move its ends with "
-                "the arrow keys; several combine. A double press or Escape clears one",
-                control="segments",
-                more={"width": "content"},
-            ),
+            "by": Field("", any_text, "Value by", control="list"),
+            "brush": Field("", any_text, "Highlight", BRUSH, control="segments", more={"width": "content"}),
             "within": Field("", brushes.RULE),
             "order": Field("number", one_of(ORDERS), "Trials", control="segments", more={"width": "content"}),
         },
@@ -121,43 +126,7 @@ def form_of(info: TaskInfo) -> State:
         params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=more)
         params[f"how{row}"] = Field(kind, one_of(KINDS), "What is tried", more=more)
         params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=more)
-    return State(f"{PAGE}.{info.name}.form", params | _choosing())
-
-
-def _choosing() -> dict[str, Field]:
-    return {
-        "seeds": Field(
-            3, whole(1, 100), "Seeds", "Runs of each trial; with more, its mean is surer", more={"step": 1}
-        ),
-        "trials": Field(
-            0,
-            whole(0, 10_000),
-            "Trials",
-            "Settings to try; 0 is the whole grid, or 20 draws",
-            more={"step": 1},
-        ),
-        "sampler": Field("", one_of(SAMPLERS), "How trials are chosen"),
-        "prune": Field(
-            "none",
-            one_of(PRUNERS),
-            "Pruning",
-            "ASHA (Li et al. 2020): of three trials that come to a rung, one goes on",
-        ),
-        "score": Field(
-            "",
-            characters(60),
-            "Score",
-            "What trials are compared by; empty is the task's main held-out score",
-            more={"placeholder": "the task's main one"},
-        ),
-        "name": Field(
-            "",
-            characters(MOST_NAME),
-            "Name",
-            "Small letters, digits and hyphens; empty has one made up",
-            more={"placeholder": "made up"},
-        ),
-    }
+    return State(f"{PAGE}.{info.name}.form", params | CHOOSING)
 
 
 def of_files(info: TaskInfo) -> list[str]:
@@ -178,19 +147,14 @@ def usual_variation(info: TaskInfo, name: str) -> tuple[str, str]:
     if rule.options:
         return LIST, ", ".join(map(str, rule.options[:8]))
     if isinstance(default, int) and not isinstance(default, bool):
-        return LIST, ", ".join(dict.fromkeys(str(n) for n in _near(default, rule)))
+        # Half, once and twice a whole number, as far as the rule lets them.
+        near = dict.fromkeys(n for n in (default // 2, default, 2 * default) if rule.fits(n))
+        above = dict.fromkeys(n for n in (default, default + 1, default + 2) if rule.fits(n))
+        return LIST, ", ".join(map(str, near if len(near) > 1 else above))
     if isinstance(default, float) and default > 0:
         low, high = max(default / 10, rule.low or 0.0), min(default * 10, rule.high or math.inf)
         return LOG, f"{low:g} to {high:g}"
     return LIST, str(default)
-
-
-def _near(default: int, rule: Rule) -> list[int]:
-    """Half, once and twice a whole number, as far as the rule lets them."""
-    numbers = [number for number in (default // 2, default, 2 * default) if rule.fits(number)]
-    return (
-        numbers if len(set(numbers)) > 1 else [n for n in (default, default + 1, default + 2) if rule.fits(n)]
-    )
 
 
 def enter() -> None:
@@ -198,7 +162,7 @@ def enter() -> None:
     inputs, arrived = page(), arrive(PAGE)
     inputs.follow(arrived)
     if arrived and not inputs.kept["sweep"]:
-        first = first_sweep() if "task" not in st.query_params else None
+        first = next(iter(all_sweeps()), None) if "task" not in st.query_params else None
         inputs.put({"sweep": first.name if first else NEW})
     info = task()
     for part in (fixed_of(info), form_of(info)):
@@ -306,9 +270,7 @@ def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, 
     declared = settings.declared(info)
     files = [option.name for option in info.options if option.file]
     known = {name: _shown(name, value) for name, value in spec.fixed.items() if name not in files}
-    fixed = {
-        name: value for name, value in known.items() if name in declared and declared[name].rule.fits(value)
-    }
+    fixed = {it: value for it, value in known.items() if it in declared and declared[it].rule.fits(value)}
     form: dict[str, Any] = {}
     rows = [name for name in spec.space if name in varied_settings(info)][:MOST_ROWS]
     for row, name in enumerate(rows, start=1):

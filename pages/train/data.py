@@ -7,7 +7,8 @@ import numpy as np
 import streamlit as st
 
 from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
-from viz_core.boards import Bars, Board, Matrix, Panel, board_figure
+from pages.shared.training.heads import picture_panel
+from viz_core.boards import Bars, Board, Panel, board_figure
 
 _MOST_CLASSES = 20
 _SIDES = {"encoder": "read", "decoder": "read and written"}
@@ -22,7 +23,8 @@ def draw(summary: DataSummary | None) -> None:
         if summary.source is not None:
             for line in sentences(summary.source):
                 st.text(line)
-        st.html(_facts(summary))
+        facts = (f"<div><dt>{escape(n)}</dt><dd>{escape(value)}</dd></div>" for n, value in facts_of(summary))
+        st.html(f'<dl class="data_facts">{"".join(facts)}</dl>')
         for board in boards_of(summary):
             figure = board_figure(board, dark=st.context.theme.type == "dark")
             st.plotly_chart(
@@ -78,20 +80,8 @@ def boards_of(summary: DataSummary) -> list[Board]:
         )  # fmt: skip
         rows = [[*rows[0], bars]] if rows else [[bars]]
     if summary.pictures is not None:
-        rows.append(
-            [
-                Matrix(
-                    title=label,
-                    values=picture,
-                    scale="weights",
-                    quantity="brightness",
-                    row_axis="row",
-                    column_axis="column",
-                    small=True,
-                )
-                for picture, label in zip(summary.pictures.astype(np.float32), summary.labels, strict=True)
-            ]
-        )
+        labelled = zip(summary.labels, summary.pictures.astype(np.float32), strict=True)
+        rows.append([picture_panel(label, picture) for label, picture in labelled])
     return [Board(rows=rows, notice="")] if rows else []
 
 
@@ -117,13 +107,6 @@ def _cell(cell: TokenPreview) -> str:
     target = escape(cell.target).replace("\n", "↵").replace(" ", "·")
     under = f'<b class="target">{target}</b>' if target else ""
     return f'<span class="cell {kinds}">{token}{under}</span>'
-
-
-def _facts(summary: DataSummary) -> str:
-    cells = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(summary)
-    )
-    return f'<dl class="data_facts">{cells}</dl>'
 
 
 def _percent(share: float | None) -> str:

@@ -28,16 +28,9 @@ def gpu(info: TaskInfo) -> Values:
     sizes: dict[str, Any] = {"n_layers": 6, "n_heads": 6, "d_model": 384, "dropout": 0.2}
     if info.group == "Language" and any(option.name == "length" for option in info.options):
         sizes["length"] = 256
-    training = {
-        "steps": max(2_000, info.training.get("steps", 0)),
-        "batch_size": 64,
-        "learning_rate": 1e-3,
-        "warmup_steps": 100,
-        "device": "cuda",
-        "precision": "bfloat16",
-        "compile": True,
-    }
-    return sizes | training
+    steps = max(2_000, info.training.get("steps", 0))
+    training = {"steps": steps, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 100}
+    return sizes | training | {"device": "cuda", "precision": "bfloat16", "compile": True}
 
 
 PRESETS: dict[str, Callable[[TaskInfo], Values]] = {
@@ -68,7 +61,9 @@ def draw(info: TaskInfo) -> None:
     with model, st.container(border=True):
         st.markdown("**Model**")
         inputs.draw_grid(settings.size_names(info))
-        _head_size(inputs.kept["d_model"], inputs.kept["n_heads"])
+        width, n_heads = inputs.kept["d_model"], inputs.kept["n_heads"]
+        size = "is no whole number" if width % n_heads else f"= {width // n_heads}"
+        st.caption(f"d_head = {width} / {n_heads} {size}")
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")
     with training, st.container(border=True):
@@ -83,14 +78,6 @@ def draw(info: TaskInfo) -> None:
         rate.draw(info, inputs)
         with st.expander("More"):
             inputs.draw_grid([name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
-
-
-def _head_size(d_model: int, n_heads: int) -> None:
-    """Says how wide each head is, or that the heads do not divide the model's width."""
-    if d_model % n_heads == 0:
-        st.caption(f"d_head = {d_model} / {n_heads} = {d_model // n_heads}")
-    else:
-        st.caption(f"d_head = {d_model} / {n_heads} is no whole number")
 
 
 def _options(info: TaskInfo, inputs: State) -> None:

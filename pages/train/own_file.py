@@ -61,17 +61,14 @@ def _take(inputs: State, option: Option) -> None:
             if not st.session_state.get(f"{key}.refused"):
                 _choose(inputs, option.name, "")
             return
-        _check_ending(handed.name, option.file)
+        # Not every format has an ending: train-images-idx3-ubyte.
+        are_endings = all(ending.startswith(".") for ending in option.file)
+        if are_endings and not handed.name.lower().endswith(option.file):
+            one = f"{handed.name[:80]!r} is no file that ends in {', '.join(option.file)}"
+            raise ValueError(f"{one}; save it as one of these")
         _choose(inputs, option.name, uploads.keep(handed.getbuffer(), handed.name))
     except ValueError as error:
         st.session_state[f"{key}.refused"] = str(error)
-
-
-def _check_ending(name: str, endings: tuple[str, ...]) -> None:
-    """Raises ValueError for another kind of file. Not every format has an ending: train-images-idx3-ubyte."""
-    if name.lower().endswith(endings) or not all(ending.startswith(".") for ending in endings):
-        return
-    raise ValueError(f"{name[:80]!r} is no file that ends in {', '.join(endings)}; save it as one of these")
 
 
 def _choose(inputs: State, field: str, name: str) -> None:

@@ -19,13 +19,9 @@ def page() -> None:
         gone = state.watched()[:100]
         refuse(f"The run {gone!r} is not there any more; choose one on Runs.")
         state.watch("")
-    if run is not None and not run.shipped:
-        _watch(run)
-    else:
+    if run is None or run.shipped:
         _settings()
-
-
-def _watch(run: runs.Run) -> None:
+        return
     watch.draw(run)
     if on_page.wants_take_away():
         watch.take_away(run)

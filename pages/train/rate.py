@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,12 @@ def draw(info: TaskInfo, inputs: State) -> None:
             take = {"learning_rate": float(f"{suggestion:.2g}")}
             use = f"Use {take['learning_rate']:g}"
             st.button(use, key="train.find_use", type="primary", on_click=inputs.put, args=(take,))
-        st.button("Close", key="train.find_close", on_click=_close)
+
+        def close() -> None:
+            st.session_state.pop(REQUEST, None)
+            queue.forget(this_page())
+
+        st.button("Close", key="train.find_close", on_click=close)
 
 
 def _ask(info: TaskInfo, inputs: State) -> None:
@@ -94,20 +100,13 @@ def _request(info: TaskInfo, values: dict[str, Any]) -> RateRequest:
     return RateRequest(info.name, json.dumps(others, sort_keys=True, default=str), visitors.visitor())
 
 
-def _close() -> None:
-    st.session_state.pop(REQUEST, None)
-    queue.forget(this_page())
-
-
 def _show(result: RateTest, info: TaskInfo, inputs: State, request: RateRequest) -> None:
     """The curve, what it says, and the suggestion to take."""
     arrays = (np.array(each, dtype=np.float64) for each in (result.rates, result.losses, result.smoothed))
     panel = finder_panel(*arrays, suggestion=result.suggestion)
-    notice = sentence(result.sentence)
-    try:
+    notice, same = sentence(result.sentence), False
+    with suppress(ValueError):  # a file is gone
         same = _request(info, settings.with_paths(info, inputs.kept)) == request
-    except ValueError:
-        same = False
     if not same:
         notice += " **The settings have changed since**: find again."
     # There is nothing to take away but the link, which the browser copies.

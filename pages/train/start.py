@@ -39,7 +39,10 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
     except ValueError as error:
-        missing, why = getattr(error, "source", ""), _without_names(error)
+        # Without the name under which this server keeps an uploaded file.
+        missing, why = getattr(error, "source", ""), str(error).replace(f"{uploads.folder()}/", "")
+        why = uploads.without_names(why)
+        why = wording.capitalised(why) if why.startswith(uploads.THE_FILE) else why
     if file_refusals:
         ready = None
     why = why or _refusal(ready)
@@ -95,12 +98,6 @@ def _before(
     on_page.show(content, key=KEY, part="before", link=link, keep=False)
 
 
-def _without_names(error: ValueError) -> str:
-    """The error's sentence, which does not quote the name under which this server keeps an uploaded file."""
-    sentence = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
-    return wording.capitalised(sentence) if sentence.startswith(uploads.THE_FILE) else sentence
-
-
 def _board(ready: Prepared | None, values: dict[str, Any], tried: Tried | None) -> Board:
     known = None if ready is None else ready.seconds
     if tried is not None and tried.seconds is not None:
@@ -153,9 +150,5 @@ def _going_on() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="train_live"):
         st.markdown("**Going on now**", width="content")
         for run in live:
-            st.button(
-                wording.plain(run.folder.name),
-                key=f"train.watch.{run.id}",
-                on_click=state.watch,
-                args=(run.id,),
-            )
+            name, key = wording.plain(run.folder.name), f"train.watch.{run.id}"
+            st.button(name, key=key, on_click=state.watch, args=(run.id,))

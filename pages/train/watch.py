@@ -21,7 +21,7 @@ from pages.shared.training.heads import USUAL, head_curves
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places
 from pages.train import state
-from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel
+from viz_core.boards import Board, Fact, Facts, Line, Panel
 
 
 def board_of(
@@ -54,21 +54,16 @@ def board_of(
         top.append(large)
     pictured = run.folder.picture_steps()
     pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
+    # The measure of every head, which is empty until there are two snapshots.
+    measure = "induction" if described["task"].get("name") == "induction" else USUAL
+    blank = curves.chart("a measure of every head", [Line(y=np.full(len(x), np.nan), name="head")], x, view)
     more = [
         curves.rate_curve(entries, x, how.get("learning_rate"), view),
         *([curves.part_curves(entries, x, view)] if live or curves.has_norms(entries) else []),
-        _heads(run, entries, x, view),
+        head_curves(run, entries, x, view, measure) or blank,
         curves.speed_curve(entries, x, view),
     ]
     return Board(rows=[[numbers(entries, head_steps)], top, *rows, more, *pictures], notice=notice)
-
-
-def _heads(run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View) -> Curves:
-    """The measure of every head, which is empty until there are two snapshots."""
-    induced = runs.described(run)["task"].get("name") == "induction"
-    curves_of_heads = head_curves(run, entries, x, view, "induction" if induced else USUAL)
-    blank = Line(y=np.full(len(x), np.nan), name="head")
-    return curves_of_heads or curves.chart("a measure of every head", [blank], x, view)
 
 
 def numbers(entries: Sequence[dict[str, Any]], head_steps: Sequence[int]) -> Facts:
@@ -159,7 +154,12 @@ def _heading(run: Run, status: Status) -> None:
         if runs.may_change(run):
             buttons.control_buttons(status, partial(_ask, run.id), resume="Resume", key="train")
             if not status.live and run.has_weights:
-                further.draw(run, status, _watch_it)
+
+                def watch_it(run_id: str) -> None:
+                    state.watch(run_id)
+                    st.rerun()  # the whole page
+
+                further.draw(run, status, watch_it)
         st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
         if run.has_weights:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
@@ -167,12 +167,6 @@ def _heading(run: Run, status: Status) -> None:
             of_best = {"model": run.of_best.model_link}
             st.page_link(EXPLORE, label=f"Open its best, step {run.best.step:,}", query_params=of_best)
         st.button("New run", on_click=_leave, key="train.new")
-
-
-def _watch_it(run_id: str) -> None:
-    """Watches the run that goes on from this one, in the whole page."""
-    state.watch(run_id)
-    st.rerun()
 
 
 def _leave() -> None:

@@ -31,7 +31,14 @@ HOW = {"goes on": "goes on from this step", "anew": "starts anew, with its warm-
 def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
     """A button that opens the form. go: what to do once the new run has started, given its id."""
     with st.popover("Train further…"):
-        inputs = _inputs(run, status)
+        # At first, nothing changes but the number of steps.
+        rule, usual = whole(status.step + 1, MOST_STEPS), min(MOST_STEPS, 2 * max(1, status.step))
+        fields = {
+            "steps": Field(usual, rule, "Steps in all", control="count", more={"step": 100}),
+            "how": Field("goes on", one_of(HOW), "The learning rate's schedule", control="segments"),
+            "forget": Field(False, SWITCH, "Forget the optimiser's moments"),
+        }
+        inputs = State(f"further.{run.id}", {**fields, **_changeable(run)})
         inputs.take()
         inputs.draw("steps")
         inputs.draw("how")
@@ -39,21 +46,9 @@ def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
         with st.expander("Change settings"):
             _settings(run, inputs)
         if st.button("Go on", type="primary", key=f"further.{run.id}.go"):
-            further = _started(run, inputs)
+            further = attempt(lambda: jobs.extend(run.id, _change(run, inputs), by=visitors.visitor()))
             if further:
                 go(further)
-
-
-def _inputs(run: Run, status: Status) -> State:
-    """The inputs of the form: at first, nothing changes but the number of steps."""
-    rule = whole(status.step + 1, MOST_STEPS)
-    usual = min(MOST_STEPS, 2 * max(1, status.step))
-    fields = {
-        "steps": Field(usual, rule, "Steps in all", control="count", more={"step": 100}),
-        "how": Field("goes on", one_of(HOW), "The learning rate's schedule", control="segments"),
-        "forget": Field(False, SWITCH, "Forget the optimiser's moments"),
-    }
-    return State(f"further.{run.id}", {**fields, **_changeable(run)})
 
 
 def _changeable(run: Run) -> dict[str, Field]:
@@ -101,28 +96,22 @@ def _settings(run: Run, inputs: State) -> None:
     if data or files:
         st.markdown("**Data**, where vocabulary and lengths stay")
         inputs.draw_grid(data, changes=_columns(run))
-        for option in files:
-            _file(run, option.name)
-
-
-def _file(run: Run, field: str) -> None:
-    """Offers the visitor's kept files instead of the one that the run reads."""
-    key, files = f"further.{run.id}.{field}", [upload.name for upload in uploads.mine()]
-    if not files:
-        st.caption(f"{field}: hand in another on Train, then choose it here.")
-        return
-    names = ["", *files]
-    st.selectbox(field, names, key=key, format_func=lambda name: uploads.called(name) if name else "the same")
-    guard_choice(key, field, names, "")
+        names = ["", *(upload.name for upload in uploads.mine())]  # instead of the one that the run reads
+        for field in [option.name for option in files]:
+            if len(names) == 1:
+                st.caption(f"{field}: hand in another on Train, then choose it here.")
+                continue
+            key = f"further.{run.id}.{field}"
+            st.selectbox(field, names, key=key, format_func=lambda it: uploads.called(it) if it else "the same")
+            guard_choice(key, field, names, "")
 
 
 def _change(run: Run, inputs: State) -> Change:
     """What the form says, as far as it differs from the run's settings. Raises ValueError for a file gone."""
     values, info = inputs.kept, _info(run)
     changed = {name: values[name] for name in _changeable(run) if values[name] != inputs.params[name].default}
-    options: dict[str, Any] = {
-        name: value for name, value in changed.items() if info and name in _options(info)
-    }
+    known = _options(info) if info else []
+    options: dict[str, Any] = {name: value for name, value in changed.items() if name in known}
     for option in info.options if info else ():
         name = st.session_state.get(f"further.{run.id}.{option.name}") if option.file else ""
         if name:
@@ -135,8 +124,3 @@ def _change(run: Run, inputs: State) -> Change:
         schedule="anew" if values["how"] == "anew" else "goes on",
         moments="forgotten" if values["forget"] else "kept",
     )
-
-
-def _started(run: Run, inputs: State) -> str | None:
-    """Starts the new run; where it is refused, the page says why."""
-    return attempt(lambda: jobs.extend(run.id, _change(run, inputs), by=visitors.visitor()))

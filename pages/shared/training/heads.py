@@ -86,19 +86,13 @@ def _thumbnails(
     side = address.split(".")[0]
     rows = _labels(tokens.get(side), shape[1])
     columns = _labels(tokens.get("encoder" if ".cross." in address else side), shape[2])
-    return [
-        Matrix(
-            title=title(address, head, several=len(tokens) > 1),
-            values=stack[0][head] if len(stack) == 1 else np.stack([pattern[head] for pattern in stack]),
-            scale="weights",
-            rows=rows,
-            columns=columns,
-            row_axis="query",
-            column_axis="key",
-            small=True,
-        )
-        for head in range(shape[0])
-    ]
+    axes: dict[str, Any] = {"rows": rows, "columns": columns, "row_axis": "query", "column_axis": "key"}
+    matrices = []
+    for head in range(shape[0]):
+        values = stack[0][head] if len(stack) == 1 else np.stack([pattern[head] for pattern in stack])
+        name = title(address, head, several=len(tokens) > 1)
+        matrices.append(Matrix(title=name, values=values, scale="weights", small=True, **axes))
+    return matrices
 
 
 _PREFIX = {"encoder.self": "enc ", "decoder.self": "dec ", "decoder.cross": "cross "}
@@ -121,11 +115,6 @@ Arrays = dict[str, np.ndarray]
 def patterns_at(run: Run, step: int) -> Arrays:
     """The probe's patterns at a step, address -> [head, query, key]; {} where they cannot be read."""
     return _kept(("patterns", run.id, step), lambda: run.folder.snapshot(step))
-
-
-def pictures_at(run: Run, step: int) -> Arrays:
-    """ "originals" and "pictures" of a step, [picture, row, column]; {} where they cannot be read."""
-    return _kept(("pictures", run.id, step), lambda: run.folder.pictures(step))
 
 
 def _kept(key: tuple[str, str, int], read: Callable[[], dict[str, Any]]) -> Arrays:
@@ -158,28 +147,20 @@ def probe_tokens(run: Run) -> dict[str, list[str]]:
 
 def pictures_panel(run: Run, step: int) -> list[list[Panel]]:
     """Ten originals above their reconstructions at a step; [] where there are none."""
-    arrays = pictures_at(run, step)
-    rows = [
-        _row(arrays.get(name), title) for name, title in (("originals", "original"), ("pictures", "made"))
-    ]
-    return [row for row in rows if row]
+    arrays = _kept(("pictures", run.id, step), lambda: run.folder.pictures(step))  # [picture, row, column]
+    rows: list[list[Panel]] = []
+    for name, title in (("originals", "original"), ("pictures", "made")):
+        pictures = arrays.get(name)
+        if pictures is not None and pictures.ndim == 3 and len(pictures):
+            shown = enumerate(pictures[:PICTURES].astype(np.float16), start=1)
+            rows.append([picture_panel(f"{title} {number}", picture) for number, picture in shown])
+    return rows
 
 
-def _row(pictures: np.ndarray | None, title: str) -> list[Panel]:
-    if pictures is None or pictures.ndim != 3:
-        return []
-    return [
-        Matrix(
-            title=f"{title} {at + 1}",
-            values=picture,
-            scale="weights",
-            quantity="brightness",
-            row_axis="row",
-            column_axis="column",
-            small=True,
-        )
-        for at, picture in enumerate(pictures[:PICTURES].astype(np.float16))
-    ]
+def picture_panel(title: str, picture: np.ndarray) -> Matrix:
+    """A small picture [row, column], bright where its values are high."""
+    axes: dict[str, Any] = {"row_axis": "row", "column_axis": "column", "quantity": "brightness"}
+    return Matrix(title=title, values=picture, scale="weights", small=True, **axes)
 
 
 def sample_text(samples: object) -> str:
@@ -280,34 +261,20 @@ def head_curves(
         return None
     at = curves.places(entries, np.array(steps, dtype=np.float64), view)
     layers = list(dict.fromkeys(name.rsplit(" ", 1)[0] for name in names))
-    curve_lines = []
+    curve_lines, few = [], len(names) <= MOST_NAMED
     for head, name in enumerate(names):
         layer = name.rsplit(" ", 1)[0]
         values = np.array([scores.get(name, {}).get(measure, np.nan) for scores in by_step])
-        few = len(names) <= MOST_NAMED
-        line = Line(
-            y=np.interp(x, at, values, right=np.nan),
-            name=name,
-            colour=head if few else layers.index(layer),
-            dashed=few and layer.endswith("L0"),
-            listed=few or name.endswith(" H0"),
-        )
-        curve_lines.append(line)
-    title = (
-        f"{_TITLES[measure]} of every head"
-        if len(names) <= MOST_NAMED
-        else f"{_TITLES[measure]}, a colour a layer"
-    )
+        y, colour = np.interp(x, at, values, right=np.nan), head if few else layers.index(layer)
+        dashed, listed = few and layer.endswith("L0"), few or name.endswith(" H0")
+        curve_lines.append(Line(y=y, name=name, colour=colour, dashed=dashed, listed=listed))
+    title = f"{_TITLES[measure]} of every head" if few else f"{_TITLES[measure]}, a colour a layer"
     y_range = (0, 1) if measure in _SHARES else None
-    return curves.chart(title, curve_lines, x, _linear(view), y_range=y_range, **more)
+    linear = replace(view, log_y=False)  # measures are shares, nats and distances that reach 0
+    return curves.chart(title, curve_lines, x, linear, y_range=y_range, **more)
 
 
 def best(scores: Curves) -> str:
     """The head with the highest measure at the last snapshot."""
     last = [line.y[np.isfinite(line.y)][-1] for line in scores.lines]
     return scores.lines[int(np.argmax(last))].name
-
-
-def _linear(view: View) -> View:
-    """Measures are shares, nats and distances that reach 0."""
-    return replace(view, log_y=False)
