@@ -36,18 +36,8 @@ def main() -> None:
 
 def compile_pins(python: Path, *arguments: str) -> str:
     """What uv makes of requirement files."""
-    command = [
-        str(python),
-        "-m",
-        "uv",
-        "pip",
-        "compile",
-        "--universal",
-        "--python-version",
-        OLDEST,
-        "--quiet",
-    ]
-    command += ["--generate-hashes", "--no-header", "--no-annotate"]
+    command = [str(python), "-m", "uv", "pip", "compile", "--universal", "--python-version", OLDEST]
+    command += ["--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += [f"{each}.txt" if each in NAMES else each for each in arguments]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 

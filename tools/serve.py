@@ -67,7 +67,15 @@ def serve(host: str, port: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)  # Streamlit reads .streamlit/config.toml from here
     sys.path.insert(0, str(ROOT))
-    _check_settings()
+    from models.limits import in_force
+    from pages.shared import on_offer, teachers
+
+    in_force()
+    try:  # what the limits or the teacher's hash cannot mean is told before anything starts
+        on_offer.check()
+        teachers.configured()
+    except ValueError as error:
+        sys.exit(str(error))
     from streamlit import net_util
     from streamlit.web import cli
 
@@ -76,19 +84,6 @@ def serve(host: str, port: int) -> None:
     net_util.get_external_ip = lambda: None
     print(f"Attention Lab: http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     sys.exit(cli.main(["run", str(ROOT / "app.py"), f"--server.address={host}", f"--server.port={port}"]))
-
-
-def _check_settings() -> None:
-    """What the limits or the teacher's hash cannot mean is told before anything starts."""
-    from models.limits import in_force
-    from pages.shared import on_offer, teachers
-
-    in_force()
-    try:
-        on_offer.check()
-        teachers.configured()
-    except ValueError as error:
-        sys.exit(str(error))
 
 
 if __name__ == "__main__":

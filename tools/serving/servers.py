@@ -127,13 +127,11 @@ class _Servers:
         self._places = places
 
     def collect(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("attention_lab_server_up", "1 where a server answers.", labels=["server"])
-        memory = GaugeMetricFamily(
-            "attention_lab_memory_bytes", "Resident memory of a server.", labels=["server"]
-        )
-        restarts = CounterMetricFamily(
-            "attention_lab_restarts", "How often a server was started anew.", labels=["server"]
-        )
+        each = ["server"]
+        up = GaugeMetricFamily("attention_lab_server_up", "1 where a server answers.", labels=each)
+        memory = GaugeMetricFamily("attention_lab_memory_bytes", "Resident memory of a server.", labels=each)
+        began = "How often a server was started anew."
+        restarts = CounterMetricFamily("attention_lab_restarts", began, labels=each)
         for at, place in enumerate(self._places):
             up.add_metric([str(at)], float(place.worker.answers_now()))
             restarts.add_metric([str(at)], place.restarts)
@@ -154,16 +152,11 @@ def serve_metrics(places: Sequence[Place], host: str, port: int) -> None:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     def health(_request: Request) -> JSONResponse:
-        now = time.monotonic()
-        states = [
-            {
-                "port": place.worker.port,
-                "well": place.worker.answers_now(),
-                "seconds": round(now - place.worker.started),
-                "restarts": place.restarts,
-            }
-            for place in places
-        ]
+        now, states = time.monotonic(), []
+        for place in places:
+            worker, seconds = place.worker, round(now - place.worker.started)
+            well = {"port": worker.port, "well": worker.answers_now()}
+            states.append({**well, "seconds": seconds, "restarts": place.restarts})
         return JSONResponse({"servers": states}, 200 if any(each["well"] for each in states) else 503)
 
     app = Starlette(routes=[Route("/metrics", metrics), Route("/health", health)])

@@ -89,11 +89,8 @@ def series(entries: Sequence[Entry], read: Reader, x: np.ndarray, view: View = S
     It is a mean where records are dense, a straight line where they are not, NaN before the first and after
     the last.
     """
-    points = [
-        (at, value)
-        for entry in entries
-        if is_number(value := read(entry)) and is_number(at := view.place(entry))
-    ]
+    pairs = ((view.place(entry), read(entry)) for entry in entries)
+    points = [(at, value) for at, value in pairs if is_number(value) and is_number(at)]
     if not points:
         return np.full(len(x), np.nan)
     steps, values = np.array(points, dtype=np.float64).T
@@ -191,11 +188,8 @@ def rate_curve(
     entries: Sequence[Entry], x: np.ndarray, peak: object = None, view: View = STEPS, **more: Any
 ) -> Curves:
     """The learning rate, drawn up to its `peak` where that is a number."""
-    line = Line(
-        y=series(entries, of("learning_rate"), x, replace(view, smoothing=0.0)),
-        name="learning rate",
-        colour="key",
-    )
+    y = series(entries, of("learning_rate"), x, replace(view, smoothing=0.0))
+    line = Line(y=y, name="learning rate", colour="key")
     y_range = (0, peak) if isinstance(peak, int | float) and 0 < peak < LARGEST and not view.log_y else None
     return chart("learning rate", [line], x, view, y_range=y_range, **more)
 
@@ -270,20 +264,17 @@ def view_state(page: str, *, log_x: bool = False) -> State:
     x = {"steps": "Steps", "tokens": "Tokens", "seconds": "Seconds"}
     scales = {"linear": "Linear", "log": "Log"}
     norms = {"gradient": "Gradient", "weights": "Weights"}
-    measures = {USUAL: "usual for the task", **CHOSEN}
+    measures, first = {USUAL: "usual for the task", **CHOSEN}, "log" if log_x else "linear"
+    small, wide = {"step": 0.01, "width": 140}, {"width": 190}
     return State(
         f"{page}.view",
         {
             "curves_x": Field("steps", one_of(x), "x", control="segments"),
-            "curves_x_scale": Field(
-                "log" if log_x else "linear", one_of(scales), "x axis", control="segments"
-            ),
+            "curves_x_scale": Field(first, one_of(scales), "x axis", control="segments"),
             "curves_y_scale": Field("linear", one_of(scales), "y axis", control="segments"),
-            "smoothing": Field(
-                0.0, number(0, 0.99), "Smoothing", SMOOTH, "slider", more={"step": 0.01, "width": 140}
-            ),
+            "smoothing": Field(0.0, number(0, 0.99), "Smoothing", SMOOTH, "slider", more=small),
             "part_norms": Field("gradient", one_of(norms), "Parts", control="segments"),
-            "head_measure": Field(USUAL, one_of(measures), "Heads", _MEASURE, more={"width": 190}),
+            "head_measure": Field(USUAL, one_of(measures), "Heads", _MEASURE, more=wide),
         },
     )
 
@@ -293,9 +284,8 @@ def draw_view(inputs: State, *, heads: bool = True, parts: bool = True) -> View:
     parts: whether any norms of parts are known.
     """
     fields = [name for name in inputs.params if parts or name != "part_norms"]
-    with st.container(
-        horizontal=True, vertical_alignment="bottom", key=f"{inputs.name.replace('.', '_')}_controls"
-    ):
+    key = f"{inputs.name.replace('.', '_')}_controls"
+    with st.container(horizontal=True, vertical_alignment="bottom", key=key):
         for field in fields if heads else fields[:4]:
             inputs.draw(field)
     return view_of(inputs)

@@ -102,7 +102,9 @@ def _settings(run: Run, inputs: State) -> None:
                 st.caption(f"{field}: hand in another on Train, then choose it here.")
                 continue
             key = f"further.{run.id}.{field}"
-            st.selectbox(field, names, key=key, format_func=lambda it: uploads.called(it) if it else "the same")
+            st.selectbox(
+                field, names, key=key, format_func=lambda it: uploads.called(it) if it else "the same"
+            )
             guard_choice(key, field, names, "")
 
 

@@ -56,21 +56,19 @@ class History:
         with self._lock:
             try:
                 with self._path.open("rb") as file:
-                    self._take(file)
+                    status = os.fstat(file.fileno())
+                    identity = (status.st_dev, status.st_ino)
+                    if identity != self._identity or status.st_size < self._read:
+                        self._forget(identity)
+                    file.seek(self._read)
+                    new = file.read(max(0, MOST_BYTES - self._read))
             except OSError:
                 self._forget(None)
+                return []
+            self._read += len(new)
+            *lines, self._rest = (self._rest + new).split(b"\n")
+            self._entries += filter(None, map(_entry, lines))
             return list(self._entries)
-
-    def _take(self, file: Any) -> None:
-        status = os.fstat(file.fileno())
-        identity = (status.st_dev, status.st_ino)
-        if identity != self._identity or status.st_size < self._read:
-            self._forget(identity)
-        file.seek(self._read)
-        new = file.read(max(0, MOST_BYTES - self._read))
-        self._read += len(new)
-        *lines, self._rest = (self._rest + new).split(b"\n")
-        self._entries += filter(None, map(_entry, lines))
 
 
 def _entry(line: bytes) -> Entry | None:
