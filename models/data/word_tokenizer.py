@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-PRONOUNS = (
-    *("it", "they", "he", "she", "it's", "they're", "he's", "she's"),
-    *("il", "elle", "ils", "elles"),
-)
+PRONOUNS = (*("it", "they", "he", "she", "it's", "they're", "he's", "she's"), *("il", "elle", "ils", "elles"))
 
 
 # Which known words look like one that is not known.

@@ -63,9 +63,7 @@ GLOSSARY: tuple[Entry, ...] = (
         "the stream + ff.out, if there is a feed-forward (likewise)",
     ),
     Entry(
-        "{stack}.norm",
-        "[query, d_model]",
-        "normalised output (but for pre-norm: the last resid_post itself)",
+        "{stack}.norm", "[query, d_model]", "normalised output (but for pre-norm: the last resid_post itself)"
     ),
     Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
 )

@@ -507,11 +507,7 @@ class Transformer(nn.Module):
         return None if bool(mask.all()) else mask
 
     def _embed(
-        self,
-        tokens: Tokens | Vectors,
-        embedding: nn.Embedding | nn.Linear,
-        start: int,
-        trace: Trace | None,
+        self, tokens: Tokens | Vectors, embedding: nn.Embedding | nn.Linear, start: int, trace: Trace | None
     ) -> Stream:
         check_one_prompt(trace, tokens.shape[0])
         if tokens.shape[1] == 0:

@@ -208,9 +208,7 @@ class Algorithmic(Answering):
         """The first held-out questions, answered greedily."""
         return [
             Sample(
-                question + EQUALS,
-                "".join(self.answer_of(model, [*question, EQUALS])),
-                self.answer(question),
+                question + EQUALS, "".join(self.answer_of(model, [*question, EQUALS])), self.answer(question)
             )
             for question in self._held_out(_SAMPLES)
         ]

@@ -116,11 +116,7 @@ class TextClasses(Task):
         batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
         best = model(*(ids.to(next(model.parameters()).device) for ids in batch.inputs)).argmax(dim=-1)
         return [
-            Sample(
-                self.tokenizer.decode(ids)[:_SHOWN_CHARACTERS],
-                self.classes[answer],
-                self.classes[truth],
-            )
+            Sample(self.tokenizer.decode(ids)[:_SHOWN_CHARACTERS], self.classes[answer], self.classes[truth])
             for ids, answer, truth in zip(
                 batch.inputs[0].tolist(), best[:, 0].tolist(), batch.targets[:, 0].tolist(), strict=True
             )

@@ -138,12 +138,7 @@ class VerbNumber(TextClasses):
         "prepositions and “that” tell the other nouns that they do not count."
     )
     sizes = {"n_layers": 6, "n_heads": 4, "d_model": 64, "d_ff": 128, "positions": "rotary"}
-    training = {
-        "steps": 1500,
-        "batch_size": 64,
-        "learning_rate": 1e-3,
-        "warmup_steps": 200,
-    }
+    training = {"steps": 1500, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 200}
     hidden: int = option(10, "words, of a hundred, that training makes unknown", low=0, high=50)
 
     @cached_property

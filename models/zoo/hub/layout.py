@@ -327,10 +327,7 @@ class OutsideError(Exception):
 
 
 def find_layout(
-    model: PreTrainedModel,
-    stacks: dict[str, nn.Module],
-    read: Callable[[], object],
-    places: list[Place],
+    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object], places: list[Place]
 ) -> Layout:
     """The layout of a model, found while `read` lets it read something; places: what does not dispatch.
 

@@ -5,10 +5,7 @@ import torch
 from models.engine.masks.core import register
 from models.mask_names import MaskName
 
-ABOUT = MaskName(
-    order=0,
-    title="none",
-)
+ABOUT = MaskName(order=0, title="none")
 
 register(
     "none",

@@ -7,11 +7,7 @@ from models.engine.masks.core import Square, at_least, register
 from models.mask_names import MaskName, numbers
 
 ABOUT = MaskName(
-    order=6,
-    title="prefix",
-    rule="a number of tokens",
-    example="3",
-    meaning="all see the first 3 tokens",
+    order=6, title="prefix", rule="a number of tokens", example="3", meaning="all see the first 3 tokens"
 )
 
 
