@@ -36,6 +36,15 @@ RELATIONS = {
 """Names as Clark et al. 2019 have them, and what depends on what."""
 _POSSESSIVES = frozenset({"my", "our"})
 _PREPOSITIONS = frozenset({"near", "behind", "in", "of", "for"})
+_DETERMINERS = frozenset(DETERMINERS) | {"an"}
+_NOUNS = {form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)}
+_WITH_OBJECT = {
+    form
+    for verb in VERBS.values()
+    if not verb.english_preposition
+    for form in (verb.english, verb.english_past, with_s(verb.english))
+}
+"""The forms of verbs that take an object without a preposition."""
 
 
 class Dependency(NamedTuple):
@@ -57,53 +66,28 @@ def dependencies(pair: Pair) -> list[Dependency]:
 def _of_nouns(words: Sequence[str]) -> Iterator[Dependency]:
     """Of every noun that comes after a determiner, with or without adjectives between."""
     for at, word in enumerate(words):
-        if word not in _determiners():
+        if word not in _DETERMINERS:
             continue
         noun = at + 1
         while noun < len(words) and words[noun] in ADJECTIVES:
             noun += 1
-        if noun == len(words) or words[noun] not in _nouns():
+        if noun == len(words) or words[noun] not in _NOUNS:
             continue
         yield Dependency("poss" if word in _POSSESSIVES else "det", at, noun)
-        before = words[at - 1] if at else ""
+        before, second = words[at - 1] if at else "", words[at - 2] if at > 1 else ""
+        # a word that is a verb and a noun, such as watch, is a noun after these
         if before in _PREPOSITIONS:
             yield Dependency("pobj", noun, at - 1)
-        elif before in _verbs() and not _is_noun(words, at - 1):
+        elif before in _WITH_OBJECT and second not in _DETERMINERS and second not in ADJECTIVES:
             yield Dependency("dobj", noun, at - 1)
-
-
-def _is_noun(words: Sequence[str], at: int) -> bool:
-    """Whether a word that is a verb and a noun, such as watch, is a noun here."""
-    return at > 0 and (words[at - 1] in _determiners() or words[at - 1] in ADJECTIVES)
-
-
-@cache
-def _determiners() -> frozenset[str]:
-    return frozenset(DETERMINERS) | {"an"}
-
-
-@cache
-def _nouns() -> frozenset[str]:
-    return frozenset(
-        form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)
-    )
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    """The forms of verbs that take an object without a preposition."""
-    return frozenset(
-        form
-        for verb in VERBS.values()
-        if not verb.english_preposition
-        for form in (verb.english, verb.english_past, with_s(verb.english))
-    )
 
 
 Lexicon = dict[str, set[str]]
 POSSIBLE = "~"
 """How a meaning begins by which words are linked as possible only."""
-ARTICLES = {"le", "la", "l'", "les", "du", "des", "de", "d'", "cet", "mon", "tous", "beaucoup"}
+_ARTICLES = {"le", "la", "l'", "les", "du", "des", "de", "d'", "cet", "mon", "tous", "beaucoup"}.union(
+    *(" ".join(forms).split() for forms in DETERMINERS.values())
+)
 HAVE = {"ai", "a", "avons", "avez", "ont"}
 BE = {french_be("present", person) for person in range(5)}
 BEFORE_QUE = {"parce": "because2", "afin": "so2", "est-ce": "~asked2"}
@@ -187,7 +171,7 @@ def _of_french(words: Sequence[str]) -> Iterator[set[str]]:
             yield {BEFORE_QUE.get(before, "which")}
         elif word in ("de", "d'") and before == "beaucoup":
             yield {"~many"}
-        elif word in _french_determiners():
+        elif word in _ARTICLES:
             yield _articles(rest, known) | ({"~near"} if before == "près" else set())
         elif word == "dans" and (into := {m for m in known.get(before, set()) if m.startswith("into:")}):
             yield {POSSIBLE + meaning for meaning in into}
@@ -207,11 +191,6 @@ def _next(rest: Sequence[str], known: Lexicon, kind: str) -> set[str]:
         if meanings:
             return meanings
     return set()
-
-
-@cache
-def _french_determiners() -> frozenset[str]:
-    return frozenset(ARTICLES.union(*(" ".join(forms).split() for forms in DETERMINERS.values())))
 
 
 @cache

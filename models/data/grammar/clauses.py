@@ -1,6 +1,4 @@
-"""From lexemes to clauses as written, in both languages: agreement, conjugation, noun phrases, and who does
-what or is how.
-"""
+"""From lexemes to clauses as written, in both languages: agreement, conjugation, noun phrases, actions."""
 
 from __future__ import annotations
 
@@ -51,9 +49,8 @@ def french_adjective(adjective: Adjective, gender: str, plural: bool, before_vow
     if gender == "f":
         return adjective.feminine + "s" * plural
     if plural:
-        return adjective.masculine + (
-            "x" if adjective.masculine.endswith("eau") else _plural_s(adjective.masculine)
-        )
+        masculine = adjective.masculine
+        return masculine + ("x" if masculine.endswith("eau") else _plural_s(masculine))
     return adjective.euphonic if before_vowel and adjective.euphonic else adjective.masculine
 
 
@@ -78,17 +75,7 @@ def english_be(tense: Tense, person: int) -> str:
 
 
 def french_be(tense: Tense, person: int) -> str:
-    if tense == "past":
-        return ("étais", "était", "étions", "étiez", "étaient")[person]
-    return _ETRE[person]
-
-
-def english_verb(verb: Verb, tense: Tense, polarity: Polarity, person: int) -> list[str]:
-    third = person == 1
-    if polarity == "not":
-        return [english_do(tense, third), "not", verb.english]
-    finite = verb.english_past if tense == "past" else with_s(verb.english) if third else verb.english
-    return ["never", finite] if polarity == "never" else [finite]
+    return (("étais", "était", "étions", "étiez", "étaient") if tense == "past" else _ETRE)[person]
 
 
 def french_verb(verb: Verb, tense: Tense, polarity: Polarity, person: int, gender: str) -> list[str]:
@@ -110,15 +97,6 @@ def negated(finite: str, polarity: Polarity) -> list[str]:
     if polarity == "yes":
         return [finite]
     return ["ne", finite, "pas" if polarity == "not" else "jamais"]
-
-
-def articles_of_english(sentence: list[Word]) -> list[Word]:
-    """a -> an before a vowel."""
-    following = [*sentence[1:], Word(".")]
-    return [
-        Word("an", word.tag) if word.text == "a" and next_word.text[0] in "aeiou" else word
-        for word, next_word in zip(sentence, following, strict=True)
-    ]
 
 
 _ELIDING = {"le", "la", "de", "que", "ne", "je"}
@@ -211,7 +189,7 @@ class NounPhrase:
         if self.relative.verb:
             return [Word(who), *self.relative.other.english(), Word(self.relative.verb.english_past)]
         be = {"past": ("was", "were"), "present": ("is", "are")}[self.relative.tense][self.plural]
-        return [Word(who), Word(be), Word("near"), *self.relative.other.english()]
+        return [*words(f"{who} {be} near"), *self.relative.other.english()]
 
     def _french_relative(self) -> list[Word]:
         """The participle agrees with the object before it: la voiture que la fille a vue."""
@@ -219,15 +197,10 @@ class NounPhrase:
             return []
         verb, other = self.relative.verb, self.relative.other
         if verb:
-            have = "ont" if other.plural else "a"
-            return [
-                Word("que"),
-                *other.french(),
-                Word(have),
-                Word(participle(verb, self.gender, self.plural)),
-            ]
+            have = words(f"{'ont' if other.plural else 'a'} {participle(verb, self.gender, self.plural)}")
+            return [Word("que"), *other.french(), *have]
         be = {"past": ("était", "étaient"), "present": ("est", "sont")}[self.relative.tense][self.plural]
-        return [Word("qui"), Word(be), Word("près"), Word("de"), *other.french()]
+        return [*words(f"qui {be} près de"), *other.french()]
 
 
 @dataclass(frozen=True)
@@ -286,7 +259,12 @@ def join(*parts: Both) -> Both:
 
 def sentence(both: Both) -> Both:
     """Last step: the words as they are written next to each other (an apple, l'animal)."""
-    return Both(articles_of_english(both.english), elide(both.french))
+    following = [*both.english[1:], Word(".")]
+    english = [
+        Word("an", word.tag) if word.text == "a" and after.text[0] in "aeiou" else word
+        for word, after in zip(both.english, following, strict=True)
+    ]
+    return Both(english, elide(both.french))
 
 
 @dataclass(frozen=True)
@@ -300,17 +278,20 @@ class Action:
     adverb: tuple[str, str] | None = None
 
     def english(self, person: int) -> list[Word]:
-        if self.modality == "do":
-            written = english_verb(self.verb, self.tense, self.polarity, person)
+        verb, past, third = self.verb, self.tense == "past", person == 1
+        if self.modality == "do" and self.polarity == "not":
+            written = [english_do(self.tense, third), "not", verb.english]
+        elif self.modality == "do":
+            finite = verb.english_past if past else with_s(verb.english) if third else verb.english
+            written = ["never", finite] if self.polarity == "never" else [finite]
         elif self.modality == "want":
-            want = "wanted" if self.tense == "past" else "wants" if person == 1 else "want"
-            written = [want, "to", self.verb.english]
+            written = ["wanted" if past else "wants" if third else "want", "to", verb.english]
         elif self.polarity == "not":
-            written = [*(("could", "not") if self.tense == "past" else ("cannot",)), self.verb.english]
+            written = ["could not" if past else "cannot", verb.english]
         else:
-            written = ["could" if self.tense == "past" else "can", self.verb.english]
+            written = ["could" if past else "can", verb.english]
         adverb = [self.adverb[0]] if self.adverb else []
-        return words(" ".join([*adverb, *written, self.verb.english_preposition]))
+        return words(" ".join([*adverb, *written, verb.english_preposition]))
 
     def french(self, person: int, gender: str) -> list[Word]:
         if self.modality == "do":

@@ -179,14 +179,9 @@ def adjectives_of(words: Iterable[str]) -> tuple[Adjective, ...]:
 
 
 def _frame(row: _FrameRow) -> Frame:
-    return Frame(
-        row.mood,
-        tuple(VERBS[verb] for verb in row.verbs),
-        nouns_of(*row.subjects),
-        nouns_of(*row.objects),
-        adjectives_of(row.subject_adjectives),
-        adjectives_of(row.object_adjectives),
-    )
+    verbs = tuple(VERBS[verb] for verb in row.verbs)
+    adjectives = adjectives_of(row.subject_adjectives), adjectives_of(row.object_adjectives)
+    return Frame(row.mood, verbs, nouns_of(*row.subjects), nouns_of(*row.objects), *adjectives)
 
 
 _LEXICON = read_toml(Path(__file__).with_name("lexicon.toml"), _Lexicon)

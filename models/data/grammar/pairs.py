@@ -84,7 +84,9 @@ def sample_pairs(seed: int, split: Split, *, pronouns: float = 0.6) -> Iterator[
     while True:
         draft = sample_reason(rng) if rng.random() < pronouns else sample_simple(rng)
         if is_held_out(draft.key) == (split == "held out"):
-            yield _finish(draft, rng)
+            # a full stop is optional, a question mark nearly always there; one in eight is casual
+            endings, weights = (("?", ""), (90, 10)) if draft.question else ((".", ""), (25, 75))
+            yield _pair(draft, ending=rng.choices(endings, weights)[0], casual=rng.random() < 0.12)
 
 
 def showcase(adjective: str = "tired") -> Pair:
@@ -102,33 +104,17 @@ def counterpart(pair: Pair) -> Pair | None:
     return _pair(flipped, ending=pair.ending, casual=pair.casual) if flipped else None
 
 
-def _finish(draft: Reason | Simple, rng: random.Random) -> Pair:
-    """A full stop is optional, a question mark nearly always there; one English source in eight is casual."""
-    question = draft.question
-    ending = rng.choices(("?", ""), (90, 10))[0] if question else rng.choices((".", ""), (25, 75))[0]
-    return _pair(draft, ending=ending, casual=rng.random() < 0.12)
-
-
 def _pair(draft: Reason | Simple, *, ending: str, casual: bool) -> Pair:
+    recipe = draft if isinstance(draft, Reason) else None
     both = draft.render() if isinstance(draft, Reason) else draft.both
     both = sentence(join(both, phrase(ending, ending)))
     directions: tuple[Direction, ...] = BOTH_WAYS if isinstance(draft, Reason) else draft.directions
     if casual and "en-fr" in directions:
         both = Both(_casual(both.english), both.french)
         directions = ("en-fr",)
-    antecedent = draft.antecedent if isinstance(draft, Reason) else None
-    return Pair(
-        tuple(word.text for word in both.english),
-        tuple(word.text for word in both.french),
-        draft.pattern,
-        draft.key,
-        _mention(both.english, antecedent),
-        _mention(both.french, antecedent),
-        directions,
-        draft if isinstance(draft, Reason) else None,
-        ending,
-        casual,
-    )
+    english, french = (tuple(word.text for word in words) for words in both)
+    mentions = [_mention(words, recipe.antecedent if recipe else None) for words in both]
+    return Pair(english, french, draft.pattern, draft.key, *mentions, directions, recipe, ending, casual)
 
 
 def _mention(words: list[Word], antecedent: str | None) -> Mention | None:
@@ -141,11 +127,8 @@ def _mention(words: list[Word], antecedent: str | None) -> Mention | None:
 
 _BEFORE_NOT = {"did", "does", "do", "was", "were", "is", "are", "could"}
 _SHORT = {"am": "'m", "is": "'s", "are": "'re"}
-_LONG = (
-    {("i", "am")}
-    | {(he, "is") for he in ("it", "he", "she", "there")}
-    | {(we, "are") for we in ("we", "you", "they")}
-)
+_LONG = {("i", "am"), *((he, "is") for he in ("it", "he", "she", "there"))}
+_LONG |= {(we, "are") for we in ("we", "you", "they")}
 
 
 def _casual(words: list[Word]) -> list[Word]:

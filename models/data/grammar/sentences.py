@@ -157,11 +157,9 @@ class Reason:
         who = self.pronoun()
         french_be = "soient" if who.plural else "soit"
         be_so = State(self.adjective)
-        hope = Both(
-            [*who.english("pronoun"), Word("would"), Word("be"), *be_so.english_complement(who.plural)],
-            [*who.french("pronoun"), Word(french_be), *be_so.french_complement(who.gender, who.plural)],
-        )
-        hope = join(LINKS["so that"], hope)
+        english = [*who.english("pronoun"), *words("would be"), *be_so.english_complement(who.plural)]
+        french = [*who.french("pronoun"), Word(french_be), *be_so.french_complement(who.gender, who.plural)]
+        hope = join(LINKS["so that"], Both(english, french))
         if self.link_first:
             return join(self.front, beneficiary, COMMA, main, hope)
         return join(self.front, main, beneficiary, hope)
@@ -205,12 +203,8 @@ def _sample_roles(rng: random.Random, frame: Frame) -> tuple[NounPhrase, NounPhr
     antecedent: Role = rng.choice(("subject", "object"))
     adjective = rng.choice(frame.subject_adjectives if antecedent == "subject" else frame.object_adjectives)
     deciding = {*frame.subject_adjectives, *frame.object_adjectives}
-    return (
-        _definite(rng, subject, plural, deciding),
-        _definite(rng, thing, thing_plural, deciding),
-        antecedent,
-        adjective,
-    )
+    who = _definite(rng, subject, plural, deciding)
+    return who, _definite(rng, thing, thing_plural, deciding), antecedent, adjective
 
 
 def _definite(rng: random.Random, noun: Noun, plural: bool, deciding: set[Adjective]) -> NounPhrase:
@@ -241,13 +235,8 @@ def _with_link(rng: random.Random, recipe: Reason, mood: str) -> Reason:
     refusals: tuple[tuple[Polarity, Modality], ...] = (("not", "do"), ("not", "can"), ("never", "do"))
     polarity, modality = rng.choices(refusals, (70, 18, 12))[0]
     first = style == "as" or rng.random() < 0.25
-    return replace(
-        recipe,
-        link="as" if style == "as" else "because",
-        link_first=first,
-        polarity=polarity,
-        modality=modality,
-    )
+    link = "as" if style == "as" else "because"
+    return replace(recipe, link=link, link_first=first, polarity=polarity, modality=modality)
 
 
 _SPATIAL = {"path", "water", "land", "building", "height", "holder"}
@@ -280,25 +269,14 @@ def _sample_purpose(rng: random.Random) -> Reason:
     subject, thing, antecedent, adjective = _sample_roles(rng, frame)
     if subject.noun.is_person and not subject.plural:
         # a singular person is never "it", and could be confused with the one who acts
-        subject = replace(
-            subject, plural=True, determiner={"this": "these"}.get(subject.determiner, subject.determiner)
-        )
+        determiner = "these" if subject.determiner == "this" else subject.determiner
+        subject = replace(subject, plural=True, determiner=determiner)
     actors: list[NounPhrase | Pronoun] = [Pronoun("i", "je", 0), Pronoun("we", "nous", 2)]
     actors += [NounPhrase(noun) for noun in nouns_of("person") if noun != subject.noun]
-    return Reason(
-        frame,
-        rng.choice(frame.verbs),
-        subject,
-        thing,
-        antecedent,
-        adjective,
-        "so that",
-        link_first=rng.random() < 0.35,
-        polarity="yes",
-        degree="",
-        front=time_phrase(rng, "past") if rng.random() < 0.15 else NOTHING,
-        actor=rng.choice(actors),
-    )
+    verb, first = rng.choice(frame.verbs), rng.random() < 0.35
+    front = time_phrase(rng, "past") if rng.random() < 0.15 else NOTHING
+    recipe = Reason(frame, verb, subject, thing, antecedent, adjective, "so that", first, front=front)
+    return replace(recipe, polarity="yes", degree="", actor=rng.choice(actors))
 
 
 # Sentences without a pronoun to resolve: statements, questions, states, professions, which-clauses.
@@ -321,13 +299,8 @@ JE, YOU, WE = Pronoun("i", "je", 0), Pronoun("you", "vous", 3), Pronoun("we", "n
 HE, SHE = Pronoun("he", "il", 1), Pronoun("she", "elle", 1, "f")
 THEY, IT = Pronoun("they", "ils", 4), Pronoun("it", "il", 1)
 # English does not say whether a speaker or a group is feminine, so these are read from French only
-FEMININE_I, FEMININE_WE, FEMININE_THEY = (
-    Pronoun("i", "je", 0, "f"),
-    Pronoun("we", "nous", 2, "f"),
-    Pronoun("they", "elles", 4, "f"),
-)
-_SPEAKERS = (JE, JE, JE, YOU, WE, HE, SHE, THEY, FEMININE_I, FEMININE_WE, FEMININE_THEY)
-_FRENCH_ONLY = (FEMININE_I, FEMININE_WE, FEMININE_THEY)
+_FRENCH_ONLY = (Pronoun("i", "je", 0, "f"), Pronoun("we", "nous", 2, "f"), Pronoun("they", "elles", 4, "f"))
+_SPEAKERS = (JE, JE, JE, YOU, WE, HE, SHE, THEY, *_FRENCH_ONLY)
 
 _ONE_FORM_VERBS = {VERBS["read"], VERBS["fit"]}  # English "read" is past and present: only a context tells
 _MANNERS = _phrases(ADDITIONS.manners)
@@ -357,6 +330,11 @@ def _tense(rng: random.Random) -> Tense:
     return rng.choice(("past", "present"))
 
 
+def _any_state(rng: random.Random, what: Adjective) -> State:
+    tense, polarity = _tense(rng), rng.choices(("yes", "not"), (75, 25))[0]
+    return State(what, tense, polarity, rng.choice(("", "very", "too")))
+
+
 def _speaker_directions(who: NounPhrase | Pronoun) -> tuple[Direction, ...]:
     """French "il" and "elle" alone are read as he and she, so a lone "it" is read from English only."""
     if who == IT:
@@ -381,9 +359,8 @@ def _transitive(rng: random.Random) -> Simple:
     polarity = rng.choices(polarities, (68, 32, 0) if question else (60, 28, 12))[0]
     if verb in _ONE_FORM_VERBS and not question:
         polarity = "not"
-    adverb = (
-        rng.choice(ADDITIONS.adverbs) if polarity == "yes" and not question and rng.random() < 0.15 else None
-    )
+    sometimes = polarity == "yes" and not question and rng.random() < 0.15
+    adverb = rng.choice(ADDITIONS.adverbs) if sometimes else None
     definite = polarity != "yes" and rng.random() < 0.6
     thing_phrase = _noun_phrase(rng, thing, definite=definite)
     return _dressed(rng, subject, Action(verb, _tense(rng), polarity, adverb=adverb), thing_phrase, question)
@@ -399,10 +376,8 @@ def _dressed(
     noun = subject.noun.english if isinstance(subject, NounPhrase) else subject.english_word
     key = (noun, thing.noun.english)
     if question:
-        form = rng.choice(
-            (NOTHING, phrase("why", "pourquoi"), phrase("where", "où"), phrase("when", "quand"))
-        )
-        return Simple(join(form, clause), key, "question", True)
+        asked = (("", ""), ("why", "pourquoi"), ("where", "où"), ("when", "quand"))
+        return Simple(join(phrase(*rng.choice(asked)), clause), key, "question", True)
     pattern = {"yes": "statement", "not": "negation", "never": "never"}[action.polarity]
     extra = rng.random()
     if extra < 0.2:
@@ -447,22 +422,15 @@ def _intransitive(rng: random.Random) -> Simple:
     return Simple(clause, key, "intransitive", directions=_speaker_directions(subject))
 
 
-def _suitable(rng: random.Random, frame: Frame) -> tuple[Noun, Adjective]:
-    """A noun with an adjective that makes sense for it."""
-    if rng.random() < 0.5:
-        return rng.choice(frame.subjects), rng.choice(frame.subject_adjectives)
-    return rng.choice(frame.objects), rng.choice(frame.object_adjectives)
-
-
 def _state(rng: random.Random) -> Simple:
     frame = rng.choice(FRAMES)
-    noun, adjective = _suitable(rng, frame)
+    of_subject = rng.random() < 0.5  # only adjectives that make sense for a noun are said of it
+    noun = rng.choice(frame.subjects if of_subject else frame.objects)
+    adjective = rng.choice(frame.subject_adjectives if of_subject else frame.object_adjectives)
     subject = _noun_phrase(rng, noun, adjective=0.25)
     if subject.adjective == adjective:
         subject = NounPhrase(noun, subject.plural, subject.determiner)
-    state = State(
-        adjective, _tense(rng), rng.choices(("yes", "not"), (75, 25))[0], rng.choice(("", "very", "too"))
-    )
+    state = _any_state(rng, adjective)
     question = rng.random() < 0.15
     pattern = "state, question" if question else "state"
     if not question and rng.random() < 0.25:
@@ -504,9 +472,7 @@ def _personal_state(rng: random.Random) -> Simple:
     adjective = rng.choice(_PEOPLE_STATES)
     if rng.random() < 0.15:
         who, adjective = IT, rng.choice(tuple(ADJECTIVES.values()))
-    state = State(
-        adjective, _tense(rng), rng.choices(("yes", "not"), (75, 25))[0], rng.choice(("", "very", "too"))
-    )
+    state = _any_state(rng, adjective)
     question = who in (YOU, HE, SHE, IT) and rng.random() < 0.3
     key = (who.english_word, adjective.english)
     return Simple(be(who, state, question=question), key, "personal", question, _speaker_directions(who))
@@ -525,12 +491,7 @@ def _profession(rng: random.Random) -> Simple:
     )
 
 
-_OCCUPATIONS = {profession.english for profession in PROFESSIONS} | {
-    "waitress",
-    "actress",
-    "worker",
-    "tourist",
-}
+_OCCUPATIONS = {"waitress", "actress", "worker", "tourist"}.union(each.english for each in PROFESSIONS)
 
 
 def _presence(rng: random.Random) -> Simple:
@@ -548,21 +509,12 @@ def _presence(rng: random.Random) -> Simple:
     return Simple(clause, ("where", noun.english), "where", True)
 
 
-_KINDS_OF_SENTENCE: tuple[tuple[Callable[[random.Random], Simple], int], ...] = (
-    (_transitive, 36),
-    (_state, 20),
-    (_profession, 10),
-    (_personal_state, 8),
-    (_intransitive, 9),
-    (_modal, 7),
-    (_presence, 6),
-    (_together, 4),
-    (_two_states, 4),
-    (_fragment, 5),
-)
+_KINDS_OF_SENTENCE: dict[Callable[[random.Random], Simple], int] = {
+    **{_transitive: 36, _state: 20, _profession: 10, _personal_state: 8, _intransitive: 9},
+    **{_modal: 7, _presence: 6, _together: 4, _two_states: 4, _fragment: 5},
+}
 
 
 def sample_simple(rng: random.Random) -> Simple:
-    makers, weights = zip(*_KINDS_OF_SENTENCE, strict=True)
-    make: Callable[[random.Random], Simple] = rng.choices(makers, weights)[0]
+    make = rng.choices(list(_KINDS_OF_SENTENCE), list(_KINDS_OF_SENTENCE.values()))[0]
     return make(rng)

@@ -99,9 +99,7 @@ class Reading:
 
 
 class Example(NamedTuple):
-    """One example of a task as it is read alone, and the right answers [position], IGNORED where none is
-    asked.
-    """
+    """One example as it is read alone, and the right answers [position], IGNORED where none is asked."""
 
     reading: Reading
     targets: Tensor
@@ -205,13 +203,11 @@ class Answers(NamedTuple):
 
     def loss(self, asked: Bool[Tensor, "example position"] | None = None) -> Quotients:
         """Nats per answer, of those that are asked or of some of them."""
-        counted = self.asked if asked is None else asked
-        return per_example(self.nats, counted)
+        return per_example(self.nats, self.asked if asked is None else asked)
 
     def shares(self, asked: Bool[Tensor, "example position"] | None = None) -> Quotients:
         """Answers that are right, of those that are asked or of some of them."""
-        counted = self.asked if asked is None else asked
-        return per_example(self.right.double(), counted)
+        return per_example(self.right.double(), self.asked if asked is None else asked)
 
     def whole(self) -> Quotients:
         """Examples that are right throughout."""

@@ -24,9 +24,7 @@ MOST_CLASSES = 256
 def draw(
     n: int, size: int, generator: torch.Generator, *, once: bool, again: bool = False
 ) -> Int[Tensor, "drawn"]:
-    """`size` numbers below `n`: any, or each `once`, which may be fewer; `again`: each once before one comes
-    again.
-    """
+    """`size` numbers below `n`: any, or each `once`, which may be fewer; or, `again`, round after round."""
     if not once:
         return torch.randint(n, (size,), generator=generator)
     if not again:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,8 +61,7 @@ def passages_of(
     Raises ValueError for a source that is not here, a file that is no text, and fewer than 2 sentences.
     """
     if source == GRAMMAR and not file:
-        singles = sentences(held_out)
-        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+        return _clauses(sentences(held_out))
     text = texts_of(source, file, tested=tested, encoding=encoding)[held_out]
     singles = list(islice(_sentences(text), in_force().sentences))
     if len(singles) < 2:
@@ -77,8 +76,7 @@ def passages_of(
 def test_passages_of(source: str, file: str, *, encoding: str = AUTO) -> Passages:
     """Those of the test part: sentences that are neither trained on nor held out, which may be none."""
     if source == GRAMMAR and not file:
-        singles = test_sentences()
-        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+        return _clauses(test_sentences())
     most = in_force().sentences
     texts = texts_of(source, file, tested=True, encoding=encoding)
     training, held_out, test = (list(islice(_sentences(text), most)) for text in texts)
@@ -97,13 +95,13 @@ def _sentences(text: str) -> Iterator[str]:
         start = end[1]
 
 
-def _clauses(sentence: str) -> tuple[str, str] | None:
-    """A sentence cut where its second clause begins; None where it has one only."""
-    for link in _LINKS:
-        first, linked, second = sentence.partition(f" {link} ")
-        if linked and first and second:
-            return first, f"{link} {second}"
-    return None
+def _clauses(singles: list[str]) -> Passages:
+    """Sentences, and in pairs those with a second clause, cut where it begins."""
+    pairs = []
+    for sentence in singles:
+        cuts = ((*sentence.partition(f" {link} "), link) for link in _LINKS)
+        pairs += [(first, f"{link} {second}") for first, _, second, link in cuts if first and second][:1]
+    return Passages(singles, pairs)
 
 
 PAD, UNK, CLS, SEP, MASK, NEXT, OTHER = range(7)
@@ -170,11 +168,8 @@ class Masked(OwnFile, Finite):
             rows.append(hide(ids, rng, len(self.tokenizer)))
             follows.append(answer)
         inputs, targets = zip(*rows, strict=True)
-        return Batch(
-            (pad_rows(inputs, PAD),),
-            pad_rows(targets, IGNORED),
-            {"next": torch.tensor(follows)} if self.next_sentence else {},
-        )
+        extra = {"next": torch.tensor(follows)} if self.next_sentence else {}
+        return Batch((pad_rows(inputs, PAD),), pad_rows(targets, IGNORED), extra)
 
     def sketch(self, size: int) -> Batch:
         """A batch of held-out sentences, which are a tenth as many."""
@@ -250,13 +245,10 @@ class Masked(OwnFile, Finite):
 
     def made_of(self) -> Alphabet:
         names = self.outputs()
-        own = range(len(SPECIALS), len(names))
-        return Alphabet(names, own, {"encoder": (CLS,)}, {"encoder": (SEP,)})
+        return Alphabet(names, range(len(SPECIALS), len(names)), {"encoder": (CLS,)}, {"encoder": (SEP,)})
 
     def rarity(self) -> Rarity | None:
-        if self.source != GRAMMAR or self.file:
-            return None
-        return self._rarity
+        return self._rarity if self.source == GRAMMAR and not self.file else None
 
     @cached_property
     def _rarity(self) -> Rarity:
@@ -277,11 +269,9 @@ class Masked(OwnFile, Finite):
             best = model(batch.inputs[0].to(model.embedding.weight.device)).argmax(dim=-1).cpu()
         samples = []
         for ids, words, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
-            hidden = targets != IGNORED
             fillings = (torch.tensor(MASK), words, targets)
-            rows = [torch.where(hidden, filling, ids).tolist() for filling in fillings]
-            prompt, filled, right = map(self._text, rows)
-            samples.append(Sample(prompt, filled, right))
+            rows = (torch.where(targets != IGNORED, filling, ids).tolist() for filling in fillings)
+            samples.append(Sample(*map(self._text, rows)))
         return samples
 
     def learnt(self) -> dict[str, Any]:
@@ -312,16 +302,16 @@ class Masked(OwnFile, Finite):
 
     @cached_property
     def _examples(self) -> PartsOnDemand[_Pair]:
-        return PartsOnDemand(self._encoded)
-
-    def _encoded(self, split: Split) -> list[_Pair]:
         """The ids of pairs, or of sentences and nothing, no longer than what is read at once."""
-        passages = self._passages(split)
-        encode, most = self.tokenizer.encode, self.length
-        pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
-        if self.splits != OLD and split != "training":
-            pairs = list(dict.fromkeys(pairs))
-        return [(encode(first)[:most], encode(second)[:most]) for first, second in pairs]
+
+        def encoded(split: Split) -> list[_Pair]:
+            passages, encode, most = self._passages(split), self.tokenizer.encode, self.length
+            pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
+            if self.splits != OLD and split != "training":
+                pairs = list(dict.fromkeys(pairs))
+            return [(encode(first)[:most], encode(second)[:most]) for first, second in pairs]
+
+        return PartsOnDemand(encoded)
 
     @cached_property
     def _probe_text(self) -> str:
@@ -354,15 +344,12 @@ class Masked(OwnFile, Finite):
 
     def _text(self, ids: list[int]) -> str:
         """As one would type it: [MASK] and the [SEP] between sentences stay, what is added does not."""
-        parts: list[str] = []
-        run: list[int] = []
-        for id_ in [id_ for id_ in ids if id_ not in (PAD, CLS)][:-1]:
-            if id_ in (MASK, SEP):
-                parts += [self.tokenizer.decode(run), SPECIALS[id_]]
-                run = []
-            else:
-                run.append(id_)
-        return " ".join(part for part in (*parts, self.tokenizer.decode(run)) if part)
+        shown = [id_ for id_ in ids if id_ not in (PAD, CLS)][:-1]
+        parts = []
+        for signs, run in groupby(shown, key=lambda id_: id_ in (MASK, SEP)):
+            ids = list(run)
+            parts += [SPECIALS[id_] for id_ in ids] if signs else [self.tokenizer.decode(ids)]
+        return " ".join(filter(None, parts))
 
 
 def hide(ids: list[int], rng: random.Random, n_tokens: int) -> tuple[list[int], list[int]]:

@@ -143,9 +143,7 @@ class Task(ABC):
         return batch.split(-(-len(batch) // (at_once or len(batch))))
 
     def sketch(self, size: int) -> Batch:
-        """`size` examples as long as those of training, for a plan of it: of large data, as little is read as
-        will do.
-        """
+        """`size` examples as long as those of training, to plan it: of large data, little is read."""
         return self.batch(generator_of(0, 0), size)
 
     def stretched(self, length: int) -> "Task":
@@ -197,9 +195,7 @@ class Task(ABC):
         return {}
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
-        """For each word that is written, at the position that writes it, the words read that it says again;
-        None where that is not known.
-        """
+        """For each position that writes a word, the words read that it says again; None where unknown."""
         return None
 
     def antecedents(self, model: Transformer, trace: Trace) -> list[Antecedent] | None:
