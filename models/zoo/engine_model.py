@@ -112,22 +112,9 @@ class EngineModel(Model):
             self.model.decode(read, memory, source, mask=allowed, trace=trace, positions=none)
         return trace.heads
 
-    def _stretched_net(self, n_tokens: int) -> Transformer:
-        """The same weights for texts of so many tokens. Raises ValueError for positions that are counted."""
-        if POSITIONS[self.config.positions].counted:
-            raise ValueError(
-                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
-                "beyond; give a shorter text, or choose a model with other positions"
-            )
-        config = ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens})
-        net = Transformer(config)
-        net.load_state_dict(self.model.state_dict())
-        return net
-
 
 # A trained model in use: it reads, is traced, answers and continues texts, whatever its task.
 
-_RUNS = "from models.zoo.folders import runs_root\n"
 Learnt = TypeVar("Learnt", bound=Task)
 CONTINUED = 16
 """Tokens that a model writes after a text while it is edited: each takes a pass over all before it."""
@@ -164,24 +151,21 @@ class TrainedModel(EngineModel, Generic[Learnt]):
             return own
         if self.config.kind != "decoder-only":
             return super().writing(reading)
-        begun = tuple(reading.inputs[0][0].tolist())
-        room = self.max_len - len(begun)
+        (read,), (labels,) = reading.inputs, reading.tokens.values()
+        room = self.max_len - read.shape[1]
         if room < 1:
             raise ValueError(
-                f"the text has {len(begun)} tokens, as many as this model reads, so none can "
+                f"the text has {read.shape[1]} tokens, as many as this model reads, so none can "
                 "follow; give fewer"
             )
-        return Writing(begun, min(CONTINUED, room), frozenset(), lambda ids: self._continued(reading, ids))
 
-    def _continued(self, reading: Reading, ids: list[int]) -> Reading:
-        """What was read and what was written after it; special words of the task's are no end of it."""
-        (read,), (labels,) = reading.inputs, reading.tokens.values()
-        return replace(
-            reading,
-            inputs=(torch.cat([read, torch.tensor([ids])], dim=1),),
-            tokens={"decoder": [*labels, *(self.outputs[id_] for id_ in ids)]},
-            answer=self.task.written(ids),
-        )
+        def finished(ids: list[int]) -> Reading:
+            """What was read and what was written after it; special words of the task's are no end of it."""
+            inputs = (torch.cat([read, torch.tensor([ids])], dim=1),)
+            tokens = {"decoder": [*labels, *(self.outputs[id_] for id_ in ids)]}
+            return replace(reading, inputs=inputs, tokens=tokens, answer=self.task.written(ids))
+
+        return Writing(tuple(read[0].tolist()), min(CONTINUED, room), frozenset(), finished)
 
     def references(self) -> list[Reading]:
         """A few held-out examples of its task, the same ones every time."""
@@ -191,25 +175,20 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         return self._held_out() if self.scored else []
 
     def _held_out(self) -> list[Example]:
-        batch = self.task.batch(generator_of(0, 0), REFERENCES, held_out=True)
-        rows = [tuple(self._unpadded(each[row]) for each in batch.inputs) for row in range(len(batch))]
-        return [
-            Example(Reading(inputs, self._unnamed(inputs)), targets[: inputs[-1].shape[1]])
-            for inputs, targets in zip(rows, batch.targets, strict=True)
-        ]
-
-    def _unnamed(self, inputs: tuple[Tensor, ...]) -> dict[str, list[str]]:
-        """A label for every position, which nobody reads."""
-        return {side: [""] * read.shape[1] for side, read in zip(self.config.stacks, inputs, strict=True)}
+        """Rows of a batch, each [1, position, ...] without the padding at its end; their labels are empty."""
+        batch, pad_id = self.task.batch(generator_of(0, 0), REFERENCES, held_out=True), self.config.pad_id
+        examples = []
+        for row, targets in enumerate(batch.targets):
+            inputs = tuple(each[row] for each in batch.inputs)
+            if pad_id is not None and inputs[0].ndim == 1:
+                inputs = tuple(ids[: int((ids != pad_id).nonzero().max()) + 1] for ids in inputs)
+            labels = {side: [""] * len(read) for side, read in zip(self.config.stacks, inputs, strict=True)}
+            reading = Reading(tuple(read[None] for read in inputs), labels)
+            examples.append(Example(reading, targets[: len(inputs[-1])]))
+        return examples
 
     def texts(self, seed: int) -> Iterator[str]:
         return self.task.texts(seed)
-
-    def _unpadded(self, row: Tensor) -> Tensor:
-        """One row of a batch alone, [1, position, ...], without the padding at its end."""
-        if row.ndim == 1 and self.config.pad_id is not None:
-            row = row[: int((row != self.config.pad_id).nonzero().max()) + 1]
-        return row[None]
 
     def code(self, text: str, **settings: Any) -> str:
         load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"
@@ -281,7 +260,13 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def stretched(self, n_tokens: int) -> Model:
         if n_tokens <= self.max_len:
             return self
-        net = self._stretched_net(n_tokens)
+        if POSITIONS[self.config.positions].counted:
+            raise ValueError(
+                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
+                "beyond; give a shorter text, or choose a model with other positions"
+            )
+        net = Transformer(ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens}))
+        net.load_state_dict(self.model.state_dict())
         longer = TrainedModel(self.name, self.task.stretched(n_tokens), net, self.card)
         longer.source, longer.imports = self.source, self.imports
         return longer
@@ -304,7 +289,8 @@ def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
     path, part = weights_path(folder, which), "model." if which == "last" else ""
     model = _made(path, folder.name, card, card["model"], learnt, part=part)
     file = "" if which == "last" else f" / {path.name!r}"
-    model.source, model.imports = f"runs_root() / {folder.name!r}{file}", _RUNS
+    model.source = f"runs_root() / {folder.name!r}{file}"
+    model.imports = "from models.zoo.folders import runs_root\n"
     return model
 
 

@@ -205,9 +205,7 @@ class Model(ABC):
         return None
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
-        """For each word that it writes, at the position that writes it, the words read that it says again;
-        None where that is not known.
-        """
+        """For each position that writes a word, the words read that it says again; None where unknown."""
         return None
 
     def remade(self, change: Change) -> Model:
@@ -310,9 +308,7 @@ class Model(ABC):
         module = self._output_map(stack, layer)
         if module is None:
             return None
-        weight = (
-            module.weight.T if isinstance(module, nn.Linear) else module.weight
-        )  # [channel of z, d_model]
+        weight = module.weight.T if isinstance(module, nn.Linear) else module.weight  # [channel, d_model]
         return _precise(weight).reshape(self.attention(stack).n_heads, -1, weight.shape[1])
 
     def projection_bias(self, stack: str, layer: int) -> Tensor | None:
@@ -339,10 +335,7 @@ class Model(ABC):
         return _POOLED.get(self.config.pooling)
 
     def stretched(self, n_tokens: int) -> Model:
-        """This model as it reads texts of so many tokens, with the same weights.
-
-        Raises ValueError where it cannot.
-        """
+        """This model as it reads so many tokens, with the same weights. Raises ValueError where it cannot."""
         if n_tokens <= self.max_len:
             return self
         raise ValueError(f"{self.name!r} reads at most {self.max_len:,} tokens; give a shorter text")

@@ -81,7 +81,16 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
 
     part: the prefix of the names of the model's tensors, such as "model." in a checkpoint.
     """
-    tensors = _read_part(weights, part) if part else _read_all(weights)
+    if part:
+        check_size(weights, 3 * MAX_WEIGHTS_BYTES, "a checkpoint")
+    raw = b"" if part else read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
+    try:
+        tensors = _read_part(weights, part) if part else load_tensors(raw)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise FileError(
+            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
+            "read); copy or download it again"
+        ) from None
     _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)
     model = Transformer(config, seed=0)
@@ -89,31 +98,11 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
     return model.eval()
 
 
-def _read_all(weights: Path) -> dict[str, Tensor]:
-    raw = read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
-    return _whole(weights, lambda: load_tensors(raw))
-
-
 def _read_part(weights: Path, part: str) -> dict[str, Tensor]:
     """Reads only what is asked for: a checkpoint is three times as large as its model."""
-    check_size(weights, 3 * MAX_WEIGHTS_BYTES, "a checkpoint")
-
-    def read() -> dict[str, Tensor]:
-        with safe_open(weights, framework="pt") as file:
-            names = [name for name in file.keys() if name.startswith(part)]  # noqa: SIM118, it is no dict
-            return {name[len(part) :]: file.get_tensor(name) for name in names}
-
-    return _whole(weights, read)
-
-
-def _whole(weights: Path, read: Callable[[], Made]) -> Made:
-    try:
-        return read()
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise FileError(
-            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
-            "read); copy or download it again"
-        ) from None
+    with safe_open(weights, framework="pt") as file:
+        names = [name for name in file.keys() if name.startswith(part)]  # noqa: SIM118, it is no dict
+        return {name[len(part) :]: file.get_tensor(name) for name in names}
 
 
 def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
@@ -155,7 +144,7 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
             if shapes_there[name] != expected[name]
         ),
         *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype != torch.float32),
-        *(f"has numbers in {name} that are not finite" for name, t in tensors.items() if not _finite(t)),
+        *(f"has numbers in {n} that are not finite" for n, t in tensors.items() if not t.isfinite().all()),
     ]
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -163,10 +152,6 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
             f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file that its "
             "description was written with"
         )
-
-
-def _finite(tensor: Tensor) -> bool:
-    return bool(tensor.isfinite().all())
 
 
 # A model of our engine as one ONNX file, which runs without PyTorch and without this project.
@@ -213,15 +198,16 @@ def difference(model: Transformer, path: Path) -> float:
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    longest, worst = model.config.max_len, 0.0
-    for seed, length in enumerate({1, min(3, longest), min(17, longest), min(64, longest)}):
-        inputs = _inputs(model.config, rows=3, length=length, seed=seed)
+    config, worst = model.config, 0.0
+    for seed, length in enumerate({1, *(min(most, config.max_len) for most in (3, 17, 64))}):
+        inputs = _inputs(config, rows=3, length=length, seed=seed)
         with torch.no_grad():
             own = model(*inputs)
         arrays = {each.name: value.numpy() for each, value in zip(session.get_inputs(), inputs, strict=True)}
         logits = torch.from_numpy(session.run(None, arrays)[0])
-        counted = _asked(model.config, inputs[-1])
-        own, logits = (own[counted], logits[counted]) if counted is not None else (own, logits)
+        if config.pooling == "none" and config.pad_id is not None and config.input_channels is None:
+            counted = inputs[-1] != config.pad_id  # logits of padding mean nothing
+            own, logits = own[counted], logits[counted]
         worst = max(worst, ((logits - own).abs().max() / own.abs().max().clamp(min=1e-6)).item())
     return worst
 
@@ -266,13 +252,6 @@ def _inputs(config: ModelConfig, *, rows: int, length: int, seed: int) -> tuple[
             ids[-1, (length + 1) // 2 :] = config.pad_id
         inputs.append(ids)
     return tuple(inputs)
-
-
-def _asked(config: ModelConfig, last: Tensor) -> Tensor | None:
-    """The positions whose logits count: those of padding mean nothing."""
-    if config.pooling != "none" or config.pad_id is None or config.input_channels is not None:
-        return None
-    return last != config.pad_id
 
 
 @contextmanager

@@ -39,7 +39,6 @@ from models.zoo.hub.model_folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
-    from models.zoo.own_attention import KeptAttention
 
 # What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 
@@ -103,47 +102,22 @@ OF_TASK = {"translation": TRANSLATING}
 """What can be set while a model of a task reads: keywords of the task's `read_by`."""
 
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
+_WIDTHS = one_of((8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512))
+_HEAD_WIDTHS = one_of({0: "auto"} | {size: str(size) for size in (4, 8, 16, 32, 64, 128)})
+_ON_OFF = "on: dot products are multiplied by 1 / √d_head"
+_NORMS = one_of({"pre": "pre-norm", "post": "post-norm"})
+_BUILDING: dict[str, tuple[Any, ...]] = {
+    "n_layers": (2, whole(1, 8), "Layers", None, "slider"),
+    "n_heads": (4, whole(1, 16), "Heads", None, "slider"),
+    "d_model": (64, _WIDTHS, "d_model", "Width of the residual stream", "steps"),
+    "d_head": (0, _HEAD_WIDTHS, "d_head", "auto = d_model / heads", "steps"),
+    "positions": ("sinusoidal", one_of(POSITION_SCHEMES), "Positions"),
+    "attention_scale": ("on", one_of(tuple(SCALES)), "Scale", _ON_OFF),
+    "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
+    "seed": (0, whole(0, 999), "Seed", "Another seed, other random weights", "slider"),
+}
 UNTRAINED = (
-    Setting(2, whole(1, 8), "Layers", control="slider", name="n_layers", builds=True),
-    Setting(4, whole(1, 16), "Heads", control="slider", name="n_heads", builds=True),
-    Setting(
-        64,
-        one_of((8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)),
-        "d_model",
-        "Width of the residual stream",
-        "steps",
-        name="d_model",
-        builds=True,
-    ),
-    Setting(
-        0,
-        one_of({0: "auto"} | {size: str(size) for size in (4, 8, 16, 32, 64, 128)}),
-        "d_head",
-        "auto = d_model / heads",
-        "steps",
-        name="d_head",
-        builds=True,
-    ),
-    Setting("sinusoidal", one_of(POSITION_SCHEMES), "Positions", name="positions", builds=True),
-    Setting(
-        "on",
-        one_of(tuple(SCALES)),
-        "Scale",
-        "on: dot products are multiplied by 1 / √d_head",
-        name="attention_scale",
-        builds=True,
-    ),
-    Setting(
-        "pre",
-        one_of({"pre": "pre-norm", "post": "post-norm"}),
-        "Norm",
-        "Normalise before or after each sublayer",
-        name="norm",
-        builds=True,
-    ),
-    Setting(
-        0, whole(0, 999), "Seed", "Another seed, other random weights", "slider", name="seed", builds=True
-    ),
+    *(Setting(*about, name=name, builds=True) for name, about in _BUILDING.items()),
     Setting(
         "none",
         one_of(MASK_TITLES),
@@ -344,56 +318,33 @@ TARGET = Setting(
 def _of_hub(name: str) -> Offer | None:
     """The offer of `hf:` and a name; None where it cannot be opened."""
     try:
-        folder = open_folder(name)
-        return _of_folder(folder)
+        return _of_folder(open_folder(name))
     except (FileError, OSError):
         return None
 
 
 def _of_folder(folder: Folder) -> Offer:
+    offer = Offer(
+        name=folder.name,
+        load=lambda: load_model(folder.name),
+        title=folder.title,
+        summary=f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights.",
+        sizes=folder.sizes,
+        memory=folder.name,
+        stamp=folder.stamp,
+    )
     if folder.reads_pictures:
-        return _of_picture_folder(folder)
-    sizes = folder.sizes
-    fills = folder.architecture.endswith("ForMaskedLM")
-    text = MASKED if fills else TEXTS[folder.kind]
+        from models.zoo.hub.photos import NAMES
+
+        examples = tuple(
+            {"label": label, "text": str(at), "see": ""} for at, label in enumerate(NAMES, start=1)
+        )
+        picture = {"view": "picture"}
+        return replace(offer, text="1", reads="any picture", examples=examples, showcase=picture)
+    text = MASKED if folder.architecture.endswith("ForMaskedLM") else TEXTS[folder.kind]
     more = (TARGET,) if folder.kind == "encoder-decoder" else ()
     chats = (CHAT,) if "chat_template" in folder.tokenizer_config or folder.has("chat_template.jinja") else ()
-    return Offer(
-        name=folder.name,
-        load=lambda: load_model(folder.name),
-        title=folder.title,
-        summary=_summary_of(folder),
-        sizes=sizes,
-        text=text,
-        settings=(*more, *chats, LONG),
-        memory=folder.name,
-        stamp=folder.stamp,
-    )
-
-
-def _of_picture_folder(folder: Folder) -> Offer:
-    from models.zoo.hub.photos import NAMES
-
-    examples = tuple(
-        {"label": label, "text": str(number), "see": ""} for number, label in enumerate(NAMES, start=1)
-    )
-    return Offer(
-        name=folder.name,
-        load=lambda: load_model(folder.name),
-        title=folder.title,
-        summary=_summary_of(folder),
-        sizes=folder.sizes,
-        text=examples[0]["text"],
-        reads="any picture",
-        examples=examples,
-        showcase={"view": "picture"},
-        memory=folder.name,
-        stamp=folder.stamp,
-    )
-
-
-def _summary_of(folder: Folder) -> str:
-    return f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights."
+    return replace(offer, text=text, settings=(*more, *chats, LONG))
 
 
 # Attention that was handed in.
@@ -410,10 +361,23 @@ def _of_own(name: str) -> Offer | None:
     except FileError:
         return None
     n_key = len(own.keys or own.queries)
-    sizes = f"{_counted(own.n_layers, 'layer')}, {_counted(own.n_heads, 'head')}"
+    sizes = ", ".join(
+        f"{count} {what}{'s' * (count != 1)}"
+        for count, what in ((own.n_layers, "layer"), (own.n_heads, "head"))
+    )
+    alone = {"view": "head"} if own.n_layers * own.n_heads == 1 else {}  # it is worth seeing at once
+
+    def load() -> Model:
+        from models.zoo.own_model import of_kept
+
+        path = _path(hashed)
+        with suppress(OSError):
+            os.utime(path)  # it expires so many days after it was last used
+        return of_kept(open_kept(path), lambda: _path(hashed))
+
     return Offer(
         name=name,
-        load=lambda: _load_own(hashed),
+        load=load,
         title=own.title,
         summary=(
             f"Attention that you handed in: {sizes}, {len(own.queries)} queries by {n_key} keys. "
@@ -421,18 +385,9 @@ def _of_own(name: str) -> Offer | None:
         ),
         label="These weights were handed in with their tokens, so nothing is typed here.",
         reads="nothing",
-        showcase={"stack": "encoder.self" if own.keys is None else "decoder.cross"} | _first_view(own),
+        showcase={"stack": "encoder.self" if own.keys is None else "decoder.cross"} | alone,
         memory=name,
     )
-
-
-def _first_view(own: KeptAttention) -> dict[str, str]:
-    """A single head is worth seeing at once."""
-    return {"view": "head"} if own.n_layers * own.n_heads == 1 else {}
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _path(hashed: str) -> Path:
@@ -442,16 +397,6 @@ def _path(hashed: str) -> Path:
     if path is None:
         raise FileError(GONE)
     return path
-
-
-def _load_own(hashed: str) -> Model:
-    from models.zoo.own_attention import open_kept
-    from models.zoo.own_model import of_kept
-
-    path = _path(hashed)
-    with suppress(OSError):
-        os.utime(path)  # it expires so many days after it was last used
-    return of_kept(open_kept(path), lambda: _path(hashed))
 
 
 def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:

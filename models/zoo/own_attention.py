@@ -175,9 +175,8 @@ def _json(content: bytes) -> Contents:
         content_ = {WEIGHTS[0]: content_}
     if not isinstance(content_, dict):
         raise FileError(f"holds a {type(content_).__name__}; give {{'attention': [...], 'tokens': [...]}}")
-    return _sorted(
-        {name: content_[name] for name in _wanted([n for n in content_ if isinstance(content_[n], list)])}
-    )
+    names = _wanted([name for name, value in content_.items() if isinstance(value, list)])
+    return _sorted({name: content_[name] for name in names})
 
 
 def _wanted(names: list[str]) -> list[str]:
@@ -263,21 +262,18 @@ def _weights(contents: Contents) -> np.ndarray:
         raise FileError(
             "has lists of different lengths, or something that is no number; give nested lists of numbers"
         ) from None
-    weights = _with_axes(array)
+    if (
+        array.ndim == 5 and array.shape[1] == 1
+    ):  # a batch of one text, as torch.stack(outputs.attentions) has it
+        array = array[:, 0]
+    if not 2 <= array.ndim <= 4:
+        raise FileError(f"has attention of the shape {array.shape}; give {AXES}")
+    weights = array.reshape((1,) * (4 - array.ndim) + array.shape)
     _check_shape(weights.shape)
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(weights, dtype="<f4")
     _check_values(weights)
     return np.minimum(weights, 1)
-
-
-def _with_axes(array: np.ndarray) -> np.ndarray:
-    """All four axes. A batch of one text, as torch.stack(outputs.attentions) has it, is taken away."""
-    if array.ndim == 5 and array.shape[1] == 1:
-        array = array[:, 0]
-    if not 2 <= array.ndim <= 4:
-        raise FileError(f"has attention of the shape {array.shape}; give {AXES}")
-    return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -325,8 +321,8 @@ def _sides(tokens: dict[str, Any], n_query: int, n_key: int) -> tuple[list[str],
         )
     if n_query == n_key and both is None and len(texts_of) == 1:
         both = next(iter(texts_of.values()))
-    queries = texts_of.get("query_tokens", both) or _numbered(n_query)
-    keys = texts_of.get("key_tokens", both) or _numbered(n_key)
+    queries = texts_of.get("query_tokens", both) or [str(at) for at in range(n_query)]
+    keys = texts_of.get("key_tokens", both) or [str(at) for at in range(n_key)]
     for name, texts, count in (("query", queries, n_query), ("key", keys, n_key)):
         if len(texts) != count:
             raise FileError(
@@ -335,20 +331,14 @@ def _sides(tokens: dict[str, Any], n_query: int, n_key: int) -> tuple[list[str],
     return queries, None if queries == keys else keys
 
 
-def _numbered(count: int) -> list[str]:
-    return [str(at) for at in range(count)]
-
-
 def _texts(name: str, labels: Any) -> list[str]:
     """A list of tokens as texts that can be written."""
     try:
         listed = labels.tolist() if isinstance(labels, np.ndarray) else labels
     except (ValueError, UnicodeDecodeError):
         listed = None
-    most = 2 * in_force().explore_tokens
-    if not isinstance(listed, list) or any(
-        not isinstance(each, str | int | float | bytes) for each in listed
-    ):
+    most, kinds = 2 * in_force().explore_tokens, str | int | float | bytes
+    if not isinstance(listed, list) or not all(isinstance(each, kinds) for each in listed):
         raise FileError(f"has {name!r} that is no list of texts; give one text for each token")
     texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in listed]
     if len(texts) > most or max(map(len, texts), default=0) > MAX_TOKEN:
