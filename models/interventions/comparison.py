@@ -53,9 +53,8 @@ class Comparison:
 
     def outputs(self, position: int = -1, n: int = 10) -> list[Output]:
         """The likeliest outputs at a position: the n of before and the n of after, in the order of before."""
-        rows = [
-            _log_probabilities(trace["logits"][[position]])[0].exp() for trace in (self.before, self.after)
-        ]
+        traces = (self.before, self.after)
+        rows = [_log_probabilities(trace["logits"][position]).exp() for trace in traces]
         n = min(n, len(rows[0]))
         chosen = {int(at) for row in rows for at in row.topk(n).indices}
         ordered = sorted(chosen, key=lambda at: (-float(rows[0][at]), at))
@@ -73,7 +72,13 @@ def compare(before: Trace, after: Trace, names: Sequence[str] = ()) -> Compariso
     """
     _check(before, after)
     kl, best_before, best_after = _outputs(before, after)
-    patterns, stream = _patterns(before, after), _stream(before, after)
+    patterns = _patterns(before, after)
+    places = {side: list(_places(before, after, side)) for side in ("encoder", "decoder")}
+    stream = {
+        side: torch.stack([_moved(before[address], after[address]) for address in addresses])
+        for side, addresses in places.items()
+        if addresses
+    }
     return Comparison(kl, best_before, best_after, patterns, stream, before, after, tuple(names))
 
 
@@ -120,14 +125,6 @@ def _patterns(before: Trace, after: Trace) -> dict[str, Patterns]:
     return {
         stack: Patterns(*(torch.stack(part) for part in zip(*rows, strict=True)))
         for stack, rows in patterns.items()
-    }
-
-
-def _stream(before: Trace, after: Trace) -> dict[str, Tensor]:
-    return {
-        side: torch.stack([_moved(before[address], after[address]) for address in places])
-        for side in ("encoder", "decoder")
-        if (places := list(_places(before, after, side)))
     }
 
 

@@ -39,7 +39,8 @@ def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
 def write_numbers(numbers: tuple[int, ...]) -> str:
     """The shortest such list of increasing numbers."""
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
-    return ",".join(_written(run) for run in runs)
+    spans = (f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+    return ",".join(spans)
 
 
 def named_numbers(numbers: Collection[int]) -> str:
@@ -48,10 +49,6 @@ def named_numbers(numbers: Collection[int]) -> str:
     if last - first == len(numbers) - 1:
         return f"{first} to {last}"
     return f"{', '.join(map(str, ordered[1:-1]))} and {last}"
-
-
-def _written(run: list[int]) -> str:
-    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))
 
 
 def read_texts(words: str, example: str) -> tuple[str, ...]:
@@ -141,7 +138,8 @@ class Place:
                 f"{shortened(text.strip(), 80)!r} names no place; write such as "
                 "encoder.0.self heads 2,5 at 4-6"
             )
-        return cls(address, *(_numbers(*part) if part else None for part in (heads, at)))
+        numbers = (read_numbers(" ".join(part[1:]), part[0]) if part else None for part in (heads, at))
+        return cls(address, *numbers)
 
     def __str__(self) -> str:
         heads = "" if self.heads is None else f" heads {write_numbers(self.heads)}"
@@ -157,8 +155,8 @@ class Place:
 
     @property
     def kind(self) -> str:
-        """What is there: "heads" [head, position, channel], a "pattern" [head, query, key], a "stream"
-        [position, channel], or a whole "layer".
+        """What is there: "heads" [head, position, channel], "pattern" [head, query, key], "stream" [position,
+        channel], or a whole "layer".
         """
         *_, last = self.address.split(".")
         if last.isdigit():
@@ -244,10 +242,6 @@ def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:
     if not numbers:
         raise ValueError(f"no {what} is given; name at least one, or leave them out for all")
     return tuple(sorted(set(numbers)))
-
-
-def _numbers(what: str, *words: str) -> tuple[int, ...] | None:
-    return read_numbers(" ".join(words), what)
 
 
 EVERYWHERE = ("heads", "pattern", "stream")
@@ -383,14 +377,13 @@ class Edit:
 
     def __post_init__(self) -> None:
         if self.place.kind not in self.change.places:
+            fits = f"{self.change.word} fits {', and '.join(_EXAMPLES[kind] for kind in self.change.places)}"
             remedies = {
                 "layer": "a layer can only be off",
                 "pattern": "a pattern takes zero, scale, from, uniform, identity, only or set",
-                "heads": f"{self.change.word} fits {_fitting(self.change)}",
-                "stream": f"{self.change.word} fits {_fitting(self.change)}",
             }
             raise ValueError(
-                f"{self.change.word!r} does not fit {self.place.short}; {remedies[self.place.kind]}"
+                f"{self.change.word!r} does not fit {self.place.short}; {remedies.get(self.place.kind, fits)}"
             )
 
     @classmethod
@@ -416,15 +409,11 @@ _EXAMPLES = {
 }
 
 
-def _fitting(change: Change) -> str:
-    return ", and ".join(_EXAMPLES[kind] for kind in change.places)
-
-
 def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
     """Edits as they are given: lines or edits, or one text with a line for each. Raises ValueError."""
-    entries = (
-        edits.splitlines() if isinstance(edits, str) else [edits] if isinstance(edits, Edit) else list(edits)
-    )
+    if isinstance(edits, str | Edit):
+        edits = [edits] if isinstance(edits, Edit) else edits.splitlines()
+    entries = list(edits)
     if len(entries) > MOST_EDITS:
         raise ValueError(f"{len(entries)} edits are too many for one pass; give at most {MOST_EDITS}")
     lines = [line for line in entries if isinstance(line, Edit) or str(line).strip()]

@@ -99,8 +99,9 @@ class Applied:
         )
         new = edit.change.apply(was, context)
         if place.at is not None:
-            mine = _among(place.at, new.shape[-2])[:, None]
-            new = torch.where(mine.to(value.device), new, was)
+            mine = torch.zeros(new.shape[-2], 1, dtype=torch.bool, device=value.device)
+            mine[[position for position in place.at if position < len(mine)]] = True
+            new = torch.where(mine, new, was)
         if torch.equal(new, was):
             return value
         if place.heads is None:
@@ -119,12 +120,13 @@ class Prepared:
     def __init__(
         self, model: Subject, reading: Reading, edits: Iterable[Edit], settings: dict[str, Any]
     ) -> None:
-        self._model = model
+        self._model, self._reading, self._settings = model, reading, settings
         self._edits = list(edits)
+        self._read: dict[tuple[str, bool], Reading] = {}
+        self._references: list[Reading] | None = None
         for edit in self._edits:
             check(model, reading, edit)
-        others = _Others(model, reading, settings)
-        self._texts = [others.of(edit) for edit in self._edits]
+        self._texts = [self._others_of(edit) for edit in self._edits]
         self._wanted: dict[int, set[str]] = {}  # of each other text, by its id: all that any edit takes
         for edit, texts in zip(self._edits, self._texts, strict=True):
             for other in texts:
@@ -139,6 +141,27 @@ class Prepared:
             for edit, texts in zip(self._edits, self._texts, strict=True)
         ]
         return Applied(self._edits, values)
+
+    def _others_of(self, edit: Edit) -> list[Reading]:
+        """The other texts of an edit, in their order, each read once. Raises ValueError for unfit ones."""
+        aligned = edit.change.aligned
+        for text in edit.change.texts:
+            if (text, aligned) not in self._read:
+                other = self._model.read(text, **self._settings)
+                self._read[text, aligned] = before_the_same_answer(other, self._reading) if aligned else other
+        others = [self._read[text, aligned] for text in edit.change.texts]
+        for other in others if aligned else ():
+            _check_aligned(edit, self._reading, other)
+        if not edit.change.of_reference:
+            return others
+        if self._references is None:
+            self._references = list(self._model.references())
+        if not self._references:
+            raise ValueError(
+                f"{edit.place}: {self._model.name!r} brings no reference texts; write some, such as mean of "
+                '"a text" "another"'
+            )
+        return others + self._references
 
     def _values(self, edit: Edit, other: Reading, reading: Reading, of_this: dict[int, Values]) -> Values:
         """What edits take from a text, which is traced once for all of them."""
@@ -175,64 +198,24 @@ def check_place(model: Subject, reading: Reading, place: Place) -> None:
     place.check_positions(len(reading.tokens[place.positions_of]))
 
 
-class _Others:
-    """The other texts that edits name, each read once."""
-
-    def __init__(self, model: Subject, reading: Reading, settings: dict[str, Any]) -> None:
-        self._model, self._reading, self._settings = model, reading, settings
-        self._read: dict[tuple[str, bool], Reading] = {}
-        self._references: list[Reading] | None = None
-
-    def of(self, edit: Edit) -> list[Reading]:
-        """The texts of an edit, in their order. Raises ValueError where they do not fit."""
-        others = [self._one(text, edit.change.aligned) for text in edit.change.texts]
-        if edit.change.aligned:
-            for other in others:
-                _check_aligned(edit, self._reading, other)
-        if edit.change.of_reference:
-            others += self._of_reference(edit)
-        return others
-
-    def _one(self, text: str, aligned: bool) -> Reading:
-        if (text, aligned) not in self._read:
-            other = self._model.read(text, **self._settings)
-            self._read[text, aligned] = before_the_same_answer(other, self._reading) if aligned else other
-        return self._read[text, aligned]
-
-    def _of_reference(self, edit: Edit) -> list[Reading]:
-        if self._references is None:
-            self._references = list(self._model.references())
-        if not self._references:
-            raise ValueError(
-                f"{edit.place}: {self._model.name!r} brings no reference texts; write some, such as mean of "
-                '"a text" "another"'
-            )
-        return self._references
-
-
 def before_the_same_answer(other: Reading, reading: Reading) -> Reading:
     """Another text before the answer that is read here, so that the decoder's positions are the same."""
     if len(reading.inputs) < 2:
         return other
-    return replace(
-        other,
-        inputs=(other.inputs[0], *reading.inputs[1:]),
-        tokens={**other.tokens, "decoder": reading.tokens["decoder"]},
-    )
+    tokens = {**other.tokens, "decoder": reading.tokens["decoder"]}
+    return replace(other, inputs=(other.inputs[0], *reading.inputs[1:]), tokens=tokens)
 
 
 def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
     """Raises ValueError where the positions of another text cannot be put one to one."""
     place, here, there = edit.place, reading.tokens, other.tokens
-    sides = {place.positions_of}
+    sides = {place.positions_of} if place.at is None else set()
     for position in place.at or ():
         if position >= len(there[place.positions_of]):
             raise ValueError(
                 f"{place}: the other text has {len(there[place.positions_of])} tokens, so none at position "
                 f"{position}; give a longer one, or another position"
             )
-    if place.at is not None:
-        sides = set()
     if place.kind == "pattern":
         sides.add(place.keys_side)
     for side in sorted(sides):
@@ -241,12 +224,6 @@ def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
                 f"{place}: the other text has {len(there[side])} tokens and this one {len(here[side])}, and "
                 "positions are put one to one; give a text of as many tokens, or name positions with at"
             )
-
-
-def _among(numbers: tuple[int, ...], n: int) -> Tensor:
-    among = torch.zeros(n, dtype=torch.bool)
-    among[[number for number in numbers if number < n]] = True
-    return among
 
 
 Progress = Callable[[float], object]
@@ -265,17 +242,13 @@ def write_under_edits(
     """
     writing = model.writing(reading)
     prepared = Prepared(model, reading, edits, settings) if edits else None
+    *before, last = reading.inputs
     ids: list[int] = []
     while len(ids) < writing.most:
         progress(len(ids) / writing.most)
-        now = _grown(reading, [*writing.begun, *ids])
+        written = torch.tensor([[*writing.begun, *ids]], device=last.device)
+        now = replace(reading, inputs=(*before, written))
         ids.append(model.following(now, None if prepared is None else prepared.applied(now)))
         if ids[-1] in writing.ends:
             break
     return writing.finished(ids)
-
-
-def _grown(reading: Reading, ids: list[int]) -> Reading:
-    """The reading whose last stack reads these tokens."""
-    *before, last = reading.inputs
-    return replace(reading, inputs=(*before, torch.tensor([ids], device=last.device)))

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place
-from models.interventions.edited_pass import Editing, Prepared, check_place
+from models.interventions.edited_pass import Prepared, check_place
 from models.interventions.head_sweep import Change, Job, Progress, Sweep, Sweepable, Target, values_of
 
 TOLERANCE = 1e-4
@@ -88,10 +88,9 @@ def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
 
 def _added(trace: Trace, side: str) -> list[str]:
     """Where a trace has what is added to the stream of a side, in order; at last, the stream itself."""
-    added = [
-        a for a in trace if a.startswith(f"{side}.") and a.endswith((".self.out", ".cross.out", ".ff.out"))
-    ]
-    return [*added, [a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_post")][-1]]
+    own = [address for address in trace if address.startswith(f"{side}.")]
+    added = [address for address in own if address.endswith((".self.out", ".cross.out", ".ff.out"))]
+    return [*added, [address for address in own if address.endswith(".resid_post")][-1]]
 
 
 def summed(model: Summed, reading: Reading, side: str) -> Trace:
@@ -181,7 +180,8 @@ def path(
             f"feed_forward={feed_forward!r} is neither 'recomputed' nor 'frozen'; give one of them"
         )
     check_place(model, reading, receiver)
-    plain = {address: x for side in reading.tokens for address, x in _held(summed(model, reading, side))}
+    traces = [summed(model, reading, side) for side in reading.tokens]
+    plain = {address: trace[address] for trace in traces for address in trace}
     order = list(plain)
     prepared = Prepared(model, reading, [sender], settings)
     if order.index(f"{own}.out") > order.index(f"{at}.q"):
@@ -198,24 +198,21 @@ def path(
             return plain[address]
         return applied(address, value)
 
-    inputs = model.trace(reading, reduce=_only([f"{at}.{name}" for name in INPUTS]), edit=frozen)
-    read = {f"{at}.{name}": inputs[f"{at}.{name}"] for name in through}
-    return model.trace(reading, edit=_receiving(read, receiver.heads, len(plain[f"{at}.q"])))
-
-
-def _receiving(read: dict[str, Tensor], heads: tuple[int, ...] | None, n_heads: int) -> Editing:
-    """Puts what these heads read in place of what they would; of k and v, for the key heads they share."""
+    read = [f"{at}.{name}" for name in through]
+    inputs = model.trace(reading, reduce=lambda address, x: x if address in read else None, edit=frozen)
+    n_heads = len(plain[f"{at}.q"])
 
     def received(address: str, value: Tensor) -> Tensor:
+        """What the heads read in place of what they would; of k and v, for the key heads they share."""
         if address not in read:
             return value
-        chosen = range(n_heads) if heads is None else heads
+        chosen = range(n_heads) if receiver.heads is None else receiver.heads
         mine = sorted({head * len(value) // n_heads for head in chosen})
         new = value.clone()
-        new[mine] = read[address][mine]
+        new[mine] = inputs[address][mine]
         return new
 
-    return received
+    return model.trace(reading, edit=received)
 
 
 def _attention_of(place: Place) -> str:
@@ -223,11 +220,3 @@ def _attention_of(place: Place) -> str:
     if place.kind != "heads" or not place.address.endswith(".z") or place.at is not None:
         raise ValueError(f"{place}: a path goes from heads to heads; write such as encoder.0.self heads 2")
     return place.address.removesuffix(".z")
-
-
-def _only(addresses: Sequence[str]) -> Any:
-    return lambda address, x: x if address in addresses else None
-
-
-def _held(trace: Trace) -> list[tuple[str, Tensor]]:
-    return [(address, trace[address]) for address in trace]

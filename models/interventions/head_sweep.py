@@ -167,9 +167,8 @@ class Target:
         logits, plain = logits.double(), plain.double()
         if self.kind == "loss":
             written = _written(reading).to(logits.device)[1:]
-            each = cross_entropy(
-                logits[:, :-1].flatten(0, 1), written.repeat(len(logits)), reduction="none"
-            )  # fmt: skip
+            after = logits[:, :-1].flatten(0, 1)
+            each = cross_entropy(after, written.repeat(len(logits)), reduction="none")
             return each.view(len(logits), -1).mean(dim=1)
         here = logits[:, 0]
         if self.kind == "logits":
@@ -369,8 +368,7 @@ def values_of(
     target.check(reading, *whole.shape)
     plain = whole if target.position is None else whole[[target.position]]
     before = float(target.values(plain[None], plain, reading)[0])
-    longest = max(len(tokens) for tokens in reading.tokens.values())
-    n_rows = max(1, MOST_TOKENS // longest)
+    n_rows = max(1, MOST_TOKENS // max(map(len, reading.tokens.values())))
     values: list[float] = []
     for first in range(0, len(jobs), n_rows):
         progress(first / len(jobs))

@@ -70,20 +70,13 @@ class Set(Change):
             mine[key] = True
             new[..., key] = weight
         if self.renormalised:
-            new = self._renormalised(new, value, mine, open_keys(value, context))
+            others = (open_keys(value, context) & ~mine).to(value.dtype)
+            before, alike = value * others, others / others.sum(-1, keepdim=True).clamp(min=1)
+            rest = (value.sum(-1, keepdim=True) - new[..., mine].sum(-1, keepdim=True)).clamp(min=0)
+            had = before.sum(-1, keepdim=True)
+            shared = torch.where(had > 0, before / had.clamp(min=torch.finfo(value.dtype).tiny), alike)
+            new = torch.where(mine, new, shared * rest)
         return only_where_open(new, value, context, mine.expand_as(value))
-
-    def _renormalised(self, new: Tensor, value: Tensor, mine: Tensor, allowed: Tensor) -> Tensor:
-        others = (allowed & ~mine).to(value.dtype)
-        before = value * others
-        rest = (value.sum(-1, keepdim=True) - new[..., mine].sum(-1, keepdim=True)).clamp(min=0)
-        had = before.sum(-1, keepdim=True)
-        shared = torch.where(had > 0, before / had.clamp(min=torch.finfo(value.dtype).tiny), _alike(others))
-        return torch.where(mine, new, shared * rest)
-
-
-def _alike(others: Tensor) -> Tensor:
-    return others / others.sum(-1, keepdim=True).clamp(min=1)
 
 
 def _cell(part: str) -> tuple[int, float]:

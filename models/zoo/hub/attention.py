@@ -232,9 +232,6 @@ class _Product:
     def replaced(self, at: int, part: Tensor, new: Tensor) -> Tensor:
         return self.operands[at] if new is part else self.views[at].back(new)
 
-    def view_of(self, result: Tensor) -> _View | None:
-        return _view(result, self.order)
-
 
 def operands_of(
     args: tuple[Any, ...], keywords: dict[str, Any], *names: str
@@ -385,9 +382,12 @@ def find_attentions(net: nn.Module, read: Callable[[], object]) -> PassAttention
         if event.result.shape[-1] == event.result.shape[-2]:
             squares.append(float(event.result.triu(1).abs().max()) == 0)
         first, scale = event.made_by or (at, None)
-        owner = _owner(scout.events, (first, at, weighed))
+        numbers = (first, at, weighed)
+        # the innermost call of a module in which all of these happen, and which of its events they are
+        calls, *others = (scout.events[number].calls for number in numbers)
+        owner = next(call for call in reversed(calls) if all(call in of_other for of_other in others))
         module = owner.module
-        scores, softmax, values = (_number(scout.events, owner, each) for each in (first, at, weighed))
+        scores, softmax, values = (sum(owner in e.calls for e in scout.events[:n]) for n in numbers)
         biased = scale is not None and _is_biased(event.scores, scout.events[first].product, scale)
         place = Place(module, scores, softmax, values, scale, biased)
         known = places.setdefault((id(module), softmax), place)
@@ -401,21 +401,17 @@ def find_attentions(net: nn.Module, read: Callable[[], object]) -> PassAttention
 def _is_biased(logits: Tensor, product: _Product | None, scale: float) -> bool:
     """Whether something is added to the scaled products of queries and keys that hides none of them."""
     assert product is not None
-    scores = _seen(logits)
+    view = _view(logits)
+    if view is None:
+        raise ValueError(
+            f"it attends in a batch of the shape {tuple(logits.shape)}, where one text was given"
+        )
+    scores = view.of(logits)
     left, right = (each.to(scores) for each in product.parts)
     unseen = hidden(scores) | scores.isinf()
     rest = (scores - scale * left @ right).masked_fill(unseen, 0)
     least = max(BIAS, ROUNDING[product.operands[0].dtype], ROUNDING[scores.dtype])
     return bool(rest.abs().max() > least * scores.masked_fill(unseen, 0).abs().max())
-
-
-def _seen(tensor: Tensor) -> Tensor:
-    view = _view(tensor)
-    if view is None:
-        raise ValueError(
-            f"it attends in a batch of the shape {tuple(tensor.shape)}, where one text was given"
-        )
-    return view.of(tensor)
 
 
 def _weighed(events: list[_Event], at: int) -> int | None:
@@ -426,22 +422,10 @@ def _weighed(events: list[_Event], at: int) -> int | None:
         if product is None or product.operands[0].numel() != pattern.numel():
             continue
         weights = product.operands[0]
-        if weights.shape[-2:] == pattern.shape[-2:] or product.order is not None:
-            same = torch.equal(product.parts[0].flatten(), pattern.to(weights.dtype).flatten())
-            if same:
-                return later
+        alike = weights.shape[-2:] == pattern.shape[-2:] or product.order is not None
+        if alike and torch.equal(product.parts[0].flatten(), pattern.to(weights.dtype).flatten()):
+            return later
     return None
-
-
-def _owner(events: list[_Event], numbers: tuple[int, ...]) -> OpenCall:
-    """The innermost call of a module in which all these events happen."""
-    first, *others = (events[each].calls for each in numbers)
-    return next(call for call in reversed(first) if all(call in calls for calls in others))
-
-
-def _number(events: list[_Event], owner: OpenCall, at: int) -> int:
-    """Which of its call's products and softmaxes an event is."""
-    return sum(owner in event.calls for event in events[:at])
 
 
 @dataclass
@@ -597,16 +581,16 @@ class AttentionObserver(Observer):
             scores = scores if after is bias else scores + (after - bias)
         after = self.observe("scores", scores)
         changed = whole if after is scores and scores.data_ptr() == whole.data_ptr() else view.back(after)
-        output = function(changed, *args[1:], **rest)
-        pattern = view.of(output)
-        weights = self.observe("pattern", pattern)
-        return output if weights is pattern else view.back(weights)
+        return self._observed("pattern", view, function(changed, *args[1:], **rest))
 
     def _values(self, product: _Product) -> Tensor:
-        v = product.parts[1]
-        result = product.run(product.operands[0], product.replaced(1, v, self.observe("v", v)))
-        view = product.view_of(result)
+        v = self._observed("v", product.views[1], product.operands[1])
+        result = product.run(product.operands[0], v)
+        return self._observed("z", _view(result, product.order), result)
+
+    def _observed(self, name: str, view: _View | None, whole: Tensor) -> Tensor:
+        """A tensor whose view is observed: itself, unless that is edited."""
         assert view is not None
-        z = view.of(result)
-        after = self.observe("z", z)
-        return result if after is z else view.back(after)
+        part = view.of(whole)
+        after = self.observe(name, part)
+        return whole if after is part else view.back(after)

@@ -9,7 +9,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -70,10 +70,13 @@ def look_up(name: str) -> Coming:
     if info.gated and not get_token():
         raise FileError(_gated(plain))
     counts = info.safetensors.parameters if info.safetensors else {}
+    stated = (info.card_data or {}).get("license")
+    tags = [tag.partition(":")[2] for tag in info.tags or () if tag.startswith("license:")]
+    licence = stated if isinstance(stated, str) else ", ".join(map(str, stated or tags))
     return Coming(
         f"{PREFIX}{info.id}",
         files_of(plain, {each.rfilename: each.size or 0 for each in info.siblings or ()}),
-        _licence(info),
+        licence[:100],
         ", ".join(f"{_count(count)} weights as {_TYPES.get(kind, kind)}" for kind, count in counts.items()),
     )
 
@@ -134,13 +137,6 @@ def files_of(name: str, sizes: dict[str, int]) -> dict[str, int]:
     return {file: sizes[file] for file in (*weights, *others)}
 
 
-def _licence(info: Any) -> str:
-    stated = (info.card_data or {}).get("license")
-    tags = [tag.partition(":")[2] for tag in info.tags or () if tag.startswith("license:")]
-    licence = stated if isinstance(stated, str) else ", ".join(map(str, stated or tags))
-    return licence[:100]
-
-
 def _count(count: int) -> str:
     for unit, name in ((10**9, "billion"), (10**6, "million")):
         if count >= unit:
@@ -176,8 +172,14 @@ def fetch(coming: Coming, progress: Callable[[int], None]) -> None:
     FileError where the hub does not give them.
     """
     from huggingface_hub import snapshot_download
+    from huggingface_hub.file_download import repo_folder_name
 
-    _sweep(coming)
+    # The halves of files go that were left by whatever was killed while it fetched them.
+    blobs = cache_folder() / repo_folder_name(repo_id=coming.repository, repo_type="model") / "blobs"
+    for path in blobs.glob("*.incomplete"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
+                path.unlink(missing_ok=True)
     bar = _progress(progress)
     for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
         ask_hub(
@@ -196,9 +198,8 @@ def _progress(progress: Callable[[int], None]) -> type[Any]:
     class Progress(tqdm):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             kwargs.pop("name", None)
-            self._counts = kwargs.get("unit") == "B" and not str(kwargs.get("desc", "")).startswith(
-                "Download"
-            )
+            is_download = str(kwargs.get("desc", "")).startswith("Download")
+            self._counts = kwargs.get("unit") == "B" and not is_download
             super().__init__(*args, **(kwargs | {"disable": True}))
 
         def update(self, n: int | float | None = 1) -> bool | None:
@@ -209,28 +210,11 @@ def _progress(progress: Callable[[int], None]) -> type[Any]:
     return Progress
 
 
-def _sweep(coming: Coming) -> None:
-    """Removes the halves of files that were left by whatever was killed while it fetched them."""
-    from huggingface_hub.file_download import repo_folder_name
-
-    blobs = cache_folder() / repo_folder_name(repo_id=coming.repository, repo_type="model") / "blobs"
-    for path in _older(blobs.glob("*.incomplete"), time.time() - ABANDONED_SECONDS):
-        path.unlink(missing_ok=True)
-
-
-def _older(paths: Iterable[Path], than: float) -> Iterable[Path]:
-    for path in paths:
-        with suppress(OSError):
-            if path.stat().st_mtime < than:
-                yield path
-
-
 # Fetching a model in a process of its own.
 
 END_SECONDS = 15.0
 """How long the process may take to stop: the hub may be silent so long before it hears of it."""
 TELL_SECONDS = 0.05
-_NICENESS = 10
 
 
 class StoppedError(Exception):
@@ -277,7 +261,7 @@ def fetch_apart(coming: Coming, progress: Callable[[int], None]) -> None:
 
 def _fetch_here(coming: Coming, counter: Any, pipe: Connection) -> None:
     """Fetches a model in the process of its own; sends "" or why it did not come."""
-    os.nice(_NICENESS)
+    os.nice(10)
     # The library for the hub's newer transfers cannot be stopped between two pieces of a file.
     os.environ["HF_HUB_DISABLE_XET"] = "1"
     from huggingface_hub import constants

@@ -60,6 +60,16 @@ def check_positions(config: ModelConfig, family: str, among: tuple[str, ...] = A
         raise misfit(f"positions={config.positions!r}", f"{family} has {' or '.join(map(repr, among))}")
 
 
+def alternating(n: int) -> Tensor:
+    """The even ones of n channels, then the odd ones: what stands in pairs with us stands in halves there."""
+    return torch.cat([torch.arange(0, n, 2), torch.arange(1, n, 2)])
+
+
+def output_of(model: Transformer) -> Any:
+    """The layer whose weight makes logits."""
+    return model.embedding if model.output is None else model.output
+
+
 @torch.no_grad()
 def position_table(stack: Stack, config: ModelConfig) -> Tensor:
     """What the stack's positions add [position, channel]."""
@@ -127,10 +137,9 @@ def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         use_parallel_residual=False, tie_word_embeddings=False,
         rope_parameters={"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0}, **ids,
     )  # fmt: skip
-    output = model.embedding if model.output is None else model.output
     weights: Weights = {
         "gpt_neox.embed_in.weight": model.embedding.weight * config.d_model**0.5,  # as ours is read
-        "lm_head.weight": output.weight,
+        "lm_head.weight": output_of(model).weight,
         **linear("gpt_neox.final_layer_norm", stack.norm),
     }
     for at, layer in enumerate(stack.layers):
@@ -141,8 +150,10 @@ def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
 
 
 def _joined(name: str, attention: Any, config: ModelConfig) -> Weights:
-    """Each head's rows of q, k and v after one another; q and k in the order in which theirs turns them."""
-    order = turning_order(config.head_size)
+    """Each head's rows of q, k and v after one another; q and k in the order in which theirs turns them: i
+    with i + d_head / 2, where ours turns neighbours (Su et al. 2021).
+    """
+    order = alternating(config.head_size)
     parts = [linear("x", attention.q_proj, scale=query_scale(config))]
     parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
     joined: Weights = {}
@@ -151,11 +162,6 @@ def _joined(name: str, attention: Any, config: ModelConfig) -> Weights:
         turned = [heads[0][:, order], heads[1][:, order], heads[2]]
         joined[f"{name}.{key}"] = torch.cat(turned, dim=1).flatten(0, 1)
     return joined
-
-
-def turning_order(d_head: int) -> Tensor:
-    """The channels of a head: theirs turns i with i + d_head / 2, ours neighbours (Su et al. 2021)."""
-    return torch.cat([torch.arange(0, d_head, 2), torch.arange(1, d_head, 2)])
 
 
 # Decoder-only models as GPT-2 (Radford et al. 2019): positions in a table (or, as GPT-NeoX, rotary), a
@@ -200,27 +206,22 @@ def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
             tie_word_embeddings=False, resid_pdrop=drop, embd_pdrop=drop, attn_pdrop=drop, **ids,
         )
     )  # fmt: skip
-    output = model.embedding if model.output is None else model.output
     weights: Weights = {
         # ours are multiplied by sqrt(d_model) where they are read
         "transformer.wte.weight": model.embedding.weight * config.d_model**0.5,
         "transformer.wpe.weight": position_table(stack, config),
-        "lm_head.weight": output.weight,
+        "lm_head.weight": output_of(model).weight,
         **linear("transformer.ln_f", stack.norm),
     }
     for at, layer in enumerate(stack.layers):
-        weights |= _gpt2_layer(f"transformer.h.{at}", layer, query_scale(config))
+        name, attention = f"transformer.h.{at}", layer.self_attention
+        own = layer_weights(name, layer, GPT2_NAMES, 1.0)
+        parts = [linear("x", attention.q_proj, scale=query_scale(config))]
+        parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
+        for kind in ("weight", "bias"):
+            own[f"{name}.attn.c_attn.{kind}"] = torch.cat([part[f"x.{kind}"] for part in parts])
+        weights |= {key: each.mT if each.dim() == 2 else each for key, each in own.items()}
     return load(net, weights)
-
-
-def _gpt2_layer(name: str, layer: Any, scale: float) -> Weights:
-    attention = layer.self_attention
-    q, k, v = (linear("x", each) for each in (attention.q_proj, attention.k_proj, attention.v_proj))
-    parts = [{key: value * scale for key, value in q.items()}, k, v]
-    weights = layer_weights(name, layer, GPT2_NAMES, 1.0)
-    for kind in ("weight", "bias"):
-        weights[f"{name}.attn.c_attn.{kind}"] = torch.cat([part[f"x.{kind}"] for part in parts])
-    return {key: each.mT if each.dim() == 2 else each for key, each in weights.items()}
 
 
 # Encoder-only models as BERT (Devlin et al. 2019): a norm after each sublayer and after the embeddings.
@@ -267,8 +268,17 @@ def bert_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         pad_token_id=special_ids.get("pad_token_id", config.pad_id), tie_word_embeddings=False,
         num_labels=config.output_vocab_size, classifier_dropout=0.0,
     )  # fmt: skip
-    output = model.embedding if model.output is None else model.output
-    weights: Weights = _embeddings(model)
+    output = output_of(model)
+    width = model.embedding.weight.shape[1] ** 0.5  # ours are multiplied by it where they are read
+    types = model.embedding.weight.new_zeros(1, config.d_model)
+    if stack.types is not None:
+        types = stack.types.embedding.weight * width
+    weights: Weights = {
+        "bert.embeddings.word_embeddings.weight": model.embedding.weight * width,
+        "bert.embeddings.position_embeddings.weight": position_table(stack, config),
+        "bert.embeddings.token_type_embeddings.weight": types,
+        **linear("bert.embeddings.LayerNorm", stack.embedding_norm),
+    }
     for at, layer in enumerate(stack.layers):
         weights |= layer_weights(f"bert.encoder.layer.{at}", layer, BERT_NAMES, query_scale(config))
     transform: Any = model.transform
@@ -281,21 +291,6 @@ def bert_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
     weights |= linear(f"{head}.transform.LayerNorm", transform.norm)
     weights |= linear(f"{head}.decoder", output)
     return load(BertForMaskedLM(settings), weights | {f"{head}.bias": weights[f"{head}.decoder.bias"]})
-
-
-def _embeddings(model: Transformer) -> Weights:
-    config, stack = model.config, model.encoder
-    assert stack is not None
-    width = model.embedding.weight.shape[1] ** 0.5  # ours are multiplied by it where they are read
-    types = model.embedding.weight.new_zeros(1, config.d_model)
-    if stack.types is not None:
-        types = stack.types.embedding.weight * width
-    return {
-        "bert.embeddings.word_embeddings.weight": model.embedding.weight * width,
-        "bert.embeddings.position_embeddings.weight": position_table(stack, config),
-        "bert.embeddings.token_type_embeddings.weight": types,
-        **linear("bert.embeddings.LayerNorm", stack.embedding_norm),
-    }
 
 
 # Encoder-decoders with sinusoids: Marian (Junczys-Dowmunt et al. 2018) with a norm after each sublayer,
@@ -350,13 +345,12 @@ def marian_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         tie_word_embeddings=config.tied_embeddings, **ids,
     )  # fmt: skip
     net: Any = (MarianMTModel if marian else PegasusForConditionalGeneration)(settings)
-    order = channel_order(config.d_model)
+    order = alternating(config.d_model)  # theirs has all sines first, then all cosines
     words = model.embedding.weight[:, order]
-    output = model.embedding if model.output is None else model.output
     weights: Weights = {
         "final_logits_bias": torch.zeros(1, config.vocab_size),
         "model.shared.weight": words,
-        "lm_head.weight": output.weight[:, order],
+        "lm_head.weight": output_of(model).weight[:, order],
     }
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
         assert stack is not None
@@ -367,26 +361,18 @@ def marian_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
     return load(net, weights)
 
 
-def channel_order(d_model: int) -> Tensor:
-    """The channels of ours in their order: theirs has all sines first, then all cosines; ours alternates."""
-    return torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
-
-
 def _stack(name: str, stack: Stack, scale: float, order: Tensor) -> Weights:
     weights: Weights = {}
     for at, layer in enumerate(stack.layers):
         weights |= layer_weights(f"{name}.layers.{at}", layer, MARIAN_NAMES, scale)
     if isinstance(stack.norm, nn.LayerNorm):
         weights |= linear(f"{name}.layer_norm", stack.norm)
-    return {key: _reordered(key, each, order) for key, each in weights.items()}
-
-
-def _reordered(name: str, weight: Tensor, order: Tensor) -> Tensor:
-    """A weight whose channels of the residual stream stand in their order."""
-    reads = name.split(".")[-2] in _INTO
-    if not reads:
-        return weight[order]  # rows of a map that writes, its bias, and norms
-    return weight[:, order] if weight.dim() == 2 else weight
+    for key, weight in weights.items():  # channels of the residual stream stand in their order
+        if key.split(".")[-2] not in _INTO:
+            weights[key] = weight[order]  # rows of a map that writes, its bias, and norms
+        elif weight.dim() == 2:
+            weights[key] = weight[:, order]
+    return weights
 
 
 # What a task reads texts with, as a tokenizer of transformers.
@@ -409,7 +395,13 @@ def tokenizer_of(task: Task) -> Any:
         return None
     learnt = LearntTokenizer.from_json(description)
     library = _library(learnt)
-    template = _template(task)
+    template = ""  # the special words that the task puts around a text
+    if isinstance(task, ParallelText):
+        template = "$A <eos>"
+    elif isinstance(task, Masked):
+        template = "[CLS] $A [SEP]"
+    elif isinstance(task, TextClasses) and task.pool == "cls":
+        template = "[CLS] $A"
     if template:
         used = [word for word in template.split() if word != "$A"]
         library.post_processor = processors.TemplateProcessing(
@@ -445,15 +437,6 @@ def special_ids(task: Task) -> dict[str, int]:
         return {}
     bos, eos = SPECIALS.index("<bos>"), SPECIALS.index("<eos>")
     return {"bos_token_id": bos, "eos_token_id": eos, "decoder_start_token_id": bos}
-
-
-def _template(task: Task) -> str:
-    """The special words that the task puts around a text."""
-    if isinstance(task, ParallelText):
-        return "$A <eos>"
-    if isinstance(task, Masked):
-        return "[CLS] $A [SEP]"
-    return "[CLS] $A" if isinstance(task, TextClasses) and task.pool == "cls" else ""
 
 
 _FAMILIES_FROM_ENGINE: dict[

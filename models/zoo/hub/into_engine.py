@@ -47,19 +47,14 @@ def into_engine(net: PreTrainedModel) -> Transformer:
     check_memory_room(f"{name} in our engine", FLOAT_BYTES * sum(each.numel() for each in weights.values()))
     with torch.device("meta"):  # no weights are drawn only to be replaced
         model = Transformer(config)
-    owned = {
-        key: each.detach().to(torch.float32, copy=True).contiguous() for key, each in weights.items()
-    }  # fmt: skip
-    for key in _scaled(config) & owned.keys():
-        owned[key] /= config.d_model**0.5
+    floats = ((key, each.detach().to(torch.float32, copy=True)) for key, each in weights.items())
+    owned = {key: each.contiguous() for key, each in floats}
+    stack = config.stacks[0]
+    for key in ("embedding.weight", *(f"{stack}.{part}.embedding.weight" for part in ("positions", "types"))):
+        if key in owned:  # our engine multiplies it by sqrt(d_model) as it reads it
+            owned[key] /= config.d_model**0.5
     model.load_state_dict(owned, assign=True)
     return model.eval().requires_grad_(False)
-
-
-def _scaled(config: ModelConfig) -> set[str]:
-    """The weights that our engine multiplies by sqrt(d_model) as it reads them."""
-    stack = config.stacks[0]
-    return {"embedding.weight", f"{stack}.positions.embedding.weight", f"{stack}.types.embedding.weight"}
 
 
 def _sizes(net: PreTrainedModel, activation: str, epsilon: str) -> dict[str, Any]:

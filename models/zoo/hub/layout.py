@@ -184,11 +184,13 @@ class _StreamScout(AttentionObserver):
         if isinstance(module, LINEAR) and isinstance(output, Tensor) and read is not None:
             if output.shape[-2:-1] == read.shape[-2:-1]:
                 self.maps.add(id(module))
-            if now is not None and now.weighed is not None and _is_same(read, now.weighed[1]):
+            if now is not None and now.weighed is not None and torch.equal(read, now.weighed[1]):
                 now.out.setdefault(now.weighed[0], module)
         if now is None:
             return
-        out = output if isinstance(output, Tensor) else _first_of(output)
+        out = output
+        if isinstance(output, dict | tuple | list):
+            out = next(iter(output.values() if isinstance(output, dict) else output), None)
         if module is now.module:
             self.now = None
             if now.calls and isinstance(out, Tensor):
@@ -241,8 +243,7 @@ class _StreamScout(AttentionObserver):
             self._keep(now.same, out, key_of(alike[0]))
             return
         kinds = {now.attended[key] for key in map(now.first, keys) if key in now.attended}
-        summed = [now.kinds(key) for key in known if not now.streams(key)]
-        kinds |= set().union(*summed) - {"ff"}
+        kinds |= set().union(*(now.kinds(key) for key in known if not now.streams(key))) - {"ff"}
         if kinds:
             self._keep(now.attended, out, min(kinds))
 
@@ -260,9 +261,8 @@ def is_sum(function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> 
 
 def stream_of(args: tuple[Any, ...], keywords: dict[str, Any]) -> Tensor:
     """What a layer is given as its stream: the first tensor."""
-    return (
-        keywords["hidden_states"] if "hidden_states" in keywords else _tensors((*args, *keywords.values()))[0]
-    )
+    named = keywords.get("hidden_states")
+    return _tensors((*args, *keywords.values()))[0] if named is None else named
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
@@ -278,11 +278,6 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
         elif isinstance(each, tuple | list):
             tensors += [inner for inner in each if isinstance(inner, Tensor)]
     return tensors
-
-
-def _first_of(output: Any) -> Any:
-    several = output.values() if isinstance(output, dict) else output
-    return next(iter(several), None) if isinstance(output, dict | tuple | list) else None
 
 
 @dataclass(frozen=True)
@@ -354,7 +349,12 @@ def find_layout(
             LayerModules(each.module, path, stack, next(numbers[stack]), each.calls, each.out, ff, each.whole)
         )
     _check(layers, stacks, type(model).__name__)
-    outputs = {name: _output_module(model, name, whole, layers, scout) for name, whole in stacks.items()}
+    # A stack's output is that of what transformers names, or, where it is passed over, of its layers' owner.
+    owners = {layer.stack: layer.path.rsplit(".", 2)[0] for layer in reversed(layers)}
+    outputs = {
+        name: whole if id(whole) in scout.called else model.get_submodule(owners[name])
+        for name, whole in stacks.items()
+    }
     return Layout(outputs, layers, places)
 
 
@@ -376,24 +376,8 @@ def _numbers(paths: list[str]) -> list[int]:
     return numbers if all(a < b for a, b in pairwise(numbers)) else list(range(len(numbers)))
 
 
-def _output_module(
-    model: PreTrainedModel, stack: str, whole: nn.Module, layers: list[LayerModules], scout: _StreamScout
-) -> nn.Module:
-    """The module whose output is the stack's: what transformers names, or, where that is passed over, the
-    owner of the list of layers.
-    """
-    if id(whole) in scout.called:
-        return whole
-    path = next(layer.path for layer in layers if layer.stack == stack)
-    return model.get_submodule(path.rsplit(".", 2)[0])
-
-
 def _stack_of(module: nn.Module, stacks: dict[str, nn.Module]) -> str:
     return next(s for s, whole in stacks.items() if any(module is m for m in whole.modules()))
-
-
-def _is_same(a: Tensor, b: Tensor) -> bool:
-    return a.shape == b.shape and torch.equal(a, b)
 
 
 def _check(layers: list[LayerModules], expected: Iterable[str], name: str) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,12 +140,11 @@ def _check_attention(
     trace: Trace, layer: LayerModules, kind: str, about: Attention, tolerance: float
 ) -> None:
     at, call = f"{layer.at}.{kind}", layer.calls[kind]
-    missing = [name for name in ("q", "k", "v", "scores", "pattern", "z") if f"{at}.{name}" not in trace]
+    names = ("q", "k", "v", "scores", "pattern", "z")
+    missing = [name for name in names if f"{at}.{name}" not in trace]
     if missing:
         raise ValueError(f"{layer.path} computed no {missing[0]} that could be heard")
-    q, k, v, scores, pattern, z = (
-        trace[f"{at}.{name}"] for name in ("q", "k", "v", "scores", "pattern", "z")
-    )
+    q, k, v, scores, pattern, z = (trace[f"{at}.{name}"] for name in names)
     check_pattern(pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.sinks)
     for address in (f"{layer.at}.resid_pre", f"{layer.at}.resid_post"):
         if trace[address].shape[0] != call.n_queries:
@@ -172,9 +172,8 @@ def _linear(layer: LayerModules, trace: Trace, tolerance: float) -> Iterator[str
         weight: Any = module.weight
         z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
         projected = z @ weight if isinstance(module, Conv1D) else z @ weight.T
-        if _near(
-            projected if module.bias is None else projected + module.bias, module(z[None])[0], tolerance
-        ):
+        projected = projected if module.bias is None else projected + module.bias
+        if _near(projected, module(z[None])[0], tolerance):
             yield f"{layer.at}.{kind}"
 
 
@@ -294,7 +293,11 @@ def _read(folder: Folder) -> PreTrainedModel:
     except BaseException as error:  # transformers raises errors of every kind for what a damaged folder holds
         check_ordinary(error)
         gc.collect()
-        raise FileError(f"{folder.title} could not be loaded: {_sentence(error)}") from None
+        why = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
+        raise FileError(
+            f"{folder.title} could not be loaded: {why or first_line(error)}; its files are damaged or "
+            "belong to another model: get them again"
+        ) from None
     _check_complete(folder, loading_info)
     model = model.eval().requires_grad_(False)
     return model.cuda() if torch.cuda.is_available() else model
@@ -307,20 +310,17 @@ def _check_weights(kind: Any, folder: Folder) -> None:
     are stored once; names change from file to model, but numbers of weights do not. Raises NoRoomError for a
     config whose number format takes more memory than there is.
     """
+    eager = {"local_files_only": True, "attn_implementation": "eager"}
     with ContextManagers(kind.get_init_context(torch.float32, False, False, None)):  # made of shapes alone
-        config = kind.config_class.from_pretrained(
-            folder.path, local_files_only=True, attn_implementation="eager"
-        )
+        config = kind.config_class.from_pretrained(folder.path, **eager)
         model = kind(config)
-    weights = {
-        name: each for name, each in model.named_parameters() if name not in model.all_tied_weights_keys
-    }
+    tied = model.all_tied_weights_keys
+    weights = {name: each for name, each in model.named_parameters() if name not in tied}
     # Files may lack poolers, and what is computed: buffers, and tables of positions, which are not trained.
     learnt = {name for name, each in weights.items() if each.requires_grad and "pooler" not in name}
     stored = sum(weights[name].numel() for name in learnt)
-    computed = sum(each.numel() for name, each in weights.items() if name not in learnt) + sum(
-        each.numel() for each in model.buffers()
-    )
+    others = [each for name, each in weights.items() if name not in learnt]
+    computed = sum(each.numel() for each in (*others, *model.buffers()))
     n_held = _n_held(folder)
     if stored > n_held * FEW_LACKING or computed > n_held + MOST_COMPUTED:
         raise FileError(
@@ -328,8 +328,7 @@ def _check_weights(kind: Any, folder: Folder) -> None:
             f"{stored + computed:,}, its files hold {n_held:,}, and random ones would take their place; its "
             "files belong to another model: get them again"
         )
-    bits = getattr(config.dtype, "itemsize", 0)
-    check_memory_room(folder.title, round(WORKING * stored * bits))
+    check_memory_room(folder.title, round(WORKING * stored * getattr(config.dtype, "itemsize", 0)))
 
 
 def _n_held(folder: Folder) -> int:
@@ -390,12 +389,6 @@ def _class_of(folder: Folder) -> Any:
     return base[0] if isinstance(base, tuple) else base
 
 
-def _sentence(error: BaseException) -> str:
-    """The first line of an error, as the end of a sentence."""
-    why = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
-    return f"{why or first_line(error)}; its files are damaged or belong to another model: get them again"
-
-
 def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:
     """The module of each stack, by the name that its addresses begin with."""
     if kind == "encoder-decoder":
@@ -433,10 +426,7 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     """The model as it is recorded. Raises _UnrecordedError unless all holds that is recorded of it."""
     inputs = _given(model, folder)
     untouched, computed = _untouched(model, inputs, folder)
-
-    def read() -> Any:
-        return model(**inputs)
-
+    read = partial(model, **inputs)
     kind = PASSED[folder.path, folder.stamp] = _kind(folder, computed)
     try:
         whole, note = _layout(model, stacks_of(model, kind), read, computed)
@@ -450,8 +440,10 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
         if kind == "encoder-only" and proof.is_causal and not folder.reads_pictures:
             # Other softmaxes than those of its attention look ahead.
             kind = PASSED[folder.path, folder.stamp] = "decoder-only"
-            whole, attentions = _renamed(whole), {"decoder.self": attentions["encoder.self"]}
-        differs = _difference(recorded, untouched)
+            layers = [replace(layer, stack="decoder") for layer in whole.layers]
+            whole = whole._replace(stacks={"decoder": whole.stacks["encoder"]}, layers=layers)
+            attentions = {"decoder.self": attentions["encoder.self"]}
+        differs = float((recorded - untouched).abs().max() / untouched.abs().max().clamp(min=1e-6))
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
@@ -460,12 +452,6 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     again = "Its layers are called again, and numbered in the order of their calls."
     notes = (note, proof.note, again if 1 < n_modules < len(whole.layers) else "")
     return Loaded(model, kind, whole, attentions, " ".join(filter(None, notes)))
-
-
-def _renamed(whole: layout.Layout) -> layout.Layout:
-    """The layout of an encoder as that of a decoder."""
-    layers = [replace(layer, stack="decoder") for layer in whole.layers]
-    return whole._replace(stacks={"decoder": whole.stacks["encoder"]}, layers=layers)
 
 
 def _kind(folder: Folder, computed: attention.PassAttentions) -> str:
@@ -612,12 +598,5 @@ def pattern_fields(kind: str) -> dict[str, str]:
     """The stacks of a kind of model, and where transformers' output has their patterns."""
     if kind != "encoder-decoder":
         return {f"{kind.removesuffix('-only')}.self": "attentions"}
-    return {
-        "encoder.self": "encoder_attentions",
-        "decoder.self": "decoder_attentions",
-        "decoder.cross": "cross_attentions",
-    }
-
-
-def _difference(a: Tensor, b: Tensor) -> float:
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1e-6))
+    sides = {f"{side}.self": f"{side}_attentions" for side in ("encoder", "decoder")}
+    return sides | {"decoder.cross": "cross_attentions"}

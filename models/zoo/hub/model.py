@@ -47,9 +47,7 @@ class TracedModel(Model):
         return self.attentions[stack]
 
     def operations(self, lengths: Sequence[int]) -> int:
-        """Two for every weight and token, each time that a layer is called, and those of the attention's
-        cells.
-        """
+        """Two for every weight and token, as often as layers are called, and those of attention's cells."""
         weights = 2 * self._n_weights_used * max(lengths)
         cells = 0
         for stack, attention in self.attentions.items():
@@ -69,18 +67,16 @@ class TracedModel(Model):
         return sum(p.numel() for module in (self.net, *again) for p in module.parameters())
 
     def _output_maps(self) -> dict[str, nn.Module | None]:
-        return {
-            f"{layer.at}.{kind}": layer.out.get(kind) for layer in self._numbered() for kind in layer.calls
-        }  # fmt: skip
+        layers = self._numbered()
+        return {f"{layer.at}.{kind}": layer.out.get(kind) for layer in layers for kind in layer.calls}
 
     def layers(self) -> dict[str, nn.Module]:
-        layers = {layer.at: layer.module for layer in self._numbered()}
-        return layers or dict(super().layers())
+        return {layer.at: layer.module for layer in self._numbered()} or dict(super().layers())
 
     def _numbered(self) -> list[LayerModules]:
-        return (
-            [layer for stack in self.layout.stacks for layer in self.layout.of(stack)] if self.layout else []
-        )
+        if self.layout is None:
+            return []
+        return [layer for stack in self.layout.stacks for layer in self.layout.of(stack)]
 
     def remade(self, change: Change) -> TracedModel:
         other = copy(self)
@@ -173,9 +169,6 @@ class HubModel(TracedModel):
     def __init__(self, folder: Folder) -> None:
         super().__init__(folder)
         self.tokenizer = Tokenizer(folder)
-        self.abilities = self._abilities()
-
-    def _abilities(self) -> tuple[str, ...]:
         name = type(self.net).__name__
         is_able = {
             "continue": self.kind == "decoder-only" and self.net.can_generate(),
@@ -183,7 +176,7 @@ class HubModel(TracedModel):
             "classify": name.endswith("ForSequenceClassification"),
             "answer": self.kind == "encoder-decoder" and self.net.can_generate(),
         }
-        return tuple(ability for ability, has in is_able.items() if has)
+        self.abilities = tuple(ability for ability, has in is_able.items() if has)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -203,11 +196,9 @@ class HubModel(TracedModel):
         """The most tokens that it reads; a tokenizer without a limit says a number beyond any text."""
         positions = self.folder.sizes.get("max_len")
         for name, module in self.net.named_modules():
-            counted = (
-                "position" in name and isinstance(module, nn.Embedding) and module.padding_idx is not None
-            )
-            if counted and module.num_embeddings == positions:  # as RoBERTa's, which begin after the padding
-                positions -= module.padding_idx + 1
+            counts = "position" in name and isinstance(module, nn.Embedding)
+            if counts and module.padding_idx is not None and module.num_embeddings == positions:
+                positions -= module.padding_idx + 1  # as RoBERTa's, which begin after the padding
                 break
         stated = [positions, self.tokenizer.max_len]
         known = [int(size) for size in stated if size is not None and size < 10**9]
@@ -223,7 +214,9 @@ class HubModel(TracedModel):
         puts the text into the model's chat template. Raises ValueError for an empty text, one that is too
         long, and a template that is not there.
         """
-        ids = self._ids(self._templated(text) if chat == "on" else text, chat == "off")
+        if chat == "on" and not self.tokenizer.has_template:
+            raise ValueError(f"chat='on', but {self.folder.title} has no chat template; choose off")
+        ids = self._ids(self.tokenizer.templated(text) if chat == "on" else text, chat == "off")
         ids = ids[: self.max_len] if long == "cut" else ids
         check_room(len(ids), self.max_len)
         words = read_by(self.net.get_input_embeddings)
@@ -238,8 +231,10 @@ class HubModel(TracedModel):
         if self.kind != "encoder-decoder":
             side = self.kind.removesuffix("-only")
             return Reading((source,), {side: self.tokenizer.readable(ids)}, text)
-        written = self._target(target) if target else self._answer(source)
-        tokens = {"encoder": self.tokenizer.readable(ids), "decoder": self._written(written)}
+        # the decoder reads a given answer after its first token
+        given = [self._first, *self.tokenizer.answer_ids(target)][: self.max_len] if target else None
+        written = self._answer(source) if given is None else given
+        tokens = {"encoder": self.tokenizer.readable(ids), "decoder": self.tokenizer.readable(written)}
         return Reading(
             (source, torch.tensor([written], device=self.net.device)), tokens, text,
             answer=self.tokenizer.decode(written), forced=bool(target),
@@ -252,15 +247,6 @@ class HubModel(TracedModel):
         if not ids:
             raise ValueError("the tokenizer makes no token of this text; give another word")
         return ids
-
-    def _templated(self, text: str) -> str:
-        if not self.tokenizer.has_template:
-            raise ValueError(f"chat='on', but {self.folder.title} has no chat template; choose off")
-        return self.tokenizer.templated(text)
-
-    def _target(self, target: str) -> list[int]:
-        """A given answer as the decoder reads it: after its first token."""
-        return [self._first, *self.tokenizer.answer_ids(target)][: self.max_len]
 
     def _answer(self, source: Tensor) -> list[int]:
         """What the model answers, greedy, without the token that ends it."""
@@ -308,7 +294,7 @@ class HubModel(TracedModel):
         return replace(
             reading,
             inputs=(reading.inputs[0], torch.tensor([written], device=self.net.device)),
-            tokens=reading.tokens | {"decoder": self._written(written)},
+            tokens=reading.tokens | {"decoder": self.tokenizer.readable(written)},
             answer=self.tokenizer.decode(written),
             forced=False,
         )
@@ -326,9 +312,6 @@ class HubModel(TracedModel):
         configs = (getattr(self.net, "generation_config", None), self.net.config)
         stated = (getattr(config, name, None) for name in names for config in configs)
         return next((int(each) for each in stated if each is not None), 0)
-
-    def _written(self, ids: list[int]) -> list[str]:
-        return self.tokenizer.readable(ids)
 
     def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
         return super().unembedding(final) if self._unembedding is None else self._unembedding.at(final)

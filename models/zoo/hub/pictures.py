@@ -161,8 +161,8 @@ class PictureModel(TracedModel):
     def code(self, text: str, **settings: Any) -> str:
         if not HANDED_IN.fullmatch(text):
             return super().code(text, **settings)
-        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
-        return f"{load_it}\ntrace = lm.trace(lm.read_picture('your-picture{Path(text).suffix}'))"
+        read_it = f"lm.read_picture('your-picture{Path(text).suffix}')"
+        return f"from models import load_model\nlm = load_model({self.name!r})\ntrace = lm.trace({read_it})"
 
 
 def _path(name: str) -> Path:
@@ -178,7 +178,11 @@ def _path(name: str) -> Path:
 def _processor(folder: Folder) -> Any:
     """What prepares pictures for a model. Raises FileError where its description is damaged."""
     description = read_json_if_any(folder.path / PROCESSOR)
-    sides = [side for name in ("size", "crop_size") for side in _numbers(description.get(name))]
+    sizes = [
+        description.get(name) for name in ("size", "crop_size")
+    ]  # one number, or by the names of its sides
+    listed = [side for size in sizes for side in (size.values() if isinstance(size, dict) else [size])]
+    sides = [side for side in listed if isinstance(side, int | float)]
     if any(not 0 < side <= MOST_SIDE for side in sides):
         raise FileError(
             f"{PROCESSOR} of {folder.title} asks for pictures of {max(sides):,} pixels a side; at most "
@@ -197,9 +201,3 @@ def _processor(folder: Folder) -> Any:
         raise FileError(
             f"{PROCESSOR} of {folder.title} could not be read: {first_line(error)}; get it again"
         ) from None
-
-
-def _numbers(size: Any) -> list[int | float]:
-    """The numbers of a size, which is written as one, or by the names of its sides."""
-    sides = list(size.values()) if isinstance(size, dict) else [size]
-    return [each for each in sides if isinstance(each, int | float)]

@@ -78,7 +78,13 @@ class Recorder(AttentionObserver):
 
     def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if module in self.stack_of:
-            return self._begins(module, args, keywords)
+            stack = self.stack_of[module]
+            self.layer, self.n_attended = self.addresses[stack][self.n_begun[stack]], 0
+            self.n_begun[stack] += 1
+            before = stream_of(args, keywords)
+            after = self._recorded(f"{self.layer}.resid_pre", before)
+            new = {name: after if value is before else value for name, value in keywords.items()}
+            return tuple(after if value is before else value for value in args), new
         if module in self.feeding:
             return (self._recorded(f"{self.layer}.ff.post", args[0]), *args[1:]), keywords
         return None
@@ -126,24 +132,13 @@ class Recorder(AttentionObserver):
             flat = value.ndim == 2 or value.shape[0] != 1
             whole = value.reshape(1, -1, value.shape[-1]) if flat else value
             copied = whole.float().cpu()
-            if (
-                copied.data_ptr() == value.data_ptr() and copied.ndim == 3
-            ):  # to which some models add in place
-                copied = copied.clone()
+            if copied.data_ptr() == value.data_ptr() and copied.ndim == 3:
+                copied = copied.clone()  # some models add to theirs in place
             if address.endswith(".scores"):
                 copied = copied.masked_fill(hidden(value).cpu(), -torch.inf)
             after = self.trace.record(address, copied)
             # A copy, since the model may write over what it goes on with.
             return value if after is copied else after.to(value, copy=True).reshape(value.shape)
-
-    def _begins(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        stack = self.stack_of[module]
-        self.layer, self.n_attended = self.addresses[stack][self.n_begun[stack]], 0
-        self.n_begun[stack] += 1
-        before = stream_of(args, keywords)
-        after = self._recorded(f"{self.layer}.resid_pre", before)
-        new = {name: after if value is before else value for name, value in keywords.items()}
-        return tuple(after if value is before else value for value in args), new
 
     def _finished(self, module: nn.Module, output: Any) -> Any:
         stack = next((name for name, each in self.layout.stacks.items() if each is module), None)
@@ -209,22 +204,15 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
     def leaf(module: nn.Module, args: Any, output: Any) -> None:
         called.append(module)
 
-    leaves = [
-        m for m in net.modules() if not list(m.children()) and not isinstance(m, (nn.Dropout, nn.Identity))
-    ]
+    passive = (nn.Dropout, nn.Identity)
+    leaves = [m for m in net.modules() if not list(m.children()) and not isinstance(m, passive)]
     hooks = [last.register_forward_hook(finish), *(m.register_forward_hook(leaf) for m in leaves)]
     try:
         output = run()
     finally:
         for hook in hooks:
             hook.remove()
-    if (
-        not isinstance(head, nn.Linear)
-        or not called
-        or called[-1] is not head
-        or len(called) > 2
-        or not streams
-    ):
+    if not (isinstance(head, nn.Linear) and streams and 1 <= len(called) <= 2 and called[-1] is head):
         return None
     final, logits = streams[-1][0, -1].float().cpu(), output.logits[0, -1].float().cpu()
     own = _read(called[0] if len(called) == 2 else None, head, final)

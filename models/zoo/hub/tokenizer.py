@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformers import AutoTokenizer
 
@@ -33,12 +33,6 @@ def _byte_of_letter() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
 
 
-def is_byte_level(tokenizer: Any) -> bool:
-    """Whether a tokenizer's tokens are bytes written as letters."""
-    decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
-    return "ByteLevel" in repr(decoder)
-
-
 def readable(token: str, *, byte_level: bool) -> str:
     """A token as a person reads it: blanks as blanks, bytes that are no character as <0xE2>.
 
@@ -56,13 +50,6 @@ def readable(token: str, *, byte_level: bool) -> str:
         return "".join(f"<0x{byte:02X}>" for byte in raw)
 
 
-class _Facts(NamedTuple):
-    n_tokens: int
-    max_len: int
-    has_mask: bool
-    has_template: bool
-
-
 MASK = "[MASK]"
 """What a person writes for a hidden word, whatever the model's own token for it is."""
 MOST_OPEN = 4
@@ -77,11 +64,10 @@ class OpenTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         self._own = tokenizer
 
-    def facts(self) -> _Facts:
+    def facts(self) -> tuple[int, int, bool, bool]:
+        """Its number of tokens, its longest text, and whether it has a mask and a chat template."""
         own = self._own
-        return _Facts(
-            len(own), int(own.model_max_length), own.mask_token is not None, bool(own.chat_template)
-        )  # fmt: skip
+        return len(own), int(own.model_max_length), own.mask_token is not None, bool(own.chat_template)
 
     def ids(self, text: str, *, special: bool = True) -> list[int]:
         """The tokens of a text, with the special ones around it."""
@@ -104,7 +90,9 @@ class OpenTokenizer:
 
     def readable(self, ids: list[int]) -> list[str]:
         """The tokens of ids, as a person reads them; special ones as they are."""
-        special, byte_level = set(self._own.all_special_ids), is_byte_level(self._own)
+        special = set(self._own.all_special_ids)
+        decoder = getattr(getattr(self._own, "backend_tokenizer", None), "decoder", None)
+        byte_level = "ByteLevel" in repr(decoder)  # bytes written as letters
         tokens = self._own.convert_ids_to_tokens(ids)
         return [
             token if number in special else readable(token, byte_level=byte_level)
@@ -130,9 +118,7 @@ class OpenTokenizer:
         return Alphabet(names, own, {side: whole[:n_before]}, {side: whole[n_before + len(bare) :]})
 
     def rarity(self, ids: list[int]) -> Rarity:
-        """Of these tokens by their places in the vocabulary, which tokenizers fill with frequent ones
-        first.
-        """
+        """Of these tokens by their places in the vocabulary: tokenizers fill it with frequent ones first."""
         left_out = self._left_out()
         counts = {
             token: math.inf if id_ in left_out else -float(id_)
