@@ -98,7 +98,10 @@ class ModelConfig:
     )
 
     def __post_init__(self) -> None:
-        self._check_dropout()
+        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise ValueError(
+                f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
+            )
         check_fields(self)
         self._resolve_defaults()
         self._check_numbers()
@@ -155,12 +158,6 @@ class ModelConfig:
             object.__setattr__(self, "d_head", self.d_model // self.n_heads)
         if self.d_ff is None:
             object.__setattr__(self, "d_ff", 4 * self.d_model)
-
-    def _check_dropout(self) -> None:
-        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
-            raise ValueError(
-                f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
-            )
 
     def _check_numbers(self) -> None:
         if self.head_size % 2 and pairs_channels(self.positions):

@@ -139,26 +139,21 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
         raise ValueError(f"{path.name!r} ends before its sizes do; copy or download it again")
     shape = tuple(np.frombuffer(header, ">u4").tolist())
     size = math.prod(shape)
-    _check(path.name, shape, size)
+    if not 0 < size <= MAX_BYTES:  # refused before anything is read
+        raise ValueError(
+            f"{path.name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "
+            "choose a smaller or a whole file"
+        )
+    if shape[0] > MAX_PICTURES or max(shape[1:], default=1) > MAX_SIDE:
+        raise ValueError(
+            f"{path.name!r} states the sizes {shape}; at most {MAX_PICTURES:,} pictures of {MAX_SIDE} by "
+            f"{MAX_SIDE} pixels are read: give fewer, or smaller ones"
+        )
     content = file.read(size + 1)
     if len(content) != size:
         n_held = f"{len(content):,}" if len(content) < size else "more"
         raise ValueError(f"{path.name!r} states {size:,} bytes and holds {n_held}; copy or download it again")
     return np.frombuffer(content, np.uint8).reshape(shape)
-
-
-def _check(name: str, shape: tuple[int, ...], size: int) -> None:
-    """Refuses sizes that are too large, before anything is read. Raises ValueError."""
-    if not 0 < size <= MAX_BYTES:
-        raise ValueError(
-            f"{name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "
-            "choose a smaller or a whole file"
-        )
-    if shape[0] > MAX_PICTURES or max(shape[1:], default=1) > MAX_SIDE:
-        raise ValueError(
-            f"{name!r} states the sizes {shape}; at most {MAX_PICTURES:,} pictures of {MAX_SIDE} by "
-            f"{MAX_SIDE} pixels are read: give fewer, or smaller ones"
-        )
 
 
 # What training does to pictures so that a model must look harder: moving them, and hiding parts.

@@ -175,9 +175,8 @@ class TableFormat:
         names = {"encoding", "separator", "header", "quotes"}
         values = entry if isinstance(entry, dict) else {}
         columns = values.get("columns", [])
-        words = [values.get(name, AUTO) for name in names] + (
-            columns if isinstance(columns, list) else [None]
-        )
+        words = [values.get(name, AUTO) for name in names]
+        words += columns if isinstance(columns, list) else [None]
         if not all(isinstance(word, str) for word in words):
             raise ValueError(f"reading={entry!r:.40} is not how a table was read; give what learnt returned")
         chosen = {name: values[name] for name in names if name in values}
@@ -292,8 +291,17 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
         has_names = how.header == "yes"
     columns = column_names(rows[0][1] if rows else [], has_names)
     table = Table(read, how, columns, (), rows[1:] if has_names else rows, left_out)
-    _check_lengths(table, len(columns))
-    table.at = _places(table, columns, has_names, how, roles, needs)
+    odd = [(line, row) for line, row in table.rows if len(row) != len(columns)]
+    if odd and len(odd) > _MOST_RAGGED * len(table.rows):
+        line, row = odd[0]
+        raise ValueError(
+            f"line {line} of {read.name!r} has {len(row)} columns, but its first line has {len(columns)}; "
+            "put quotes around texts that hold the mark between columns"
+        )
+    for line, _ in odd:
+        table.leave_out(RAGGED, line)
+    table.rows = [(line, row) for line, row in table.rows if len(row) == len(columns)]
+    table.at = _places(table, has_names, roles, needs)
     names = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
     table.how = replace(how, encoding=read.encoding.codec, header="yes" if has_names else "no", columns=names)
     if not table.rows:
@@ -301,30 +309,9 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     return table
 
 
-def _check_lengths(table: Table, n_columns: int) -> None:
-    """Leaves out rows of another length than the first; raises ValueError where these are too many."""
-    odd = [(line, row) for line, row in table.rows if len(row) != n_columns]
-    if odd and len(odd) > _MOST_RAGGED * len(table.rows):
-        line, row = odd[0]
-        raise ValueError(
-            f"line {line} of {table.read.name!r} has {len(row)} columns, but its first line has {n_columns}; "
-            "put quotes around texts that hold the mark between columns"
-        )
-    for line, _ in odd:
-        table.leave_out(RAGGED, line)
-    table.rows = [(line, row) for line, row in table.rows if len(row) == n_columns]
-
-
-def _places(
-    table: Table,
-    columns: tuple[str, ...],
-    has_names: bool,
-    how: TableFormat,
-    roles: Sequence[ColumnRole],
-    needs: str,
-) -> tuple[int, ...]:
+def _places(table: Table, has_names: bool, roles: Sequence[ColumnRole], needs: str) -> tuple[int, ...]:
     """Where the column of each role stands: as said, by a known name, or the one that is left of two."""
-    chosen = how.columns or ("",) * len(roles)
+    columns, chosen = table.columns, table.how.columns or ("",) * len(roles)
     places: list[int | None] = [
         _place(columns, name, role.option, table.read.name) if name else None
         for name, role in zip(chosen, roles, strict=True)
@@ -332,15 +319,17 @@ def _places(
     lower = [column.lower() for column in columns] if has_names else []
     for at, role in enumerate(roles):
         if places[at] is None:
-            places[at] = next(
-                (i for i, name in enumerate(lower) if name in role.known and i not in places), None
-            )
+            known = (i for i, name in enumerate(lower) if name in role.known and i not in places)
+            places[at] = next(known, None)
     if len(columns) == 2 == len(roles):
         missing = [at for at, place in enumerate(places) if place is None]
         if len(missing) == 1:
             places[missing[0]] = 1 - (places[1 - missing[0]] or 0)
         elif missing:
-            places = list(_by_likeness(table, roles))
+            places = [0, 1]
+            if roles[1].option == "label_column":  # labels are what comes again most often
+                different = [len({row[at] for _, row in table.rows}) for at in (0, 1)]
+                places = [0, 1] if different[1] <= different[0] else [1, 0]
     indices = [place for place in places if place is not None]
     if len(indices) < len(roles):
         first = columns if has_names or not table.rows else [cell.strip() for cell in table.rows[0][1]]
@@ -367,11 +356,3 @@ def _place(columns: tuple[str, ...], name: str, option: str, file: str) -> int:
         return int(number) - 1
     listing = shortened(", ".join(columns[:SHOWN_COLUMNS]), 300)
     raise ValueError(f"{option}={shortened(name)!r} is no column of {file!r}; it has {listing}")
-
-
-def _by_likeness(table: Table, roles: Sequence[ColumnRole]) -> tuple[int, int]:
-    """Of two columns without names: labels, where one role is of these, are what comes again most often."""
-    if roles[1].option != "label_column":
-        return 0, 1
-    different = [len({row[at] for _, row in table.rows}) for at in (0, 1)]
-    return (0, 1) if different[1] <= different[0] else (1, 0)

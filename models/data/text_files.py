@@ -188,7 +188,13 @@ def _unmarked_utf16(raw: bytes) -> str:
 
 def _detected(raw: bytes, name: str, wrong: int) -> tuple[str, Encoding]:
     """The text in the likeliest encoding; where several are about as likely, in the first of `TITLES`."""
-    sample = _sample(raw)
+    lines, size = [], 0  # that are not ASCII: the others fit nearly every encoding
+    for line in _NOT_ASCII_LINE.finditer(raw):
+        lines.append(line.group())
+        size += len(lines[-1])
+        if size >= _LOOKED_AT:
+            break
+    sample = b"".join(lines)
     matches = from_bytes(sample, cp_isolation=_DETECTED, threshold=1.0)
     likeness = {codec: value for match in matches for codec, value in _codecs(match)}
     weighed = {codec: value + _USUAL.get(codec, 0.0) for codec, value in likeness.items()}
@@ -202,10 +208,8 @@ def _detected(raw: bytes, name: str, wrong: int) -> tuple[str, Encoding]:
             continue
         if _CONTROL.search(text):
             continue
-        others = [
-            other for other in near if other != codec and likeness[other] >= likeness[codec] - _SURE
-        ]  # fmt: skip
-        return text, _said_to_be(codec, others, sample)
+        likely = [other for other in near if likeness[other] >= likeness[codec] - _SURE]
+        return text, _said_to_be(codec, [other for other in likely if other != codec], sample)
     raise ValueError(
         f"{name!r} is no text in UTF-8 (byte {wrong:,} does not fit) or in another encoding that is known "
         "here; save it as UTF-8"
@@ -235,17 +239,6 @@ def _said_to_be(codec: str, others: list[str], sample: bytes) -> Encoding:
         doubt = f"It reads “{read}”; {title} would read “{instead}”. If that is right, choose it as encoding."
         return Encoding(codec, "guess", doubt)
     return Encoding(codec, "detected", _odd(own))
-
-
-def _sample(raw: bytes) -> bytes:
-    """Lines that are not ASCII: the others fit nearly every encoding."""
-    lines, size = [], 0
-    for line in _NOT_ASCII_LINE.finditer(raw):
-        lines.append(line.group())
-        size += len(lines[-1])
-        if size >= _LOOKED_AT:
-            break
-    return b"".join(lines)
 
 
 def _odd(text: str) -> str:

@@ -145,7 +145,15 @@ class WordTokenizer:
             for id_, word, (start, end) in zip(ids, encoding.tokens, spans, strict=True)
         ]
         known = self.vocabulary[len(SPECIALS) :] if among is None else among
-        return Encoded(ids, tokens, spans, _unknown(ids, tokens, spans, known))
+        suggestions: dict[str, list[str]] = {}
+        unknown = []
+        for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
+            if id_ != UNK or token == SPECIALS[UNK]:
+                continue
+            if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
+                suggestions[token] = alike(token, known)
+            unknown.append(Unknown(token, start, end, suggestions.get(token, [])))
+        return Encoded(ids, tokens, spans, unknown)
 
     def decode(self, ids: Sequence[int], *, language: str = "en") -> str:
         """Words to text: l'animal, a comma at its word, and in French a no-break space before "?".
@@ -164,20 +172,6 @@ class WordTokenizer:
             else:
                 text += " " + word
         return text
-
-
-def _unknown(
-    ids: list[int], tokens: list[str], spans: list[tuple[int, int]], known: Sequence[str]
-) -> list[Unknown]:
-    suggestions: dict[str, list[str]] = {}
-    unknown = []
-    for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
-        if id_ != UNK or token == SPECIALS[UNK]:
-            continue
-        if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
-            suggestions[token] = alike(token, known)
-        unknown.append(Unknown(token, start, end, suggestions.get(token, [])))
-    return unknown
 
 
 def _past_marks(text: str, end: int) -> int:

@@ -70,7 +70,7 @@ class DotProducts:
         for name, tensor in (("q", self.query), ("k", self.key), ("v", self.value)):
             record(scope, name, _kept(tensor))
         q, k, v = (_precise(_one_prompt(tensor)) for tensor in (self.query, self.key, self.value))
-        k, v = _for_each(k, q.shape[1]), _for_each(v, q.shape[1])
+        k, v = (shared.repeat_interleave(q.shape[1] // shared.shape[1], dim=1) for shared in (k, v))
         scale = 1 / math.sqrt(q.shape[-1]) if self.scale is None else self.scale
         scores = record(scope, "scores", self._masked((q * scale) @ k.mT))  # [1, head, query, key]
         pattern = record(scope, "pattern", _softmax(scores))
@@ -132,10 +132,6 @@ def _one_prompt(tensor: Tensor) -> Tensor:
 def _kept(tensor: Tensor) -> Tensor:
     """A copy, for the module may go on and change its own in place."""
     return _one_prompt(tensor.detach()).clone()
-
-
-def _for_each(shared: Tensor, n_heads: int) -> Tensor:
-    return shared.repeat_interleave(n_heads // shared.shape[1], dim=1)
 
 
 def _precise(tensor: Tensor) -> Tensor:
@@ -331,17 +327,14 @@ class Watching(Observer):
             output = function(*args, **keywords)
             z = SDPA(products.query, products.key, products.value, products.attn_mask)
             products.record(self._trace, place, z)
-            self._record_output(place, z, output[0], *args[11:13])
+            whole = output[0].detach()  # what is made of z: [query, 1, d_model] or [query, d_model]
+            whole = whole.reshape(1, whole.shape[0], whole.shape[-1])
+            _check_same(place, F.linear(z.transpose(1, 2).flatten(2), *args[11:13]), whole)
+            record(Scope(self._trace, place), "out", whole.clone())
         else:
             output = function(*args, **keywords)
             self._follow(name, list(leaves((args, keywords))), output)
         return output
-
-    def _record_output(self, place: str, z: Tensor, output: Tensor, weight: Tensor, bias: Any) -> None:
-        """What multi-head attention makes of z: [query, 1, d_model] or [query, d_model]."""
-        whole = output.detach().reshape(1, output.shape[0], output.shape[-1])
-        _check_same(place, F.linear(z.transpose(1, 2).flatten(2), weight, bias), whole)
-        record(Scope(self._trace, place), "out", whole.clone())
 
     def _follow(self, name: str, inputs: list[Any], output: Any) -> None:
         """Notes where weights of a softmax are made, and where they weigh something in a matrix product."""
@@ -430,7 +423,13 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
         torch.random.set_rng_state(random)
         watched = functional_call(module, buffers, inputs, keywords)
     unrecorded = [path or type(module).__name__ for path in watching.unrecorded]
-    _check_seen(module, trace, unrecorded)
+    if not trace.keys():
+        by_hand = f" (a softmax of its own weighs in {_listed(unrecorded)})" if unrecorded else ""
+        raise ValueError(
+            f"{type(module).__name__} called neither nn.MultiheadAttention nor scaled_dot_product_attention, "
+            f"so no attention was seen{by_hand}; let its attention call F.scaled_dot_product_attention "
+            '(models of transformers do with attn_implementation="sdpa")'
+        )
     _check_alike(module, own, watched)
     if unrecorded:
         trace.notes.append(
@@ -470,22 +469,11 @@ def _check_dropout(module: nn.Module) -> None:
             )
 
 
-def _check_seen(module: nn.Module, trace: Trace, unrecorded: list[str]) -> None:
-    if not trace.keys():
-        by_hand = f" (a softmax of its own weighs in {_listed(unrecorded)})" if unrecorded else ""
-        raise ValueError(
-            f"{type(module).__name__} called neither nn.MultiheadAttention nor scaled_dot_product_attention, "
-            f"so no attention was seen{by_hand}; let its attention call F.scaled_dot_product_attention "
-            '(models of transformers do with attn_implementation="sdpa")'
-        )
-
-
 def _check_alike(module: nn.Module, own: Any, watched: Any) -> None:
     """Raises ValueError unless all tensors of both outputs are equal but for rounding."""
     firsts, seconds = list(leaves(own)), list(leaves(watched))
-    padded = any(
-        isinstance(part, nn.TransformerEncoder) and part.use_nested_tensor for part in module.modules()
-    )
+    encoders = [part for part in module.modules() if isinstance(part, nn.TransformerEncoder)]
+    padded = any(part.use_nested_tensor for part in encoders)
     if len(firsts) != len(seconds) or not all(map(partial(_alike, padded), firsts, seconds)):
         raise ValueError(
             "the module's output was another when it was watched, so the trace may not be of what ran; if it "

@@ -100,7 +100,17 @@ def distribution(
     reach it (Holtzman et al. 2020). Raises ValueError unless temperature > 0, 1 <= top_k <= vocab and
     0 < top_p <= 1.
     """
-    _check_sampling(logits.shape[-1], temperature, top_k, top_p)
+    vocab_size = logits.shape[-1]
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise ValueError(
+            f"temperature={temperature} must be a positive number; try 1.0, or greedy() for the limit 0"
+        )
+    if top_k is not None and not 1 <= top_k <= vocab_size:
+        raise ValueError(
+            f"top_k={top_k} must be from 1 to the vocabulary's size {vocab_size}; try {min(40, vocab_size)}"
+        )
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p={top_p} is outside 0 < top_p <= 1; try 0.9, or None to keep every token")
     probabilities = (logits / temperature).softmax(dim=-1)
     if top_k is None and top_p is None:
         return probabilities
@@ -165,19 +175,6 @@ def _write(
         if bool(finished.all()):
             break
     return tokens
-
-
-def _check_sampling(vocab_size: int, temperature: float, top_k: int | None, top_p: float | None) -> None:
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise ValueError(
-            f"temperature={temperature} must be a positive number; try 1.0, or greedy() for the limit 0"
-        )
-    if top_k is not None and not 1 <= top_k <= vocab_size:
-        raise ValueError(
-            f"top_k={top_k} must be from 1 to the vocabulary's size {vocab_size}; try {min(40, vocab_size)}"
-        )
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p={top_p} is outside 0 < top_p <= 1; try 0.9, or None to keep every token")
 
 
 # Beam search that remembers everything it considered, so that its tree can be drawn.
@@ -265,7 +262,14 @@ def beam_search(
     Raises ValueError as `greedy` does, and for width < 1, a negative length_penalty, more than one prefix.
     """
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
-    _check_beam(len(prefix), width, length_penalty)
+    if len(prefix) != 1:
+        raise ValueError(
+            f"prefix has {len(prefix)} rows, but a tree grows from one; search prefix[i : i + 1], row by row"
+        )
+    if width < 1:
+        raise ValueError(f"width={width} must be at least 1 (which is greedy); try 4")
+    if not (math.isfinite(length_penalty) and length_penalty >= 0):
+        raise ValueError(f"length_penalty={length_penalty} must be 0 (none) or a positive number; try 0.6")
     next_token = NextToken(model, source, use_cache=use_cache)
     root = BeamNode(0, None, 0, int(prefix[0, -1]), 0.0, 0.0, 0.0, kept=True, finished=False)
     nodes, live, tokens, places = [root], [root], prefix, width
@@ -310,14 +314,3 @@ def _prune(proposals: list[BeamNode], places: int, eos_id: int | None) -> list[B
         replace(node, kept=True, finished=node.token == eos_id) if node.id in best else node
         for node in proposals
     ]
-
-
-def _check_beam(batch: int, width: int, length_penalty: float) -> None:
-    if batch != 1:
-        raise ValueError(
-            f"prefix has {batch} rows, but a tree grows from one; search prefix[i : i + 1], row by row"
-        )
-    if width < 1:
-        raise ValueError(f"width={width} must be at least 1 (which is greedy); try 4")
-    if not (math.isfinite(length_penalty) and length_penalty >= 0):
-        raise ValueError(f"length_penalty={length_penalty} must be 0 (none) or a positive number; try 0.6")

@@ -74,10 +74,6 @@ Progress = Callable[[float], None]
 """Hears which share of the work is done; it may raise, which ends the work."""
 
 
-def _quiet(share: float) -> None:
-    """Hears nothing."""
-
-
 class Rows(NamedTuple):
     """What the softmax of rows needs of all their keys: the largest score, and the sum of exp(score - it)."""
 
@@ -178,7 +174,7 @@ class LongHeads:
         size: int = SIZE,
         measure: Measure = "largest",
         without: int = 0,
-        progress: Progress = _quiet,
+        progress: Progress = lambda share: None,
     ) -> Picture:
         """The whole pattern of a head in at most `size` x `size` cells: each one's largest or mean weight.
 

@@ -54,9 +54,14 @@ class Strides(NamedTuple):
         """What softmax(scale * q . k) of the open pairs takes from v. Nothing may be added to the scores."""
         q = q * scale
         near = self._groups(q) @ self._neighbours(k)
-        near.masked_fill_(~self._open_near(), -torch.inf)
+        # [group, query, key]: the `stride` tokens before, and the query's own, where there are any
+        query, key = torch.arange(self.group)[:, None], torch.arange(self.stride + self.group)
+        first = torch.arange(0, self.n, self.group)[:, None, None]
+        open_ = (key >= query) & (key <= query + self.stride) & (first + key >= self.stride)
+        near.masked_fill_(~open_, -torch.inf)
         far = self._classes(q) @ self._classes(k).mT
-        far.masked_fill_(~self._open_far(), -torch.inf)
+        n = far.shape[-1]  # of a class all before but the last one are open, which is near
+        far.masked_fill_(torch.ones(n, n, dtype=torch.bool).triu(-1), -torch.inf)
         peak = torch.maximum(  # [batch, head, position, 1]; any number gives the same weights
             self._from_groups(near.detach().amax(-1, keepdim=True)),
             self._from_classes(far.detach().amax(-1, keepdim=True)),
@@ -79,12 +84,6 @@ class Strides(NamedTuple):
         padded = F.pad(x, (0, 0, self.stride, -self.n % self.group))
         return padded.unfold(-2, self.stride + self.group, self.group)
 
-    def _open_near(self) -> Tensor:
-        """[group, query, key]: the `stride` tokens before, and the query's own, where there are any."""
-        query, key = torch.arange(self.group)[:, None], torch.arange(self.stride + self.group)
-        first = torch.arange(0, self.n, self.group)[:, None, None]
-        return (key >= query) & (key <= query + self.stride) & (first + key >= self.stride)
-
     def _classes(self, x: Tensor) -> Tensor:
         """[..., position, channel] as [..., class, position in it, channel]: a class's are a stride apart."""
         padded = F.pad(x, (0, 0, 0, -self.n % self.stride))
@@ -92,11 +91,6 @@ class Strides(NamedTuple):
 
     def _from_classes(self, x: Tensor) -> Tensor:
         return x.transpose(-3, -2).flatten(-3, -2)[..., : self.n, :]
-
-    def _open_far(self) -> Tensor:
-        """[query, key] of a class: all before but the last one, which is near."""
-        n = -(-self.n // self.stride)
-        return torch.ones(n, n, dtype=torch.bool).tril(-2)
 
 
 GROUP = 128

@@ -208,9 +208,7 @@ class Stack(nn.Module):
         types: Int[Tensor, "batch position"] | None = None,
         past: SegmentMemory | None = None,
     ) -> Stream:
-        """Embeddings, the first at position `start`, through all layers; `types` are those of the tokens,
-        `past` what was read before them.
-        """
+        """Embeddings from position `start` on, through all layers; `types` of the tokens, `past` before."""
         x = self.positions(record(trace, "embed", embeddings), start)
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
@@ -241,32 +239,6 @@ def layer_norm(config: ModelConfig) -> nn.Module:
 
 def _layer_norm(config: ModelConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.d_model, eps=config.norm_eps, bias=config.bias)
-
-
-# What goes in, as vectors: ids by their rows, vectors by a linear layer; what does not fit is said.
-
-
-def of_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-    """Raises ValueError for an id outside the vocabulary."""
-    try:
-        return embedding(tokens)
-    except IndexError:
-        # PyTorch has looked already; only to say which token it was, look again.
-        outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
-        raise ValueError(
-            f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
-            f"ids go from 0 to {embedding.num_embeddings - 1}"
-        ) from None
-
-
-def of_vectors(vectors: Tensor, embedding: nn.Linear) -> Tensor:
-    """Raises ValueError for vectors of another size than the layer takes."""
-    if vectors.dim() != 3 or vectors.shape[2] != embedding.in_features:
-        raise ValueError(
-            f"input of shape {list(vectors.shape)} does not fit input_channels={embedding.in_features}; "
-            f"give vectors [batch, position, {embedding.in_features}]"
-        )
-    return embedding(vectors)
 
 
 # The mask that a model always wears.
@@ -518,8 +490,21 @@ class Transformer(nn.Module):
                 f"{end} tokens do not fit max_len={self.config.max_len}; cut the sequence, or raise max_len"
             )
         if isinstance(embedding, nn.Linear):
-            return of_vectors(tokens, embedding)
-        return of_ids(tokens, embedding) * self.config.d_model**0.5
+            if tokens.dim() != 3 or tokens.shape[2] != embedding.in_features:
+                raise ValueError(
+                    f"input of shape {list(tokens.shape)} does not fit input_channels="
+                    f"{embedding.in_features}; give vectors [batch, position, {embedding.in_features}]"
+                )
+            return embedding(tokens)
+        try:
+            return embedding(tokens) * self.config.d_model**0.5
+        except IndexError:
+            # PyTorch has looked already; only to say which token it was, look again.
+            outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
+            raise ValueError(
+                f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
+                f"ids go from 0 to {embedding.num_embeddings - 1}"
+            ) from None
 
     def _check_types(self, types: Tensor | None, tokens: Tokens | Vectors) -> None:
         if types is None:

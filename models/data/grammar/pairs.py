@@ -113,8 +113,8 @@ def _pair(draft: Reason | Simple, *, ending: str, casual: bool) -> Pair:
         both = Both(_casual(both.english), both.french)
         directions = ("en-fr",)
     english, french = (tuple(word.text for word in words) for words in both)
-    mentions = [_mention(words, recipe.antecedent if recipe else None) for words in both]
-    return Pair(english, french, draft.pattern, draft.key, *mentions, directions, recipe, ending, casual)
+    one, other = (_mention(words, recipe.antecedent if recipe else None) for words in both)
+    return Pair(english, french, draft.pattern, draft.key, one, other, directions, recipe, ending, casual)
 
 
 def _mention(words: list[Word], antecedent: str | None) -> Mention | None:

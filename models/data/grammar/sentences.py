@@ -331,7 +331,8 @@ def _tense(rng: random.Random) -> Tense:
 
 
 def _any_state(rng: random.Random, what: Adjective) -> State:
-    tense, polarity = _tense(rng), rng.choices(("yes", "not"), (75, 25))[0]
+    tense = _tense(rng)
+    polarity: Polarity = rng.choices(("yes", "not"), (75, 25))[0]
     return State(what, tense, polarity, rng.choice(("", "very", "too")))
 
 

@@ -271,7 +271,8 @@ class Masked(OwnFile, Finite):
         for ids, words, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
             fillings = (torch.tensor(MASK), words, targets)
             rows = (torch.where(targets != IGNORED, filling, ids).tolist() for filling in fillings)
-            samples.append(Sample(*map(self._text, rows)))
+            prompt, filled, right = map(self._text, rows)
+            samples.append(Sample(prompt, filled, right))
         return samples
 
     def learnt(self) -> dict[str, Any]:

@@ -99,11 +99,13 @@ class ModularAddition(Finite):
         """Two numbers, with the "=" or without. Raises ValueError for anything else."""
         words = text.replace(EQUALS, f" {EQUALS} ").replace("+", " ").split()
         numbers = words[:-1] if words[-1:] == [EQUALS] else words
-        if len(numbers) != 2 or not all(_below(word, self.modulus) for word in numbers):
+        longest = len(str(self.modulus))
+        typed = [int(n) for n in numbers if n.isascii() and n.isdecimal() and len(n) <= longest]
+        if not len(numbers) == len(typed) == 2 or max(typed) >= self.modulus:
             raise ValueError(
                 f"{text.strip()[:40]!r} is not two numbers below {self.modulus}; try {self._samples[0]!r}"
             )
-        ids = [*map(int, numbers), self.modulus]
+        ids = [*typed, self.modulus]
         labels = [self.outputs()[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"decoder": labels}, " ".join(labels))
 
@@ -138,11 +140,8 @@ class ModularAddition(Finite):
         rest = pairs[order[n_training:]]
         n_tested = min(len(pairs) // 10, len(rest) // 2) if self.splits == THREE else 0
         n_held_out = len(rest) - n_tested
-        return {
-            "training": pairs[order[:n_training]],
-            "held out": rest[:n_held_out],
-            "test": rest[n_held_out:],
-        }
+        trained = pairs[order[:n_training]]
+        return {"training": trained, "held out": rest[:n_held_out], "test": rest[n_held_out:]}
 
     @cached_property
     def _samples(self) -> Sequence[str]:
@@ -156,7 +155,3 @@ def powers(embedding: Float[Tensor, "number channel"]) -> Float[Tensor, " freque
     """
     spectrum = torch.fft.rfft(embedding.double(), dim=0).abs().square().sum(dim=1)[1:]
     return spectrum / spectrum.sum()
-
-
-def _below(word: str, modulus: int) -> bool:
-    return word.isascii() and word.isdecimal() and len(word) <= len(str(modulus)) and int(word) < modulus

@@ -14,7 +14,6 @@ import torch
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.reviews import sample_review, vocabulary
 from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from models.data.tables import Table as Rows
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Rarity, Split
 from models.data.tasks.finite import OLD, OwnTable, column, draw
@@ -45,7 +44,13 @@ def read_table(path: Path, how: TableFormat | None = None) -> SplitTable:
     and remedy, for a file that is no such table, and as `read_rows` does.
     """
     rows = read_rows(path, how or TableFormat(), ROLES, needs=_NEEDS)
-    labels = _labels(rows)
+    labels: dict[str, str] = {}  # the first of each text
+    for line, (text, label) in rows.cells():
+        text = _BREAK.sub(" ", text).strip()
+        if text in labels:
+            rows.leave_out(TWICE if labels[text] == label else CONTRADICTING, line)
+        elif text:
+            labels[text] = label
     name, classes = rows.read.name, tuple(sorted(set(labels.values())))
     if not 2 <= len(classes) <= MAX_CLASSES:
         column = f"{rows.columns[rows.at[1]]!r:.60}"
@@ -59,26 +64,11 @@ def read_table(path: Path, how: TableFormat | None = None) -> SplitTable:
     if len(labels) < MIN_TEXTS:
         raise ValueError(f"{name!r} has {len(labels)} different texts; give {MIN_TEXTS} or more")
     number = {label: at for at, label in enumerate(classes)}
-    examples = [(text, number[labels[text]]) for text in sorted(labels, key=_digest)]
+    order = sorted(labels, key=lambda text: hashlib.sha256(text.encode()).digest())
+    examples = [(text, number[labels[text]]) for text in order]
     n_held_out = len(examples) // _HELD_OUT_SHARE
     training, held_out = tuple(examples[n_held_out:]), tuple(examples[:n_held_out])
     return SplitTable(training, held_out, classes, rows.source(ROLES))
-
-
-def _labels(rows: Rows) -> dict[str, str]:
-    """The first label of each text."""
-    labels: dict[str, str] = {}
-    for line, (text, label) in rows.cells():
-        text = _BREAK.sub(" ", text).strip()
-        if text in labels:
-            rows.leave_out(TWICE if labels[text] == label else CONTRADICTING, line)
-        elif text:
-            labels[text] = label
-    return labels
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
 
 
 def as_before(path: Path) -> TableFormat:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from models.config import Kind
 from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
 from models.data.tasks.batch import IGNORED, Batch, Split
 from models.data.tasks.finite import Finite, OwnFile, OwnTable, texts_of
@@ -19,11 +20,7 @@ from models.data.tasks.masked import Masked
 from models.data.tasks.pictures import Pictures
 from models.data.tasks.task import Task, generator_of
 
-_SIDES = {
-    "encoder-only": ("encoder",),
-    "decoder-only": ("decoder",),
-    "encoder-decoder": ("encoder", "decoder"),
-}
+_SIDES = {kind: kind.removesuffix("-only").split("-") for kind in get_args(Kind)}
 MOST_CELLS = 96
 _MOST_TEXT = 400
 _UNKNOWN = ("[UNK]", "<unk>")
@@ -43,17 +40,13 @@ def padding_of(task: Task, batch: Batch) -> tuple[int, Tensor]:
         if pad is not None:
             own.append((ids != pad).sum(dim=1))
         elif ids.shape == batch.targets.shape and side == len(batch.inputs) - 1:
-            own.append(_last(batch.targets != IGNORED))
+            # up to the last position that is asked; all where none is
+            places = torch.arange(1, ids.shape[1] + 1).expand_as(ids)
+            last = torch.where(batch.targets != IGNORED, places, 0).max(dim=1).values
+            own.append(torch.where(last > 0, last, ids.shape[1]))
         else:
             own.append(torch.full((len(ids),), ids.shape[1]))
     return sum(ids.numel() for ids in batch.inputs), torch.stack(own)
-
-
-def _last(is_target: Tensor) -> Tensor:
-    """How many positions there are up to the last that is asked, by row; all where none is."""
-    places = torch.arange(1, is_target.shape[1] + 1).expand_as(is_target)
-    last = torch.where(is_target, places, 0).max(dim=1).values
-    return torch.where(last > 0, last, is_target.shape[1])
 
 
 def cells_of(task: Task, batch: Batch, at: int, text: str = "") -> ExamplePreview:
@@ -213,16 +206,15 @@ def _unknown(task: Task) -> float | None:
     places = [at for at, name in enumerate(alphabet.names) if name in _UNKNOWN] if alphabet else []
     if not places:
         return None
-    batch = task.sketch(64) if isinstance(task, TextModel) else _held_out(task)
+    if isinstance(task, TextModel):
+        batch = task.sketch(64)
+    elif isinstance(task, Finite) and (n := task.count("held out")) is not None:
+        batch = task.numbered("held out", _spread(n, 500), generator_of(0, 0))
+    else:
+        batch = task.batch(generator_of(0, 0), _DRAWN, held_out=True)
     ids = torch.cat([side.flatten() for side in batch.inputs])
     own = ids if pad_of(task) is None else ids[ids != pad_of(task)]
     return float((own == places[0]).float().mean())
-
-
-def _held_out(task: Task) -> Batch:
-    if isinstance(task, Finite) and (n := task.count("held out")) is not None:
-        return task.numbered("held out", _spread(n, 500), generator_of(0, 0))
-    return task.batch(generator_of(0, 0), _DRAWN, held_out=True)
 
 
 def _first(task: Task) -> tuple[Batch, list[str]]:
