@@ -214,7 +214,8 @@ def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         **linear("transformer.ln_f", stack.norm),
     }
     for at, layer in enumerate(stack.layers):
-        name, attention = f"transformer.h.{at}", layer.self_attention
+        name = f"transformer.h.{at}"
+        attention: Any = layer.self_attention
         own = layer_weights(name, layer, GPT2_NAMES, 1.0)
         parts = [linear("x", attention.q_proj, scale=query_scale(config))]
         parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
