@@ -34,10 +34,13 @@ class Inputs(Other):
     residual: bool = setting(True, SWITCH, "Residual connections", "On: x + f(x). Off: f(x) alone")
     norm: str = setting("pre", one_of(NORMS), "Layer norm")
     ff: int = setting(
-        4, one_of(FF_WIDTHS), "Feed-forward width",
-        "d_ff, the width of its hidden layer; none leaves the network out", "steps",
+        4,
+        one_of(FF_WIDTHS),
+        "Feed-forward width",
+        "d_ff, the width of its hidden layer; none leaves the network out",
+        "steps",
         show=lambda times: f"{times} × d_model" if times else "none",
-    )  # fmt: skip
+    )
     activation: str = setting("relu", one_of(ACTIVATIONS), "Activation", control="segments")
     seed: int = setting(0, whole(0, 99), "Seed", "Draws other random weights")
     point: int = setting(0, whole(0, 7))
@@ -45,9 +48,12 @@ class Inputs(Other):
     sentences: int = setting(3, whole(1, MOST_SENTENCES), "Sentences", "The batch size", control="slider")
     tokens: int = setting(3, whole(1, MOST_TOKENS), "Tokens", "In each sentence", control="slider")
     statistics: str = setting(
-        "batch", one_of(STATISTICS), "Batch norm's statistics",
-        f"Running: averages over {N_BATCHES} batches like this one, before it was moved", "radio",
-    )  # fmt: skip
+        "batch",
+        one_of(STATISTICS),
+        "Batch norm's statistics",
+        f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
+        "radio",
+    )
     shift: float = setting(0.0, number(0, MOST_SHIFT))
     reader: str = setting("shakespeare", one_of(READERS), "Model")
     prompt: str = setting(PROMPT, characters(200), "Text", "The model says what follows each letter")

@@ -5,6 +5,7 @@ does: every query with every key, whether a mask hides it or not. Softmax, norms
 and what Transformer-XL's positions multiply are left out.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -105,22 +106,8 @@ def lengths_to(max_len: int) -> list[int]:
     return [*powers[-FRAMES:], max_len]
 
 
-def _extras(model: Design) -> dict[str, int]:
-    return model.published.extras if model.published else {}
-
-
 def _total(model: Design, counted: Parameters) -> int:
-    return counted.total + sum(_extras(model).values())
-
-
-def parameters(counted: Parameters) -> Bars:
-    return Bars(
-        title="parameters, million",
-        values=np.array(counted, float) / 1e6,
-        labels=[name.replace("_", "-") for name in counted._fields],
-        reach=_above(np.array(counted, float)) / 1e6,
-        digits=1,
-    )
+    return counted.total + sum(model.published.extras.values() if model.published else ())
 
 
 def _percent(share: float) -> str:
@@ -128,8 +115,9 @@ def _percent(share: float) -> str:
 
 
 def table(model: Design, counted: Parameters) -> Table:
+    extras = model.published.extras if model.published else {}
+    parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | extras
     total = _total(model, counted)
-    parts = {name.replace("_", "-"): count for name, count in counted._asdict().items()} | _extras(model)
     rows = [(name, f"{count:,}".replace("-", "−"), _percent(count / total)) for name, count in parts.items()]
     rows.append(("total", f"{total:,}", ""))
     if model.published:
@@ -150,10 +138,8 @@ def operations(model: Design, lengths: list[int], passes: list[Flops]) -> Curves
     if len(model.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
         two_n = np.full(len(lengths), 2 * kaplan_parameters(model.config) / 1e9)
         longer = np.array([kaplan_forward(model.config, t) / 1e9 for t in lengths])
-        lines += [
-            Line(y=longer, name="2 N + 2 n_layers t d", colour=1, dashed=True),
-            Line(y=two_n, name="2 N", colour="muted", dashed=True),
-        ]
+        lines.append(Line(longer, "2 N + 2 n_layers t d", 1, dashed=True))
+        lines.append(Line(two_n, "2 N", "muted", dashed=True))
     most = max(float(line.y.max()) for line in lines)
     return Curves(
         title="forward, per token", x=np.array(lengths, float), at=np.array(lengths, float), lines=lines,
@@ -161,57 +147,26 @@ def operations(model: Design, lengths: list[int], passes: list[Flops]) -> Curves
     )  # fmt: skip
 
 
-def training_bars(inputs: Inputs, model: Design, lengths: list[int]) -> Bars:
-    memories = [training_memory(model.config, inputs.batch, t) for t in lengths]
-    return Bars(
-        title=f"training, {_sequences(inputs.batch)}, GB",
-        values=np.array(memories, float) / 1e9,
-        labels=("weights", "gradients", "Adam", "activations"),
-        reach=_above(np.array(memories, float)) / 1e9,
-    )
-
-
-def inference(inputs: Inputs, model: Design, lengths: list[int]) -> Bars:
-    weights = FLOAT_BYTES * count_parameters(model.config).total
-    memory = np.array([(weights, cache_bytes(model.config, inputs.batch, t)) for t in lengths], float)
-    return Bars(
-        title=f"inference, {_sequences(inputs.batch)}, GB",
-        values=memory / 1e9,
-        labels=("weights", "k, v cache"),
-        reach=_above(memory) / 1e9,
-    )
-
-
-def _above(values: np.ndarray) -> float:
-    """The end of the axis, where a number fits over the highest bar."""
-    return 1.15 * float(values.max())
-
-
-def _sequences(batch: int) -> str:
-    return "1 sequence" if batch == 1 else f"{batch:,} sequences"
+def _bars(title: str, values: np.ndarray, labels: Sequence[str], digits: int = 2) -> Bars:
+    """Bars below the end of an axis that leaves room for a number over the highest."""
+    return Bars(title=title, values=values, labels=labels, reach=1.15 * float(values.max()), digits=digits)
 
 
 def facts(model: Design, lengths: list[int], passes: list[Flops]) -> Facts:
-    totals = [each.total for each in passes]
+    totals, to_train = [each.total for each in passes], [training(model.config, t) for t in lengths]
     pairs = np.array([each.pairs / each.total for each in passes])
     outputs = np.array([each.output / each.total for each in passes])
     facts = [
-        Fact(label="forward, per token", values=_per_token(model, lengths, totals) / 1e9, unit="billion"),
-        Fact(label="forward, per sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
-        Fact(label=PAIRS, values=100 * pairs, digits=1, unit="%"),
-        Fact(label="of it, the output", values=100 * outputs, digits=1, unit="%"),
-        Fact(
-            label="training, per token",
-            values=_per_token(model, lengths, [training(model.config, t) for t in lengths]) / 1e9,
-            unit="billion",
-        ),
+        Fact("forward, per token", _per_token(model, lengths, totals) / 1e9, unit="billion"),
+        Fact("forward, per sequence", np.array(totals) / 1e9, 0, "billion"),
+        Fact(PAIRS, 100 * pairs, 1, "%"),
+        Fact("of it, the output", 100 * outputs, 1, "%"),
+        Fact("training, per token", _per_token(model, lengths, to_train) / 1e9, unit="billion"),
     ]
     if len(model.config.stacks) == 1:
         n = kaplan_parameters(model.config)
-        facts += [
-            Fact(label="N, without embeddings", values=f"{n / 1e6:,.1f}", unit="million"),
-            Fact(label="6 N (Kaplan et al.)", values=f"{6 * n / 1e9:,.2f}", unit="billion"),
-        ]
+        facts.append(Fact("N, without embeddings", f"{n / 1e6:,.1f}", unit="million"))
+        facts.append(Fact("6 N (Kaplan et al.)", f"{6 * n / 1e9:,.2f}", unit="billion"))
     return Facts(facts=facts)
 
 
@@ -237,21 +192,25 @@ def lesson(inputs: Inputs) -> Lesson:
     lengths = lengths_to(config.max_len)
     passes = [forward(config, t) for t in lengths]
     h, d_head, d, t = config.n_heads, config.head_size, config.d_model, config.max_len
+    sequences = "1 sequence" if inputs.batch == 1 else f"{inputs.batch:,} sequences"
+    to_train = np.array([training_memory(config, inputs.batch, t) for t in lengths], float)
+    to_infer = np.array(
+        [(FLOAT_BYTES * counted.total, cache_bytes(config, inputs.batch, t)) for t in lengths], float
+    )
+    millions, names = np.array(counted, float) / 1e6, [name.replace("_", "-") for name in counted._fields]
+    states = ("weights", "gradients", "Adam", "activations")
     return Lesson(
         rows=[
-            [parameters(counted), table(model, counted)],
+            [_bars("parameters, million", millions, names, digits=1), table(model, counted)],
             [
                 operations(model, lengths, passes),
-                training_bars(inputs, model, lengths),
-                inference(inputs, model, lengths),
+                _bars(f"training, {sequences}, GB", to_train / 1e9, states),
+                _bars(f"inference, {sequences}, GB", to_infer / 1e9, ("weights", "k, v cache")),
             ],
             [facts(model, lengths, passes)],
         ],
         notice=notices(model, counted, lengths, passes),
-        scrub=Scrub(
-            field="tokens", label="tokens t", values=np.array(lengths), speed=2,
-            words=[f"{t:,}" for t in lengths],
-        ),
+        scrub=Scrub("tokens", "tokens t", np.array(lengths), [f"{t:,}" for t in lengths], speed=2),
         sizes=(
             rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "
             rf"d_{{ff}}={config.ff_size},\; |V|={config.vocab_size}"
@@ -278,6 +237,7 @@ def questions() -> tuple[Answer, ...]:
     lengths = (1_024, 6_700, 67_000)
     shares = [(passed := forward(small, t)).pairs / passed.total for t in lengths]
     times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
+    counts = tuple(times.values())
     return (
         Answer.of(
             min(range(3), key=lambda at: abs(deeper[at] - deep.total / now.total)),
@@ -287,12 +247,7 @@ def questions() -> tuple[Answer, ...]:
             millions=now.total / 1e6,
             embedding_share=now.embedding / now.total,
         ),
-        Answer.of(
-            list(times).index(grown),
-            options=tuple(times.values()),
-            grown=grown,
-            growth=wider.total / now.total,
-        ),
+        Answer.of(list(times).index(grown), options=counts, grown=grown, growth=wider.total / now.total),
         Answer.of(
             min(range(3), key=lambda at: abs(shares[at] - 0.5)),
             options=tuple(f"{t:,} tokens" for t in lengths),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -122,15 +123,6 @@ def counted(d: int, k: int, r: int) -> dict[str, np.ndarray]:
     }
 
 
-def operations(table: dict[str, np.ndarray], d: int) -> Curves:
-    lines = {name: values / 1e6 for name, values in table.items()}
-    return _curves("operations of table 1", "million", lines, d)
-
-
-def times(measured: dict[str, list[float]], d: int) -> Curves:
-    return _curves("time, one thread", "ms, measured here", {n: np.array(t) for n, t in measured.items()}, d)
-
-
 def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curves:
     """Logarithmic curves over n, and an upright line at n = d, which alone joins two more points there."""
     at = LENGTHS.index(d)
@@ -149,42 +141,13 @@ def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curv
     )  # fmt: skip
 
 
-def table_facts(table: dict[str, np.ndarray]) -> Facts:
-    names = {
-        "self-attention": "self-attention, n² d", "recurrent": "recurrent, n d²",
-        "convolution": "convolution, k n d²", "restricted": "restricted, r n d",
-    }  # fmt: skip
-    return Facts(
-        title="table 1, million",
-        facts=[
-            Fact(label=label, values=table[name] / 1e6, digits=2, colour=COLOURS[name])
-            for name, label in names.items()
-        ],
+def _facts(title: str, numbers: dict[tuple[str, str], Any], *more: Fact) -> Facts:
+    """Millions of operations; numbers: of a layer and its label."""
+    facts = (
+        Fact(label, np.array(values, float) / 1e6, 2, colour=COLOURS[name])
+        for (name, label), values in numbers.items()
     )
-
-
-def real_facts(d: int, k: int) -> Facts:
-    real = {
-        "self-attention": [attention_flops(n, d) for n in LENGTHS],
-        "recurrent": [recurrent_flops(n, d) for n in LENGTHS],
-        "convolution": [convolution_flops(n, d, k) for n in LENGTHS],
-    }
-    labels = {
-        "self-attention": "self-attention, 4 n² d + 8 n d²", "recurrent": "recurrent, 4 n d²",
-        "convolution": "convolution, 2 k n d²",
-    }  # fmt: skip
-    share = [8 * n * d * d / of for n, of in zip(LENGTHS, real["self-attention"], strict=True)]
-    weights = Fact(
-        label="of self-attention's, for W_Q, W_K, W_V, W_O", values=100 * np.array(share), digits=0, unit="%"
-    )
-    return Facts(
-        title="operations of the layers that are timed, × and + counted as two, million",
-        facts=[
-            Fact(label=labels[name], values=np.array(values, float) / 1e6, digits=2, colour=COLOURS[name])
-            for name, values in real.items()
-        ]
-        + [weights],
-    )
+    return Facts.of(*facts, *more, title=title)
 
 
 def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: int) -> list[str]:
@@ -212,16 +175,43 @@ def lesson(inputs: Inputs) -> Lesson:
     d, k, r = inputs.d_layer, inputs.kernel, inputs.neighbours
     table = counted(d, k, r)
     measured = {name: measure(name, LENGTHS, d, k if name == "convolution" else 1) for name in MEASURED}
+    operations = {name: values / 1e6 for name, values in table.items()}
+    times = {name: np.array(values) for name, values in measured.items()}
+    attention = [attention_flops(n, d) for n in LENGTHS]
+    projections = [100 * 8 * n * d * d / of for n, of in zip(LENGTHS, attention, strict=True)]
     return Lesson(
         rows=[
-            [operations(table, d), times(measured, d)],
-            [table_facts(table)],
-            [real_facts(d, k)],
+            [
+                _curves("operations of table 1", "million", operations, d),
+                _curves("time, one thread", "ms, measured here", times, d),
+            ],
+            [
+                _facts(
+                    "table 1, million",
+                    {
+                        ("self-attention", "self-attention, n² d"): table["self-attention"],
+                        ("recurrent", "recurrent, n d²"): table["recurrent"],
+                        ("convolution", "convolution, k n d²"): table["convolution"],
+                        ("restricted", "restricted, r n d"): table["restricted"],
+                    },
+                )
+            ],
+            [
+                _facts(
+                    "operations of the layers that are timed, × and + counted as two, million",
+                    {
+                        ("self-attention", "self-attention, 4 n² d + 8 n d²"): attention,
+                        ("recurrent", "recurrent, 4 n d²"): [recurrent_flops(n, d) for n in LENGTHS],
+                        ("convolution", "convolution, 2 k n d²"): [
+                            convolution_flops(n, d, k) for n in LENGTHS
+                        ],
+                    },
+                    Fact("of self-attention's, for W_Q, W_K, W_V, W_O", np.array(projections), 0, "%"),
+                )
+            ],
         ],
         notice=notices(table, measured, d),
-        scrub=Scrub(
-            field="length", label="tokens n", values=np.array(LENGTHS), words=[f"{n:,}" for n in LENGTHS]
-        ),
+        scrub=Scrub("length", "tokens n", np.array(LENGTHS), [f"{n:,}" for n in LENGTHS]),
         sizes=rf"d={d},\; k={k},\; r={r}",
         axes={"text": 1, "head": 1, "d": d, "k": k} | dict.fromkeys(("n", "query", "key"), inputs.length),
         code=(
@@ -232,10 +222,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Answer, ...]:
-    grown = (
-        self_attention(1_024, 64) // self_attention(512, 64),
-        recurrent(1_024, 64) // recurrent(512, 64),
-    )
+    grown = (self_attention(1_024, 64) // self_attention(512, 64), recurrent(1_024, 64) // recurrent(512, 64))
     same = next(n for n in LENGTHS if self_attention(n, 256) == recurrent(n, 256))
     lengths = ("16", "256", "2,048")
     share = 8 * 32 * 256**2 / attention_flops(32, 256)
@@ -250,15 +237,10 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        "d_layer",
-        "kernel",
-        "neighbours",
-        Note("Restricted attention is not timed: PyTorch computes all its pairs and then hides some."),
-    ),
-    lesson,
-    questions,
-    scrub="length",
+CONTROLS = (
+    "d_layer",
+    "kernel",
+    "neighbours",
+    Note("Restricted attention is not timed: PyTorch computes all its pairs and then hides some."),
 )
+PART = part(__name__, CONTROLS, lesson, questions, scrub="length")

@@ -20,7 +20,7 @@ from models.engine.attention import MultiHeadAttention
 from pages.lab.attention_cost import random_layer
 from pages.lab.design.inputs import LONG, Inputs
 from pages.lab.lesson import Answer, Columns, Lesson, Note, part
-from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Scrub, Table
+from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 LOGSUMEXP_BYTES = 4  # float32 whatever the rest is
 
@@ -290,23 +290,16 @@ def measure(setting: Setting) -> MemoryUse:
     return measure_pieces(pieces)
 
 
-CARDS: dict[str, tuple[float, Colour]] = {"24 GB": (24.0, "muted"), "80 GB": (80.0, 3)}
-
-
 def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
     n = plain[0].n_sequences
     one = np.array([matrix_bytes(each.n_sequences, each.t) for each in plain]) / 1e6
-    everything = np.array([four_copies(each) for each in plain]) / 1e9
-    gigabytes = np.array([kept_bytes(each) for each in plain]) / 1e9
-    peak = np.array([peak_bytes(each) for each in mine]) / 1e9
-    return Facts(
-        facts=(
-            Fact(label=f"one head's matrices, {n} sequences", values=one, digits=0, unit="MB"),
-            Fact(label="four copies of them", values=4 * one, digits=0, unit="MB"),
-            Fact(label="× heads × layers", values=everything, digits=1, unit="GB"),
-            Fact(label="PyTorch keeps, plain", values=gigabytes, digits=1, unit="GB"),
-            Fact(label="peak, with your switches", values=peak, unit="GB", colour="accent"),
-        )
+    everything, kept = (np.array(list(map(rule, plain))) / 1e9 for rule in (four_copies, kept_bytes))
+    return Facts.of(
+        Fact(f"one head's matrices, {n} sequences", one, 0, "MB"),
+        Fact("four copies of them", 4 * one, 0, "MB"),
+        Fact("× heads × layers", everything, 1, "GB"),
+        Fact("PyTorch keeps, plain", kept, 1, "GB"),
+        Fact("peak, with your switches", np.array(list(map(peak_bytes, mine))) / 1e9, 2, "GB", "accent"),
     )
 
 
@@ -324,33 +317,26 @@ def bars(plain: list[Setting], mine: list[Setting]) -> Bars:
 
 def curves(plain: list[Setting], mine: list[Setting]) -> Curves:
     x = np.array(LONG, float)
-    lines = {
-        "four copies": [four_copies(each) for each in plain],
-        "plain": [peak_bytes(each) for each in plain],
-        "your switches": [peak_bytes(each) for each in mine],
-    }
-    colours: dict[str, Colour] = {"four copies": 1, "plain": 2, "your switches": "accent"}
     return Curves(
         title="peak over the length", x=x, at=x, x_label="tokens t", y_label="GB", log_x=True, log_y=True,
         lines=[
-            *(Line(y=np.array(y) / 1e9, name=name, colour=colours[name]) for name, y in lines.items()),
-            *(
-                Line(y=np.full(len(x), size), name=name, colour=colour, dashed=True)
-                for name, (size, colour) in CARDS.items()
-            ),
+            Line(np.array([four_copies(each) for each in plain]) / 1e9, "four copies", 1),
+            Line(np.array([peak_bytes(each) for each in plain]) / 1e9, "plain", 2),
+            Line(np.array([peak_bytes(each) for each in mine]) / 1e9, "your switches"),
+            Line(np.full(len(x), 24.0), "24 GB", "muted", dashed=True),
+            Line(np.full(len(x), 80.0), "80 GB", 3, dashed=True),
         ],
     )  # fmt: skip
 
 
 def measured(mine: Setting) -> Table:
     """The formulas against a stack that is trained one step here."""
-    small = SMALL
-    settings = one_by_one(small) | {"your switches": mine}
+    small, settings = SMALL, one_by_one(SMALL) | {"your switches": mine}
     rows = []
     for name, setting in settings.items():
-        to_keep, peak = kept_bytes(setting), peak_bytes(setting)
         use = measure(setting)
-        rows.append((name, *_compared(to_keep, use.kept), *_compared(peak, use.peak)))
+        kept = _compared(kept_bytes(setting), use.kept)
+        rows.append((name, *kept, *_compared(peak_bytes(setting), use.peak)))
     return Table(
         title=(
             f"measured here: {small.n_sequences} sequences of {small.t} tokens, {small.n_layers} layers of "
@@ -387,7 +373,8 @@ def _short(size: float) -> str:
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    plain, mine = _settings(inputs)
+    plain = [Setting(inputs.sequences, t, inputs.heads, inputs.layers) for t in LONG]
+    mine = [_switched(setting, inputs) for setting in plain]
     h, t, b, d = inputs.heads, inputs.t, inputs.sequences, inputs.heads * plain[0].d_head
     return Lesson(
         rows=[
@@ -396,7 +383,7 @@ def lesson(inputs: Inputs) -> Lesson:
             [measured(_switched(SMALL, inputs))],
         ],
         notice=notices(plain, mine),
-        scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
+        scrub=Scrub("t", "tokens t", np.array(LONG), [f"{t:,}" for t in LONG]),
         sizes=(
             rf"b={b},\; h={h},\; d={d}.\;\text{{ With }} t={t}:\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
             rf"{matrix_bytes(b, t) / 1e6:g}\,\mathrm{{MB}}"
@@ -408,12 +395,6 @@ def lesson(inputs: Inputs) -> Lesson:
             measure_pieces, Meter,
         ),
     )  # fmt: skip
-
-
-def _settings(inputs: Inputs) -> tuple[list[Setting], list[Setting]]:
-    """For each length, the plain setting and the one with the switches."""
-    plain = [Setting(inputs.sequences, t, inputs.heads, inputs.layers) for t in LONG]
-    return plain, [_switched(setting, inputs) for setting in plain]
 
 
 def _switched(setting: Setting, inputs: Inputs) -> Setting:
@@ -452,16 +433,11 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (
-        Columns((("sequences", "layers"), ("heads", "pieces"))),
-        "half",
-        "checkpointing",
-        "fused",
-        Note("Heads have 64 channels. Weights and their gradients are left out."),
-    ),
-    lesson,
-    questions,
-    scrub="t",
+CONTROLS = (
+    Columns((("sequences", "layers"), ("heads", "pieces"))),
+    "half",
+    "checkpointing",
+    "fused",
+    Note("Heads have 64 channels. Weights and their gradients are left out."),
 )
+PART = part(__name__, CONTROLS, lesson, questions, scrub="t")

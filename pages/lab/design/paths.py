@@ -151,12 +151,15 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         rows=[diagrams[:2], diagrams[2:], [_table(inputs, networks, longest, steps)]],
         notice=_notices(longest, steps),
-        scrub=Scrub(field="step", label="steps", values=steps, speed=1.2, plays=True),
+        scrub=Scrub("step", "steps", steps, speed=1.2, plays=True),
         sizes=rf"n={n},\; k={k},\; r={r}",
         shapes=(
             Shape(r"\text{recurrent}", "edge, end, (layer, position)", (2 * n - 1, 2, 2)),
             *(
-                Shape(rf"\text{{{name.split(',')[0]}}}", "edge, end, (layer, position)", _size(network))
+                Shape(
+                    rf"\text{{{name.split(',')[0]}}}", "edge, end, (layer, position)",
+                    (len(network.edges), 2, 2),
+                )
                 for name, network in list(networks.items())[1:]
             ),
         ),
@@ -165,10 +168,6 @@ def lesson(inputs: Inputs) -> Lesson:
             longest_path, sequential_steps,
         ),
     )  # fmt: skip
-
-
-def _size(network: Network) -> tuple[int, int, int]:
-    return (len(network.edges), 2, 2)
 
 
 def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
@@ -198,14 +197,7 @@ def _table(inputs: Inputs, networks: dict[str, Network], longest: dict[str, int]
         ("O(1)", "O(logₖ n), table 1"), ("O(1)", "O(n / r), table 1"),
     )  # fmt: skip
     rows = [
-        (
-            name,
-            f"{sequential_steps(network)}",
-            one_layer,
-            f"{longest[name]}",
-            path,
-            f"{at:,}",
-        )
+        (name, f"{sequential_steps(network)}", one_layer, f"{longest[name]}", path, f"{at:,}")
         for (name, network), (one_layer, path), at in zip(networks.items(), orders, far, strict=True)
     ]
     return Table(

@@ -152,9 +152,13 @@ class Inputs(Other):
     n_heads: int = setting(4, one_of(N_HEADS), "n_heads", control="steps")
     d_model: int = setting(32, one_of(D_MODELS), "d_model", "Numbers per token", control="steps")
     d_head: int = setting(
-        0, one_of(D_HEADS), "d_head", "Numbers per token in one head; auto = d_model / n_heads", "steps",
+        0,
+        one_of(D_HEADS),
+        "d_head",
+        "Numbers per token in one head; auto = d_model / n_heads",
+        "steps",
         show=lambda d: str(d or "auto"),
-    )  # fmt: skip
+    )
     positions: str = setting("sinusoidal", one_of(POSITIONS), "Positions")
     seed: int = setting(0, whole(0, 999), "Seed", "Another seed draws other random weights", control="slider")
     head: int = setting(0, whole(0, max(N_HEADS) - 1))
@@ -192,7 +196,10 @@ def reading_of(inputs: Inputs) -> Reading:
     sizes = Sizes(inputs.n_heads, inputs.d_model, inputs.d_head or None, inputs.positions)
     check(sizes, Offered(N_HEADS, D_MODELS, D_HEADS[1:]))
     config = ModelConfig(
-        kind="encoder-only", n_layers=1, vocab_size=MAX_UNTRAINED_WORDS + 1,
-        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING, **sizes._asdict(),
-    )  # fmt: skip
+        kind="encoder-only",
+        n_layers=1,
+        vocab_size=MAX_UNTRAINED_WORDS + 1,
+        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING,
+        **sizes._asdict(),
+    )
     return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text)

@@ -106,10 +106,15 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
 
 
 def _levels(tree: BeamTree, columns: list[list[BeamNode]], step: int) -> list[int]:
-    """Open and finished hypotheses plain, the best of them lit, dead ends and what is just pruned faint."""
+    """Open and finished hypotheses plain, the best of them lit, dead ends and what is just pruned faint.
+
+    The best is the one that leads so far; at the end, the one that is chosen.
+    """
     alive = survivors(tree, step)
-    is_last = step == len(columns)
-    best = {node.id for node in tree.path(_leader(tree, step, is_last))} if step else set()
+    beam = [node for node in tree.nodes if node.kept]
+    ends = [node for node in beam if node.step == step or (node.finished and node.step < step)]
+    leader = tree.best if step == len(columns) else max(ends, key=lambda node: node.score, default=None)
+    best = {node.id for node in tree.path(leader.id)} if leader and step else set()
     levels = [LIT]
     for number, column in enumerate(columns, start=1):
         for node in column:
@@ -122,41 +127,37 @@ def _levels(tree: BeamTree, columns: list[list[BeamNode]], step: int) -> list[in
     return levels
 
 
-def _leader(tree: BeamTree, step: int, is_last: bool) -> int:
-    """The last node of the best hypothesis so far; at the end, of the one that is chosen."""
-    if is_last:
-        return tree.best.id
-    beam_nodes = [node for node in tree.nodes if node.kept]
-    ends = [node for node in beam_nodes if node.step == step or (node.finished and node.step < step)]
-    return max(ends, key=lambda node: node.score).id
-
-
 MOST_SENTENCES = 5
 NAMES: dict[LengthPenalty, str] = {"gnmt": "((5 + length) / 6)", "length": "length"}
 DIVISORS: dict[LengthPenalty, str] = {"gnmt": r"((5+|y|)/6)^{\alpha}", "length": r"|y|^{\alpha}"}
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    read = reading_of(inputs.phrase, inputs.phrase_direction)
+    read, alpha = reading_of(inputs.phrase, inputs.phrase_direction), inputs.length_penalty
     penalty = cast("LengthPenalty", inputs.penalty)
-    tree = search(read.model, read.source_ids, inputs.width, inputs.length_penalty, MOST_STEPS, penalty)
+    tree = search(read.model, read.source_ids, inputs.width, alpha, MOST_STEPS, penalty)
     searched = steps(tree)
+    runs = np.array([0, *(step.runs for step in searched)], dtype=float)
+    proposals = np.array([0, *(len(step.kept) + len(step.pruned) for step in searched)], dtype=float)
+    facts = Facts.of(
+        Fact("decoder runs at this step", runs, 0),
+        Fact("runs so far", runs.cumsum(), 0),
+        Fact("words proposed", proposals, 0),
+    )
     return Lesson(
         rows=[
-            [diagram(tree, searched, read.vocabulary)],
-            [_facts(searched)],
-            [_hypotheses(read, tree, inputs.length_penalty, penalty)],
+            [diagram(tree, searched, read.vocabulary)], [facts], [_hypotheses(read, tree, alpha, penalty)],
         ],
         notice=_notices(read, tree, searched, inputs.width),
         scrub=Scrub(
-            field="step", label="step", values=np.arange(len(searched) + 1), speed=1.2, plays=True,
-            words=["start", *(f"word {at + 1}" for at in range(len(searched)))],
+            "step", "step", np.arange(len(searched) + 1),
+            ["start", *(f"word {at + 1}" for at in range(len(searched)))], speed=1.2, plays=True,
         ),
         formula=(
             r"\begin{gathered}\log p(y\mid x)=\textstyle\sum_{t}\log p(y_t\mid y_{<t},x)\\"
             r"\hat y=\arg\max_{y}\,\frac{\log p(y\mid x)}{" + DIVISORS[penalty] + r"}\end{gathered}"
         ),
-        sizes=rf"\text{{width}}={inputs.width},\; \alpha={inputs.length_penalty:g},\; |y|={tree.best.step}",
+        sizes=rf"\text{{width}}={inputs.width},\; \alpha={alpha:g},\; |y|={tree.best.step}",
         axes={
             "open hypothesis": inputs.width, "vocab": len(read.vocabulary), "proposal": inputs.width,
             "source": len(read.source), "d_model": read.model.config.d_model,
@@ -165,39 +166,22 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _facts(searched: list[Step]) -> Facts:
-    runs = np.array([0, *(step.runs for step in searched)])
-    proposals = np.array([0, *(len(step.kept) + len(step.pruned) for step in searched)])
-    return Facts(
-        facts=(
-            Fact(label="decoder runs at this step", values=runs.astype(float), digits=0),
-            Fact(label="runs so far", values=runs.cumsum().astype(float), digits=0),
-            Fact(label="words proposed", values=proposals.astype(float), digits=0),
-        )
-    )
-
-
 def _hypotheses(read: Reading, tree: BeamTree, alpha: float, penalty: LengthPenalty) -> Table:
     """The finished sentences, best first, and the greedy one where the beam does not have it."""
     ends = tree.hypotheses()[:MOST_SENTENCES]
     sentences = [(_sentence(read, tree.tokens(end.id)), end.score, end.step) for end in ends]
-    greedy = (" ".join(read.written), _greedy_score(read), len(read.written))
-    if greedy[0] not in [sentence for sentence, *_ in sentences]:
-        sentences.append((f"greedy: {greedy[0]}", *greedy[1:]))
+    greedy = " ".join(read.written)
+    if greedy not in [sentence for sentence, *_ in sentences]:
+        sentences.append((f"greedy: {greedy}", _greedy_score(read), len(read.written)))
     rows = [
-        (
-            sentence,
-            decimal(score),
-            decimal(exp(score), 3),
-            str(length),
-            decimal(score / length_divisor(length, alpha, penalty)),
-        )
-        for sentence, score, length in sentences
-    ]
+        (sentence, decimal(score), decimal(exp(score), 3), str(n),
+         decimal(score / length_divisor(n, alpha, penalty)))
+        for sentence, score, n in sentences
+    ]  # fmt: skip
     return Table(
         title="the best sentences that it ends with", rows=rows,
         columns=("sentence", "log p", "p", "length", f"log p / {NAMES[penalty]}^{alpha:g}"),
-        marked=np.array([at == 0 for at in range(len(rows))]),
+        marked=np.arange(len(rows)) == 0,
     )  # fmt: skip
 
 
@@ -252,11 +236,10 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
 
 def questions() -> tuple[Answer, ...]:
     read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
-    two = search(read.model, read.source_ids, 2, 0.0, MOST_STEPS)
-    eight = _width(read, 8)
+    one, two, eight = (search(read.model, read.source_ids, width, 0.0, MOST_STEPS) for width in (1, 2, 8))
     gained = eight.best.score - two.best.score
     same = exp(_greedy_score(whole))
-    runs = [sum(step.runs for step in steps(tree)) for tree in (_width(read, 1), two)]
+    runs = [sum(step.runs for step in steps(tree)) for tree in (one, two)]
     more, less = (decimal(tree.best.score) for tree in (eight, two))
     story = f"log p = {more} against {less}."
     if abs(gained) < 1e-4:
@@ -271,10 +254,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-def _width(read: Reading, width: int) -> BeamTree:
-    return search(read.model, read.source_ids, width, 0.0, MOST_STEPS)
-
-
-PART = part(
-    __name__, (*PHRASE_CONTROLS, "width", "penalty", "length_penalty"), lesson, questions, scrub="step"
-)
+CONTROLS = (*PHRASE_CONTROLS, "width", "penalty", "length_penalty")
+PART = part(__name__, CONTROLS, lesson, questions, scrub="step")

@@ -72,15 +72,9 @@ N_CANDIDATES = 8
 RANKS = ("likeliest", *(f"{rank}." for rank in range(2, N_CANDIDATES + 1)))
 HIDDEN, FAINT, PLAIN, LIT = range(4)
 LABELS = {
-    "embed": "embedding",
-    "self": "self-attention",
-    "cross": "cross-attention",
-    "ff": "feed-forward",
-    "memory": "memory",
-    "linear": "linear",
-    "softmax": "softmax",
-    "word": "chosen word",
-}
+    "embed": "embedding", "self": "self-attention", "cross": "cross-attention", "ff": "feed-forward",
+    "memory": "memory", "linear": "linear", "softmax": "softmax", "word": "chosen word",
+}  # fmt: skip
 
 
 def sentences(read: Reading, moments: list[Moment]) -> Diagram:
@@ -114,9 +108,13 @@ def sentences(read: Reading, moments: list[Moment]) -> Diagram:
     )  # fmt: skip
 
 
+Box = tuple[str, int | None]
+"""What a stack is made of: a stage, and its layer if it has one."""
+
+
 def stacks(moments: list[Moment]) -> Diagram:
     """Encoder on the left, decoder on the right, upwards as in figure 1 of the paper."""
-    passed: dict[bool, list[tuple[str, int | None]]] = {True: [], False: []}
+    passed: dict[bool, list[Box]] = {True: [], False: []}
     for moment in moments:
         column = passed[moment.step is None]
         if (moment.stage, moment.layer) not in column:
@@ -149,12 +147,7 @@ def _id(is_encoder: bool, stage: str, layer: int | None) -> str:
     return f"{'e' if is_encoder else 'd'}.{stage}.{layer}"
 
 
-def _level(
-    node: str,
-    in_encoder: bool,
-    part: tuple[str, int | None],
-    passed: dict[bool, list[tuple[str, int | None]]],
-) -> int:
+def _level(node: str, in_encoder: bool, part: Box, passed: dict[bool, list[Box]]) -> int:
     """How far a box stands out while the data is in this part of the encoder or of the decoder."""
     now = _id(in_encoder, *part)
     if node == now:
@@ -174,7 +167,10 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
     values = np.full((len(moments), n_layers, n_heads, len(read.source)), np.nan, dtype=np.float32)
     for at, moment in enumerate(moments):
         if moment.step is not None:
-            reached = _layers_reached(moment, n_layers)
+            if moment.layer is None:
+                reached = 0 if moment.stage == "embed" else n_layers
+            else:
+                reached = moment.layer + (moment.stage != "self")
             values[at, :reached] = steps[moment.step][:reached]
     return Matrix(
         title="cross-attention of this step: each head's weights over the source",
@@ -183,13 +179,6 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
         row_heads=list(range(n_heads)) * n_layers,
         columns=distinct(read.source), column_axis="key", nan_is_empty=True,
     )  # fmt: skip
-
-
-def _layers_reached(moment: Moment, n_layers: int) -> int:
-    """How many layers have done their cross-attention."""
-    if moment.layer is None:
-        return 0 if moment.stage == "embed" else n_layers
-    return moment.layer + (moment.stage != "self")
 
 
 def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
@@ -208,11 +197,12 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
             levels[at, moment.step, 0] = LIT
     nodes = [
         Node(
-            id=f"{step}.{rank}", label=read.vocabulary[id_], column=rank, row=0, note=_logit(read, step, id_)
+            id=f"{step}.{rank}", label=read.vocabulary[id_], column=rank, row=0,
+            note=decimal(read.logits[step, id_], 1),
         )
         for step, row in enumerate(ids.tolist())
         for rank, id_ in enumerate(row)
-    ]
+    ]  # fmt: skip
     diagram = Diagram(
         title=f"linear: the logits of the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words",
         nodes=nodes, edges=[], levels=levels.reshape(len(moments), -1),
@@ -224,45 +214,34 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
     return diagram, bars
 
 
-def _logit(read: Reading, step: int, id_: int) -> str:
-    return decimal(read.logits[step, id_], 1)
-
-
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.text, inputs.direction)
-    config = read.model.config
+    config, n_words = read.model.config, len(read.vocabulary)
     n_steps, n_source, d_model = len(read.written), len(read.source), config.d_model
     timeline = moments(config.n_layers, n_steps)
-    logits, bars = words(read, timeline)
     return Lesson(
         rows=[
             [sentences(read, timeline)],
             [stacks(timeline), cross(read, timeline)],
-            [logits, bars],
+            [*words(read, timeline)],
         ],
-        notice=_notices(read, timeline),
+        notice=[_encoding(read, m) if m.step is None else _decoding(read, m, m.step) for m in timeline],
         scrub=Scrub(
-            field="moment", label="moment", values=np.arange(len(timeline)),
-            words=[_told(moment) for moment in timeline], speed=4, plays=True,
+            "moment", "moment", np.arange(len(timeline)),
+            [
+                f"{'encoder' if m.step is None else f'step {m.step + 1}'}: {LABELS[m.stage]}"
+                + ("" if m.layer is None else f" {m.layer}")
+                for m in timeline
+            ],
+            speed=4, plays=True,
         ),
-        sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{len(read.vocabulary):,}"
-        rf"\times{d_model}",
+        sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{n_words:,}\times{d_model}",
         axes={
             "source": n_source, "key": n_source, "query": 1, "head": config.n_heads,
-            "d_head": config.head_size, "d_model": d_model, "vocab": len(read.vocabulary),
+            "d_head": config.head_size, "d_model": d_model, "vocab": n_words,
         },
         code=(translate, moments, weights_at, likeliest),
     )  # fmt: skip
-
-
-def _told(moment: Moment) -> str:
-    where = "encoder" if moment.step is None else f"step {moment.step + 1}"
-    layer = "" if moment.layer is None else f" {moment.layer}"
-    return f"{where}: {LABELS[moment.stage]}{layer}"
-
-
-def _notices(read: Reading, timeline: list[Moment]) -> list[str]:
-    return [_encoding(read, m) if m.step is None else _decoding(read, m, m.step) for m in timeline]
 
 
 def _encoding(read: Reading, moment: Moment) -> str:
@@ -329,23 +308,15 @@ def questions() -> tuple[Answer, ...]:
     runs = moments(read.model.config.n_layers, n_steps)
     encoders = sum(moment.stage == "memory" for moment in runs)
     changed = [a != b for a, b in zip(read.written, wide.written, strict=True)].index(True)
+    before, after = read.written[changed], wide.written[changed]
     counts = (f"1 and {n_steps}", f"{n_steps} and {n_steps}", "1 and 1")
     reads = ("nothing", "<bos> alone", "the whole source")
     return (
         Answer.of(
             counts.index(f"{encoders} and {n_steps}"), options=counts, n_words=n_steps - 1, n_steps=n_steps
         ),
-        Answer.of(
-            reads.index("<bos> alone") if read.read[0] == "<bos>" else 0,
-            options=reads,
-            n_source=len(read.source),
-        ),
-        Answer.of(
-            2 if 0 < changed < n_steps - 2 else 0,
-            before=read.written[changed],
-            number=changed + 1,
-            after=wide.written[changed],
-        ),
+        Answer.of(1 if read.read[0] == "<bos>" else 0, options=reads, n_source=len(read.source)),
+        Answer.of(2 if 0 < changed < n_steps - 2 else 0, before=before, number=changed + 1, after=after),
     )
 
 

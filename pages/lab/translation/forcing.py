@@ -154,21 +154,33 @@ class Compared(NamedTuple):
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.text, inputs.direction)
     compared = _compared(read, inputs.put)
-    n, n_edits = len(compared.reference), len(compared.read)
-    places = [f"{at + 1}: {word}" for at, word in enumerate(compared.reference[:-1])]
+    reference, before, after = compared.reference, compared.before, compared.after
+    n_edits = len(compared.read)
+    wrong = np.array([len(_changed(compared, edit)) for edit in range(n_edits)], dtype=float)
+    passes = np.array([len(row) for row in compared.free], dtype=float)
+    losses = Bars(
+        title="teacher forcing: −ln p of the reference's word at each position, in nats",
+        values=after.loss.numpy(), labels=distinct(reference), digits=1,
+    )  # fmt: skip
+    facts = Facts.of(
+        Fact("mean loss, nothing replaced", f"{before.loss.mean():.4f}", unit="nats"),
+        Fact("mean loss now", after.loss.mean(dim=1).numpy(), unit="nats"),
+        Fact("predictions changed", wrong, 0),
+        Fact("passes, forced", "1"),
+        Fact("passes, alone", passes, 0),
+    )
+    places = [f"{at + 1}: {word}" for at, word in enumerate(reference[:-1])]
     return Lesson(
         rows=[
-            [forced(compared.reference, compared.read, compared.predicted)],
-            [alone(compared.reference, compared.free)],
-            [_losses(compared)],
-            [_facts(compared)],
+            [forced(reference, compared.read, compared.predicted)],
+            [alone(reference, compared.free)],
+            [losses],
+            [facts],
         ],
         notice=_notices(compared, inputs.put),
-        scrub=Scrub(
-            field="at", label="replaced word", values=np.arange(1, n_edits + 1), words=places, speed=1.2
-        ),
-        sizes=rf"n={n},\; |V|={len(read.vocabulary):,}",
-        axes={"edit": n_edits, "position": n, "vocab": len(read.vocabulary)},
+        scrub=Scrub("at", "replaced word", np.arange(1, n_edits + 1), places, speed=1.2),
+        sizes=rf"n={len(reference)},\; |V|={len(read.vocabulary):,}",
+        axes={"edit": n_edits, "position": len(reference), "vocab": len(read.vocabulary)},
         code=(edits, teacher_forcing, free_running),
     )
 
@@ -179,8 +191,7 @@ def _compared(read: Reading, replacement: str) -> Compared:
         raise ValueError(
             f"The translation has no word to replace, only “{read.written[0]}”; take another text."
         )
-    ids = [read.vocabulary.index(each) for each in read.written]
-    reference = torch.tensor(ids)
+    reference = torch.tensor([read.vocabulary.index(each) for each in read.written])
     rows = edits(reference, word)
     after = teacher_forcing(read.model, read.source_ids, rows, reference)
     before = judged(read.logits[None], reference)
@@ -191,32 +202,6 @@ def _compared(read: Reading, replacement: str) -> Compared:
 
     written = [row[: row.index("<eos>") + 1] if "<eos>" in row else row for row in in_words(free)]
     return Compared(read.written, in_words(rows), in_words(after.predicted), written, before, after)
-
-
-def _losses(compared: Compared) -> Bars:
-    return Bars(
-        title="teacher forcing: −ln p of the reference's word at each position, in nats",
-        values=compared.after.loss.numpy(),
-        labels=distinct(compared.reference),
-        digits=1,
-    )
-
-
-def _facts(compared: Compared) -> Facts:
-    n_edits = len(compared.read)
-    wrong = [len(_changed(compared, edit)) for edit in range(n_edits)]
-    passes = [len(row) for row in compared.free]
-    return Facts(
-        facts=(
-            Fact(
-                label="mean loss, nothing replaced", values=f"{compared.before.loss.mean():.4f}", unit="nats"
-            ),
-            Fact(label="mean loss now", values=compared.after.loss.mean(dim=1).numpy(), unit="nats"),
-            Fact(label="predictions changed", values=np.array(wrong, dtype=float), digits=0),
-            Fact(label="passes, forced", values="1"),
-            Fact(label="passes, alone", values=np.array(passes, dtype=float), digits=0),
-        )
-    )
 
 
 def _changed(compared: Compared, edit: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Drawing words by chance: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, 3.1)."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from pages.lab.translation.inputs import (
 )
 from pages.shared import cache
 from pages.shared.state import State
-from viz_core.boards import Bars, Colour, Fact, Facts, Scrub, Table
+from viz_core.boards import Bars, Fact, Facts, Scrub, Table
 
 
 class Spread(NamedTuple):
@@ -154,21 +154,45 @@ N_WORDS = 8
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.phrase, inputs.phrase_direction)
     step = min(inputs.word, len(read.written)) - 1
-    spreads = _spread(read, step, inputs)
+    spreads = spread(read.logits[step], TEMPERATURES.tolist(), *cut(inputs))
+    before, after = entropy(spreads.whole), entropy(spreads.cut)
+    likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
+    bars: dict[str, Any] = {
+        "labels": [read.vocabulary[id_] for id_ in likeliest.tolist()], "reach": 1.1, "axis": "word",
+    }  # fmt: skip
     k, p = inputs.top_k or "all", inputs.top_p
     return Lesson(
-        rows=[_bars(read, step, spreads), [_facts(spreads)], [table(inputs)]],
+        rows=[
+            [
+                Bars(
+                    title=f"softmax(logits / T): the {N_WORDS} likeliest words", colour="muted",
+                    values=spreads.whole[:, likeliest].numpy(), **bars,
+                ),
+                Bars(
+                    title="what is drawn from, after the cut", values=spreads.cut[:, likeliest].numpy(),
+                    **bars,
+                ),
+            ],
+            [
+                Facts.of(
+                    Fact("words kept", spreads.n_kept.float().numpy(), 0),
+                    Fact("probability kept", spreads.kept_mass.numpy(), 3),
+                    Fact("entropy before the cut", before.numpy(), unit="nats"),
+                    Fact("entropy after it", after.numpy(), unit="nats"),
+                    Fact("perplexity after it, e^entropy", after.exp().numpy(), 1),
+                )
+            ],
+            [table(inputs)],
+        ],
         notice=_notices(read, step, spreads),
-        scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
+        scrub=Scrub("temperature", "temperature", TEMPERATURES, speed=6),
         sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
         axes={
-            "vocab": len(read.vocabulary),
-            "temperature": len(TEMPERATURES),
-            "one of three": len(DRAWN_AT),
+            "vocab": len(read.vocabulary), "temperature": len(TEMPERATURES), "one of three": len(DRAWN_AT),
             "sentence": N_DRAWN,
         },
         code=(distribution, spread, entropy, sentences),
-    )
+    )  # fmt: skip
 
 
 def _word(state: State) -> None:
@@ -184,53 +208,18 @@ def _word(state: State) -> None:
     )  # fmt: skip
 
 
-def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
-    return spread(read.logits[step], TEMPERATURES.tolist(), *cut(inputs))
-
-
-def _bars(read: Reading, step: int, spreads: Spread) -> list[Bars]:
-    likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
-    names = [read.vocabulary[id_] for id_ in likeliest.tolist()]
-    distributions: tuple[tuple[str, Tensor, Colour], ...] = (
-        (f"softmax(logits / T): the {N_WORDS} likeliest words", spreads.whole, "muted"),
-        ("what is drawn from, after the cut", spreads.cut, "accent"),
-    )
-    return [
-        Bars(title=title, values=p[:, likeliest].numpy(), labels=names, reach=1.1, axis="word", colour=colour)
-        for title, p, colour in distributions
-    ]
-
-
-def _facts(spreads: Spread) -> Facts:
-    before, after = entropy(spreads.whole), entropy(spreads.cut)
-    return Facts(
-        facts=(
-            Fact(label="words kept", values=spreads.n_kept.float().numpy(), digits=0),
-            Fact(label="probability kept", values=spreads.kept_mass.numpy(), digits=3),
-            Fact(label="entropy before the cut", values=before.numpy(), unit="nats"),
-            Fact(label="entropy after it", values=after.numpy(), unit="nats"),
-            Fact(label="perplexity after it, e^entropy", values=after.exp().numpy(), digits=1),
-        )
-    )
-
-
 def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
     word, before = read.written[step], " ".join(read.written[:step][-3:]) or "<bos>"
-    id_ = read.vocabulary.index(word)
+    id_, n_words = read.vocabulary.index(word), len(read.vocabulary)
+    numbers = (spreads.whole[:, id_], spreads.cut[:, id_], spreads.n_kept, spreads.kept_mass)
     notices = []
-    for t, whole, cut, n, mass in zip(
-        TEMPERATURES,
-        spreads.whole[:, id_],
-        spreads.cut[:, id_],
-        spreads.n_kept,
-        spreads.kept_mass,
-        strict=True,
-    ):
-        effect = (
-            "Nothing is cut." if n == len(read.vocabulary) else
-            f"The cut keeps {n:,} of {len(read.vocabulary):,} words with {mass:.3f} of the probability; "
-            f"“{word}” then has **{cut:.2f}**."
-        )  # fmt: skip
+    for t, whole, cut, n, mass in zip(TEMPERATURES, *numbers, strict=True):
+        effect = "Nothing is cut."
+        if n != n_words:
+            effect = (
+                f"The cut keeps {n:,} of {n_words:,} words with {mass:.3f} of the probability; "
+                f"“{word}” then has **{cut:.2f}**."
+            )
         notices.append(
             f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {effect}"
         )
@@ -253,10 +242,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(
-    __name__,
-    (*PHRASE_CONTROLS, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed"),
-    lesson,
-    questions,
-    scrub="temperature",
-)
+CONTROLS = (*PHRASE_CONTROLS, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed")
+PART = part(__name__, CONTROLS, lesson, questions, scrub="temperature")

@@ -147,10 +147,14 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
         rows=[[_sources(read)], _patterns(read)],
-        notice=_notices(read),
+        notice=[
+            f"Layer {layer}, head {head}: {_self_attention(*read.uses[:2], layer, head)}. "
+            + _cross_attention(read, read.uses[2], layer, head)
+            for layer, head in read.heads
+        ],
         scrub=Scrub(
-            field="head", label="head", values=np.arange(len(read.heads)),
-            words=[f"layer {layer}, head {head}" for layer, head in read.heads],
+            "head", "head", np.arange(len(read.heads)),
+            [f"layer {layer}, head {head}" for layer, head in read.heads],
         ),
         formula=_formula(read) if other else (
             r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"
@@ -247,19 +251,10 @@ def _sources(read: ThreeAttentions) -> Diagram:
     )  # fmt: skip
 
 
-def _notices(read: ThreeAttentions) -> list[str]:
-    encoder, decoder, cross = read.uses
-    return [
-        f"Layer {layer}, head {head}: {_self_attention(encoder, decoder, layer, head)}. "
-        + _cross_attention(read, cross, layer, head)
-        for layer, head in read.heads
-    ]
-
-
 def _self_attention(encoder: AttentionPatterns, decoder: AttentionPatterns, layer: int, head: int) -> str:
-    """How much looks ahead in both, or which of them has no such head."""
+    """How much weight queries give on average to keys after them in both, or which has no such head."""
     ahead = [
-        _ahead(of_use.of(layer, head).numpy()) if _has(of_use, layer, head) else None
+        float(of_use.of(layer, head).triu(1).sum(dim=1).mean()) if _has(of_use, layer, head) else None
         for of_use in (encoder, decoder)
     ]
     if ahead[0] is None:
@@ -282,11 +277,6 @@ def _cross_attention(read: ThreeAttentions, cross: AttentionPatterns, layer: int
         f"Cross-attention is sharpest from “{target[query]}” to “{source[key]}”: "
         f"**{weights[query, key]:.2f}**."
     )
-
-
-def _ahead(pattern: np.ndarray) -> float:
-    """The mean weight that a query gives to keys after it."""
-    return float(np.triu(pattern, 1).sum(axis=1).mean())
 
 
 def questions() -> tuple[Answer, ...]:
