@@ -32,27 +32,18 @@ def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float
     if size < 1:
         raise ValueError(f"size={size} is too small; a thumbnail needs at least 1 cell a side")
     # Queries first: rows are contiguous, so the one pass over all the numbers runs at memory speed.
-    return _pool_keys(_pool_queries(pattern, size), size)
+    edges = bin_edges(pattern.shape[-2], size)
+    starts, last = edges[:-1], edges[1:] - 1
+    pooled = pattern[..., starts, :]  # [..., bin, key]
+    for offset in range(1, int(np.diff(edges).max())):
+        np.maximum(pooled, pattern[..., np.minimum(starts + offset, last), :], out=pooled)
+    return np.maximum.reduceat(pooled, bin_edges(pattern.shape[-1], size)[:-1], axis=-1)
 
 
 def bin_edges(length: int, size: int) -> np.ndarray:
     """First position of each bin and, last, the end: `min(size, length) + 1` integers."""
     bins = min(size, length)
     return np.arange(bins + 1) * length // bins
-
-
-def _pool_queries(pattern: np.ndarray, size: int) -> np.ndarray:
-    edges = bin_edges(pattern.shape[-2], size)
-    starts, last = edges[:-1], edges[1:] - 1
-    pooled = pattern[..., starts, :]  # [..., bin, key]
-    for offset in range(1, int(np.diff(edges).max())):
-        np.maximum(pooled, pattern[..., np.minimum(starts + offset, last), :], out=pooled)
-    return pooled
-
-
-def _pool_keys(pattern: np.ndarray, size: int) -> np.ndarray:
-    edges = bin_edges(pattern.shape[-1], size)
-    return np.maximum.reduceat(pattern, edges[:-1], axis=-1)
 
 
 def thumbnails(
@@ -282,6 +273,15 @@ def _layout(
     below = label_room(x_text, _TICK_SIZE) + TITLE_ROOM
     above, right = 56 if title else 16, 120
     n_y, n_x = sheet.shape
+    corners = [
+        (sheet.left(tile % sheet.columns) - 0.5, sheet.top(tile // sheet.columns) - 0.5)
+        for tile in range(len(names))
+    ]
+    frames = "".join(
+        f"M{left} {top}H{left + sheet.width}V{top + sheet.height}H{left}Z" for left, top in corners
+    )
+    font = {"size": _NAME_SIZE}
+    name_style = {"xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": font, "borderpad": 1}
     return {
         "title": heading(title),
         "width": n_x * sheet.pixels_x + left + right,
@@ -296,28 +296,11 @@ def _layout(
             **token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
             "range": [n_y - 0.5 + 1 / sheet.pixels_y, -0.5],
         },
-        "annotations": [_name(sheet, tile, name) for tile, name in enumerate(names)],
-        "shapes": [_frames(sheet, len(names), theme.palette(dark)["grid"])],
+        "annotations": [
+            {**name_style, "text": name, "x": left, "y": top}
+            for name, (left, top) in zip(names, corners, strict=True)
+        ],
+        "shapes": [
+            {"type": "path", "path": frames, "line": {"width": 1, "color": theme.palette(dark)["grid"]}}
+        ],
     }
-
-
-def _name(sheet: _Sheet, tile: int, name: str) -> dict[str, Any]:
-    return {
-        "text": name,
-        "x": sheet.left(tile % sheet.columns) - 0.5,
-        "y": sheet.top(tile // sheet.columns) - 0.5,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": {"size": _NAME_SIZE},
-        "borderpad": 1,
-    }
-
-
-def _frames(sheet: _Sheet, heads: int, colour: str) -> dict[str, Any]:
-    """The frames of all thumbnails as one path."""
-    path = []
-    for tile in range(heads):
-        top, left = sheet.top(tile // sheet.columns) - 0.5, sheet.left(tile % sheet.columns) - 0.5
-        path.append(f"M{left} {top}H{left + sheet.width}V{top + sheet.height}H{left}Z")
-    return {"type": "path", "path": "".join(path), "line": {"width": 1, "color": colour}}

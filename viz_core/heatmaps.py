@@ -108,7 +108,9 @@ def _look(matrix: np.ndarray, quantity: str, scale: str) -> dict[str, Any]:
     if quantity == "length":
         bar = {"title": {"text": "length of what is moved"}}
         return {"z": matrix, "zmin": 0, "zmax": float(matrix.max()) or 1.0, "colorbar": bar}
-    return _signed_look(matrix, quantity)
+    finite = matrix[np.isfinite(matrix)]
+    reach = (float(np.abs(finite).max()) if finite.size else 0.0) or 1.0
+    return {"z": matrix, "zmin": -reach, "zmax": reach, "colorbar": {"title": {"text": _WORDS[quantity]}}}
 
 
 def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, Any]:
@@ -126,17 +128,6 @@ def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, A
         }
         return {"z": np.log10(np.maximum(weights, LOG_FLOOR)), "zmin": ticks[0], "zmax": 0, "colorbar": bar}
     return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": bar_title}}}
-
-
-def _signed_look(numbers: np.ndarray, quantity: str) -> dict[str, Any]:
-    finite = numbers[np.isfinite(numbers)]
-    reach = float(np.abs(finite).max()) if finite.size else 0.0
-    return {
-        "z": numbers,
-        "zmin": -(reach or 1.0),
-        "zmax": reach or 1.0,
-        "colorbar": {"title": {"text": _WORDS[quantity]}},
-    }
 
 
 def _hover(names: Mapping[str, object]) -> str:

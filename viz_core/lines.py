@@ -48,7 +48,10 @@ def attention_lines(
     rows, room = max(n_query, n_key), _room(n_query, n_key)
     y_query, y_key = _positions(n_query, rows), _positions(n_key, rows)
     apart = _apart(len(heads_here))
-    fig = go.Figure([_legend_entry(head, dark) for head in heads_here])
+    fig = go.Figure()
+    for head in heads_here:  # in the legend
+        name, line = f"head {head}", {"color": theme.head_colour(head, dark), "width": 4}
+        fig.add_trace(go.Scatter(x=[None], y=[None], mode="lines", name=name, legendgroup=name, line=line))
     levels = np.searchsorted(LEVELS, chosen, side="right")  # [drawn head, query, key]
     for level, (low, high) in enumerate(pairwise((*LEVELS, 1.0)), start=1):  # heavy lines lie on light ones
         for i, head in enumerate(heads_here):
@@ -88,17 +91,6 @@ def _positions(length: int, rows: int) -> np.ndarray:
 def _apart(n_heads: int) -> np.ndarray:
     """Offsets in rows, one per head, so that lines of several heads to one token do not cover each other."""
     return min(0.12, 0.6 / max(1, n_heads)) * (np.arange(n_heads) - (n_heads - 1) / 2)
-
-
-def _legend_entry(head: int, dark: bool) -> go.Scatter:
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="lines",
-        name=f"head {head}",
-        legendgroup=f"head {head}",
-        line={"color": theme.head_colour(head, dark), "width": 4},
-    )
 
 
 def _lines(

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from viz_core import labels, theme
 from viz_core._checks import check_axes, check_index, check_length
-from viz_core.boards.panel import WIDTH, Drawing, Panel, Place, Room, Trace, word
+from viz_core.boards.panel import WIDTH, Drawing, Panel, Place, Room, word
 from viz_core.labels import escape, tick
 
 
@@ -84,15 +84,8 @@ _GAP, _ROW_GAP = 30, 26
 _MARGIN, _TITLE, _SLIDER = 24, 40, 90
 _SCRUB_LINE = 26
 _WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
-_MOVING = (
-    "x",
-    "y",
-    "z",
-    "text",
-    "customdata",
-    "marker",
-    "cells",
-)  # what differs from frame to frame in a trace
+# What differs in a trace from frame to frame.
+_MOVING = ("x", "y", "z", "text", "customdata", "marker", "cells")
 
 
 def board_figure(
@@ -232,41 +225,24 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
 
     def build_frame(at: int) -> go.Frame:
         drawing = sheet.drawing(at)
-        data = [_moved(drawing.traces[number]) for number in moving]
+        data = [_only(drawing.traces[number], "type", *_MOVING) for number in moving]
         notes = [_only(note, "text", "opacity") for note in drawing.notes]
         shapes = [_only(shape, "fillcolor", "line", "opacity") for shape in drawing.shapes]
         layout = {"annotations": notes, "shapes": shapes}
         return go.Frame(name=str(at), data=data, traces=moving, layout=layout)
 
-    most = FRAME_BYTES // len(build_frame(frame).to_json())
-    frames = _spread(len(scrub.values), max(2, most), frame)
+    most, count = FRAME_BYTES // len(build_frame(frame).to_json()), len(scrub.values)
+    even = np.linspace(0, count - 1, min(count, max(2, most))).round().astype(int)
+    frames = sorted({*even.tolist(), frame})
     fig.frames = [build_frame(at) for at in frames]
-    fig.update_layout(sliders=[_slider(scrub, frames, frame)], height=fig.layout.height + _SLIDER)
-    fig.layout.margin.b += _SLIDER
-
-
-def _moved(trace: Trace) -> Trace:
-    return _only(trace, "type", *_MOVING)
-
-
-def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: values[name] for name in names if name in values}
-
-
-def _slider(scrub: Scrub, frames: list[int], frame: int) -> dict[str, Any]:
     at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     steps = [
         {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in frames
     ]
-    return {
-        "active": frames.index(frame),
-        "currentvalue": {"visible": False},
-        "pad": {"t": 20},
-        "steps": steps,
-    }
+    slider = {"active": frames.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}}
+    fig.update_layout(sliders=[slider | {"steps": steps}], height=fig.layout.height + _SLIDER)
+    fig.layout.margin.b += _SLIDER
 
 
-def _spread(count: int, most: int, frame: int) -> list[int]:
-    """At most `most` frames from first to last, evenly spread, and `frame`."""
-    even = np.linspace(0, count - 1, min(count, most)).round().astype(int)
-    return sorted({*even.tolist(), frame})
+def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}

@@ -52,20 +52,15 @@ def scale(ends: Pair, log: bool) -> dict[str, Any]:
     if len(powers) < 2:
         return {"type": "log", "range": [low, high]}
     ticks = powers[:: max(1, -(-len(powers) // 5))]
-    texts = _powers_of_ten(ticks)
+    # All in full, or all with an exponent where one would be long.
+    in_full = all(-4 < power < 5 for power in ticks)
+    texts = [f"{10.0**power:,g}" if in_full else power_of_ten(power) for power in ticks]
     return {
         "type": "log",
         "range": [low, high],
         "tickvals": [10.0**power for power in ticks],
         "ticktext": texts,
     }
-
-
-def _powers_of_ten(powers: Sequence[int]) -> list[str]:
-    """The powers as labels: all in full, or all with an exponent where one would be long."""
-    if all(-4 < power < 5 for power in powers):
-        return [f"{10.0**power:,g}" for power in powers]
-    return [power_of_ten(power) for power in powers]
 
 
 WRITTEN_ROOM = 34  # pixels from one number over a bar to the next

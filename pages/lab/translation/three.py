@@ -148,7 +148,7 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
         rows=[[_sources(read)], _patterns(read)],
         notice=[
-            f"Layer {layer}, head {head}: {_self_attention(*read.uses[:2], layer, head)}. "
+            f"Layer {layer}, head {head}: {_self_attention(read.uses[0], read.uses[1], layer, head)}. "
             + _cross_attention(read, read.uses[2], layer, head)
             for layer, head in read.heads
         ],

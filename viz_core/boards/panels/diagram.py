@@ -133,7 +133,9 @@ class Diagram(Panel):
             node.id: ((node.column + 0.5) * place.width / columns, (node.row + 0.5) * place.height / rows)
             for node in self.nodes
         }
-        levels = _levels(self, frame)
+        levels = {node.id: 2 for node in self.nodes}
+        if self.levels is not None:
+            levels = dict(zip(levels, map(int, at_frame(self.levels, frame, 1)), strict=True))
         drawing = Drawing(notes=place.caption(self.title, 8))
         lines = arrows_of(
             [(centre[start], centre[end]) for start, end in self.edges], list(centre.values()), (wide, tall)
@@ -160,14 +162,6 @@ class Diagram(Panel):
             style = {"font": {"size": MEDIUM, "color": colour}, "opacity": opacity}
             drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", **style))
         return drawing
-
-
-def _levels(panel: Diagram, frame: int) -> dict[str, int]:
-    """How far each node stands out in a frame."""
-    if panel.levels is None:
-        return {node.id: 2 for node in panel.nodes}
-    at = at_frame(panel.levels, frame, 1).tolist()
-    return {node.id: int(level) for node, level in zip(panel.nodes, at, strict=True)}
 
 
 def _box_width(panel: Diagram) -> int | float:

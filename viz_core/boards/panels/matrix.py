@@ -124,7 +124,26 @@ class Matrix(ChartPanel):
         return self.values.shape[-1] if self.is_table else 0
 
     def describe(self) -> Chart:
-        return _describe(self)
+        """The matrix as a heat map, with the first row on top."""
+        n_rows, n_columns = self.values.shape[-2:]
+        traces = [_heat(self)]
+        if self.marked is not None:
+            traces.append(_outlines(self.marked, Paint("accent" if self.is_table else "ink")))
+        blank = np.isnan if self.gap else np.isneginf
+        masked = self.values.dtype.kind == "f" and bool(blank(self.values).any())
+        return Chart(
+            traces=traces,
+            x={
+                **_axis(self.columns, self.column_axis, self.column_heads, "{} →"),
+                "side": "top",
+                "range": [-0.5, n_columns - 0.5],
+            },
+            # The axis's title is read upwards, its rows downwards.
+            y={**_axis(self.rows, self.row_axis, self.row_heads, "← {}"), "range": [n_rows - 0.5, -0.5]},
+            form="cells",
+            under=MASKED if masked else None,
+            shapes=[*_strips(self.column_heads, "x", "y"), *_strips(self.row_heads, "y", "x")],
+        )
 
     def message(self) -> dict[str, Any]:
         """Our own code draws tables. A thumbnail sends its chart, too, since the large matrix may show it."""
@@ -132,10 +151,47 @@ class Matrix(ChartPanel):
         return Panel.message(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
 
     def room(self, cell: int) -> Room:
-        return _room(self, cell)
+        n_rows, n_columns = self.values.shape[-2:]
+        if self.small:
+            high = max(24.0, min(2.0 * _THUMBNAIL, _THUMBNAIL * n_rows / n_columns))
+            return Room(width=_THUMBNAIL, height=high, above=CAPTION * bool(self.title))
+        names = room_for([word(name) for name in self.rows])
+        left = names + 8 + (_AXIS if self.row_axis else 0)
+        above = CAPTION * bool(self.title) + _above(self, cell)
+        if self.is_table:
+            return Room(
+                width=n_columns * cell,
+                height=n_rows * _height(cell),
+                left=left,
+                above=above,
+                below=8,
+                right=4,
+            )
+        side = max(2.0, min(20, 520 / n_columns, 460 / n_rows))
+        return Room(
+            width=max(220, n_columns * side),
+            height=max(120, n_rows * side),
+            left=left,
+            above=above,
+            right=_BAR,
+        )
 
     def draw(self, place: Place, frame: int) -> Drawing:
-        return _draw(self, place, frame)
+        values = at_frame(self.values, frame, 2)  # [row, column]
+        blank = (values == 0) if self.scale == "mask" else ~np.isfinite(values)
+        texts = _texts(values, self, place.width / values.shape[1])
+        heat, *outlines = (filled(trace, frame, place.dark) for trace in self.chart.traces)
+        drawing = Drawing([_cells(values, blank, texts, self, heat, place)], _axes_of(self, place))
+        # A trace in one frame is in every frame, so that all have the same traces.
+        if self.scale == "mask" or not np.isfinite(self.values).all():
+            drawing.traces.append(_blank_cells(values, blank, texts, self, heat, place))
+        drawing.traces += [outline | place.on for outline in outlines]
+        up = 0 if self.small else _above(self, int(place.width / values.shape[1]))
+        drawing.notes = place.caption(self.title, up, place.palette[self.role] if self.role else None)
+        for shape in self.chart.shapes:
+            on = {ref: shape[ref].replace(ref[0], place.on[f"{ref[0]}axis"]) for ref in ("xref", "yref")}
+            drawing.shapes.append(filled(shape, frame, place.dark) | on)
+        return drawing
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.values, frame, 2), self.rows, self.columns)
@@ -145,29 +201,6 @@ def query_by_key(queries: Sequence[str], keys: Sequence[str] | None = None) -> d
     """What a matrix of attention says of its rows and columns; without keys, both are the same tokens."""
     keys = queries if keys is None else keys
     return {"rows": queries, "columns": keys, "row_axis": "query", "column_axis": "key"}
-
-
-def _describe(panel: Matrix) -> Chart:
-    """The matrix as a heat map, with the first row on top."""
-    n_rows, n_columns = panel.values.shape[-2:]
-    traces = [_heat(panel)]
-    if panel.marked is not None:
-        traces.append(_outlines(panel.marked, Paint("accent" if panel.is_table else "ink")))
-    blank = np.isnan if panel.gap else np.isneginf
-    masked = panel.values.dtype.kind == "f" and bool(blank(panel.values).any())
-    return Chart(
-        traces=traces,
-        x={
-            **_axis(panel.columns, panel.column_axis, panel.column_heads, "{} →"),
-            "side": "top",
-            "range": [-0.5, n_columns - 0.5],
-        },
-        # The axis's title is read upwards, its rows downwards.
-        y={**_axis(panel.rows, panel.row_axis, panel.row_heads, "← {}"), "range": [n_rows - 0.5, -0.5]},
-        form="cells",
-        under=MASKED if masked else None,
-        shapes=[*_strips(panel.column_heads, "x", "y"), *_strips(panel.row_heads, "y", "x")],
-    )
 
 
 def _heat(panel: Matrix) -> dict[str, Any]:
@@ -258,42 +291,6 @@ def _strips(heads: Sequence[int], along: str, across: str) -> list[dict[str, Any
             }
         )  # fmt: skip
     return strips
-
-
-def _room(panel: Matrix, cell: int) -> Room:
-    n_rows, n_columns = panel.values.shape[-2:]
-    if panel.small:
-        high = max(24.0, min(2.0 * _THUMBNAIL, _THUMBNAIL * n_rows / n_columns))
-        return Room(width=_THUMBNAIL, height=high, above=CAPTION * bool(panel.title))
-    names = room_for([word(name) for name in panel.rows])
-    left = names + 8 + (_AXIS if panel.row_axis else 0)
-    above = CAPTION * bool(panel.title) + _above(panel, cell)
-    if panel.is_table:
-        return Room(
-            width=n_columns * cell, height=n_rows * _height(cell), left=left, above=above, below=8, right=4
-        )
-    side = max(2.0, min(20, 520 / n_columns, 460 / n_rows))
-    return Room(
-        width=max(220, n_columns * side), height=max(120, n_rows * side), left=left, above=above, right=_BAR
-    )
-
-
-def _draw(panel: Matrix, place: Place, frame: int) -> Drawing:
-    values = at_frame(panel.values, frame, 2)  # [row, column]
-    blank = (values == 0) if panel.scale == "mask" else ~np.isfinite(values)
-    texts = _texts(values, panel, place.width / values.shape[1])
-    heat, *outlines = (filled(trace, frame, place.dark) for trace in panel.chart.traces)
-    drawing = Drawing([_cells(values, blank, texts, panel, heat, place)], _axes_of(panel, place))
-    # A trace in one frame is in every frame, so that all have the same traces.
-    if panel.scale == "mask" or not np.isfinite(panel.values).all():
-        drawing.traces.append(_blank_cells(values, blank, texts, panel, heat, place))
-    drawing.traces += [outline | place.on for outline in outlines]
-    up = 0 if panel.small else _above(panel, int(place.width / values.shape[1]))
-    drawing.notes = place.caption(panel.title, up, place.palette[panel.role] if panel.role else None)
-    for shape in panel.chart.shapes:
-        on = {ref: shape[ref].replace(ref[0], place.on[f"{ref[0]}axis"]) for ref in ("xref", "yref")}
-        drawing.shapes.append(filled(shape, frame, place.dark) | on)
-    return drawing
 
 
 def _height(cell: int) -> int | float:
