@@ -63,13 +63,14 @@ def attention_heatmap(
     z = np.where(masked, np.nan, style.pop("z")).astype(np.float32)
     if masked.any():
         style["colorbar"]["title"]["text"] += " (grey: masked)"
+    lines = [f"{name} <b>%{{customdata[{at}]{_NUMBER}}}</b>" for at, name in enumerate(numbers)]
     fig = go.Figure(
         go.Heatmap(
             x=keys,
             y=queries,
             z=z,
             customdata=np.stack(list(numbers.values()), axis=-1).astype(np.float32),
-            hovertemplate=_hover(numbers),
+            hovertemplate="<br>".join(["query <b>%{y}</b>", "key <b>%{x}</b>", *lines]) + "<extra></extra>",
             hoverongaps=False,
             colorscale=theme.colour_scale("diverging" if quantity in _SIGNED else "sequential", dark),
             **style,
@@ -128,11 +129,6 @@ def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, A
         }
         return {"z": np.log10(np.maximum(weights, LOG_FLOOR)), "zmin": ticks[0], "zmax": 0, "colorbar": bar}
     return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": bar_title}}}
-
-
-def _hover(names: Mapping[str, object]) -> str:
-    lines = [f"{name} <b>%{{customdata[{i}]{_NUMBER}}}</b>" for i, name in enumerate(names)]
-    return "<br>".join(["query <b>%{y}</b>", "key <b>%{x}</b>", *lines]) + "<extra></extra>"
 
 
 def _masked_cells(masked: np.ndarray, queries: list[str], keys: list[str], colour: str) -> go.Heatmap:

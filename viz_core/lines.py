@@ -45,9 +45,14 @@ def attention_lines(
         raise ValueError(f"threshold={threshold} must be above 0 and at most 1; the usual one is 0.02")
     chosen = pattern[heads_here]  # [drawn head, query, key]
     is_heavy, left_out = _heaviest(chosen, threshold)
-    rows, room = max(n_query, n_key), _room(n_query, n_key)
+    rows = max(n_query, n_key)
+    room = max(
+        4.0, min(30.0, 1400 / rows)
+    )  # pixels from one token to the next: 1,400 for all, if they can be
     y_query, y_key = _positions(n_query, rows), _positions(n_key, rows)
-    apart = _apart(len(heads_here))
+    # Offsets in rows, one per head, so that lines of several heads to one token do not cover each other.
+    n_heads = len(heads_here)
+    apart = min(0.12, 0.6 / max(1, n_heads)) * (np.arange(n_heads) - (n_heads - 1) / 2)
     fig = go.Figure()
     for head in heads_here:  # in the legend
         name, line = f"head {head}", {"color": theme.head_colour(head, dark), "width": 4}
@@ -86,11 +91,6 @@ def _heaviest(weights: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
 def _positions(length: int, rows: int) -> np.ndarray:
     """Heights of a column's tokens: the shorter column is centred beside the longer."""
     return np.arange(length) + (rows - length) / 2
-
-
-def _apart(n_heads: int) -> np.ndarray:
-    """Offsets in rows, one per head, so that lines of several heads to one token do not cover each other."""
-    return min(0.12, 0.6 / max(1, n_heads)) * (np.arange(n_heads) - (n_heads - 1) / 2)
 
 
 def _lines(
@@ -149,11 +149,6 @@ def _column(
         cliponaxis=False,
         showlegend=False,
     )
-
-
-def _room(n_query: int, n_key: int) -> float:
-    """Pixels from one token to the next: such that all take 1,400, but 30 at most and 4 at least."""
-    return max(4.0, min(30.0, 1400 / max(n_query, n_key)))
 
 
 def _layout(

@@ -135,14 +135,11 @@ def read(inputs: Other, *, most: int, passes: int = 1) -> ModelReading:
         raise ValueError(f"{title} has no {stack}; choose one of {', '.join(stacks)}.")
     attention = model.attention(stack)
     if not attention.whole:
-        raise ValueError(f"{_note(model, title)} This part looks into these: choose another model.")
+        known = f"Of {title} only attention weights are known, no queries, keys, values or scores."
+        raise ValueError(f"{model.note or known} This part looks into these: choose another model.")
     _check_number("layer", inputs.other_layer, attention.layers, title)
     _check_number("head", inputs.other_head, range(attention.n_heads), title)
     return ModelReading(model, reading, stack, attention)
-
-
-def _note(model: Model, title: str) -> str:
-    return model.note or f"Of {title} only attention weights are known, no queries, keys, values or scores."
 
 
 def _check_number(name: str, value: int, known: Collection[int], title: str) -> None:

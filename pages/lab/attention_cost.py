@@ -33,15 +33,8 @@ class Cost(NamedTuple):
 
 def cost(n_heads: int, d_model: int, d_head: int, n_tokens: int) -> Cost:
     """Counted by formula, without biases."""
-    return Cost(
-        n_heads,
-        d_model,
-        d_head,
-        n_tokens,
-        parameters(n_heads, d_model, d_head),
-        flops(n_heads, d_model, d_head, n_tokens),
-        n_heads * n_tokens**2,
-    )
+    weights, operations = parameters(n_heads, d_model, d_head), flops(n_heads, d_model, d_head, n_tokens)
+    return Cost(n_heads, d_model, d_head, n_tokens, weights, operations, n_heads * n_tokens**2)
 
 
 def narrow(n_heads: int, d_model: int, n_tokens: int) -> Cost:

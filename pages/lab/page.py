@@ -215,8 +215,10 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
 
     def on_act(act: Act) -> None:
         match act["type"]:
+            case "edit" if act["field"] in part.fields:
+                page.state.edit(act["field"], act["value"])
             case "edit":
-                _edit(page, part, act["field"], act["value"])
+                refuse(f"{act['field'][:SHOWN]!r} is no input of this part; reload the page.")
             case "part":
                 page.state.put({"part": page.find_part(act["name"]).name})
             case "go":
@@ -241,13 +243,6 @@ def _leave(page: LabPage) -> None:
     at = lab_stops.NAMES.index(page.name) + st.session_state.pop("leave_by")
     if 0 <= at < len(lab_stops.NAMES) and not in_force().kiosk:
         st.switch_page(f"lab/{lab_stops.NAMES[at]}/page.py")
-
-
-def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
-    if field in part.fields:
-        page.state.edit(field, raw)
-    else:
-        refuse(f"{field[:SHOWN]!r} is no input of this part; reload the page.")
 
 
 def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, Any]:

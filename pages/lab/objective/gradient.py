@@ -88,7 +88,7 @@ def lesson(inputs: Inputs) -> Lesson:
     cross = walk(z, y, cross_entropy, of_cross_entropy, inputs.descent)
     square = walk(z, y, squared_error, of_squared_error, inputs.descent)
     steps = np.arange(N_STEPS + 1)
-    in_words = [_steps(step) for step in steps.tolist()]
+    in_words = [f"{step} step{'s' * (step != 1)}" for step in steps.tolist()]
     p, p_square = cross.probabilities.numpy(), square.probabilities.numpy()
     numbers = (p[:, word], p_square[:, word], cross.length, square.length)
     return Lesson(
@@ -144,10 +144,6 @@ def _bars(walk: Walk, title: str, colour: Colour) -> Panel:
         values=walk.gradient.numpy(), labels=WORDS, title=title, y_label="slope of the loss", colour=colour,
         axis="word", low=-1.2, reach=1.2,
     )  # fmt: skip
-
-
-def _steps(count: int) -> str:
-    return f"{count} step{'s' * (count != 1)}"
 
 
 def questions() -> tuple[Answer, ...]:

@@ -85,7 +85,6 @@ PRONOUN = -1
 """Stands for the position of the sentence's pronoun."""
 MAX_POSITION = 64
 TEXT = "the animal did not cross the street because it was too wide"
-TWO_FEMININE = "the table and the street were too wide because they were small"
 
 
 @dataclass(frozen=True)

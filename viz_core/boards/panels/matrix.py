@@ -159,22 +159,11 @@ class Matrix(ChartPanel):
         left = names + 8 + (_AXIS if self.row_axis else 0)
         above = CAPTION * bool(self.title) + _above(self, cell)
         if self.is_table:
-            return Room(
-                width=n_columns * cell,
-                height=n_rows * _height(cell),
-                left=left,
-                above=above,
-                below=8,
-                right=4,
-            )
+            tall = n_rows * max(24, cell * 0.62)
+            return Room(width=n_columns * cell, height=tall, left=left, above=above, below=8, right=4)
         side = max(2.0, min(20, 520 / n_columns, 460 / n_rows))
-        return Room(
-            width=max(220, n_columns * side),
-            height=max(120, n_rows * side),
-            left=left,
-            above=above,
-            right=_BAR,
-        )
+        wide, tall = max(220, n_columns * side), max(120, n_rows * side)
+        return Room(width=wide, height=tall, left=left, above=above, right=_BAR)
 
     def draw(self, place: Place, frame: int) -> Drawing:
         values = at_frame(self.values, frame, 2)  # [row, column]
@@ -291,10 +280,6 @@ def _strips(heads: Sequence[int], along: str, across: str) -> list[dict[str, Any
             }
         )  # fmt: skip
     return strips
-
-
-def _height(cell: int) -> int | float:
-    return max(24, cell * 0.62)
 
 
 def _upright(panel: Matrix, cell: int | float) -> bool:
