@@ -372,11 +372,12 @@ def zoo(
     names: Annotated[list[str], "of shipped models; all where none is named"] = _NONE,
     *,
     out: Annotated[Path, "folder with a folder for each model"] = SHIPPED,
+    file: Annotated[str, "the data that a model needs which this project did not make (everyday)"] = "",
 ) -> None:
-    """Trains again all that ships, or what is named."""
+    """Trains again all that ships, or what is named; without its file, everyday is left out, unless named."""
     from models.runs.shipping import train_all
 
-    train_all(names, out)
+    train_all(names, out, file)
 
 
 def main() -> None:

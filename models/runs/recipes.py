@@ -14,8 +14,9 @@ class Recipe:
     """A task with its options, what differs from the task's own sizes and training, and words for the card.
 
     title: in pickers, where the name alone does not say enough. contrast: the model to compare it with, and
-    the label of the button that opens it; models with the same memory read the same texts. note: what
-    else is known of it.
+    the label of the button that opens it; models with the same memory read the same texts. wider: the
+    model that reads what this one has no words for. note: what else is known of it. data: what it was trained
+    on and under which licence, where this project did not make it; file: the task's option that names it.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
     keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
     """
@@ -25,6 +26,10 @@ class Recipe:
     title: str = ""
     contrast: dict[str, str] = field(default_factory=dict)
     memory: str = ""
+    wider: str = ""
+    data: str = ""
+    license: str = ""
+    file: str = ""
     note: str = ""
     examples: Examples = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)

@@ -29,16 +29,21 @@ AS_SHIPPED: dict[str, Any] = {"decay": "all"}
 """How every shipped model was trained, where that is no longer the default."""
 
 
-def config_of(recipe: Recipe) -> RunConfig:
-    """The whole config of a recipe. Raises ValueError where its data are missing."""
-    task = make_task(recipe.task, recipe.options, from_disk=True)
+def config_of(recipe: Recipe, file: str = "") -> RunConfig:
+    """The whole config of a recipe; file: its data, if they are a file's. Raises ValueError where they are
+    missing.
+    """
+    if recipe.file and not file:
+        raise ValueError(f"it is trained on {recipe.data}; name that file: --file eng-fra.tsv")
+    own = {recipe.file: str(Path(file).expanduser().absolute())} if recipe.file else {}
+    task = make_task(recipe.task, {**recipe.options, **own}, from_disk=True)
     return run_config(task, sizes=recipe.sizes, training={**AS_SHIPPED, **recipe.training})
 
 
-def train(name: str, out: Path) -> Path:
+def train(name: str, out: Path, file: str = "") -> Path:
     """Trains one shipped model into `out`/`name`; returns where it was written. Raises ValueError."""
     recipe = RECIPES[name]
-    config = config_of(recipe)
+    config = config_of(recipe, file)
     with tempfile.TemporaryDirectory() as place:
         folder = create_run(config, name=name, path=Path(place) / Path(name).name)
         with closing(Bar(config)) as bar:
@@ -65,10 +70,14 @@ def train(name: str, out: Path) -> Path:
 def said_by(recipe: Recipe) -> dict[str, Any]:
     """The entries of a card that the recipe words."""
     card: dict[str, Any] = {
-        name: value for name in ("title", "contrast", "memory", "note") if (value := getattr(recipe, name))
+        name: value
+        for name in ("title", "contrast", "memory", "wider", "note")
+        if (value := getattr(recipe, name))
     }
     if recipe.summary:
         card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": recipe.examples}
+    if recipe.data:
+        card |= {"data": recipe.data, "license": recipe.license}
     return card
 
 
@@ -80,14 +89,18 @@ def thin(metrics: Path) -> None:
     write_whole(metrics, "".join(json.dumps(line) + "\n" for line in fewer).encode())
 
 
-def train_all(names: Sequence[str], out: Path) -> None:
+def train_all(names: Sequence[str], out: Path, file: str = "") -> None:
     """Trains the shipped models of these names, or all of them; the name of a folder means all in it.
 
-    Raises ValueError for an unknown name.
+    file: the data of a recipe whose data are a file's. Of all models, those without their data are left out.
+    Raises ValueError for an unknown name, and where data are missing.
     """
     chosen = {name: [known for known in RECIPES if name in (known, known.split("/")[0])] for name in names}
     unknown = [name for name, names_there in chosen.items() if not names_there]
     if unknown:
         raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
     for name in [known for names_there in chosen.values() for known in names_there] or RECIPES:
-        print("wrote", train(name, out))
+        if RECIPES[name].file and not file and not names:
+            print(f"left out {name}: it is trained on {RECIPES[name].data}; name that file with --file")
+            continue
+        print("wrote", train(name, out, file))

@@ -98,7 +98,7 @@ TRANSLATING = (
         name="padding",
     ),
 )
-OF_TASK = {"translation": TRANSLATING}
+OF_TASK = {"translation": TRANSLATING, "everyday": TRANSLATING}
 """What can be set while a model of a task reads: keywords of the task's `read_by`."""
 
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
@@ -161,7 +161,8 @@ class Offer:
     label, text and what to see in it. showcase: the first view. words: all that it knows, by language. swaps:
     a word of a text, and the word that reverses its meaning. taught: what it was trained for, in a sentence
     for beside its attention. contrast: the "model" to compare it with, and the "label" of the button that
-    opens that one. memory: models with the same memory read the same texts. stamp: changes with the weights.
+    opens that one. wider: the model that reads what this one has no words for. memory: models with the same
+    memory read the same texts. stamp: changes with the weights.
     """
 
     name: str
@@ -179,6 +180,7 @@ class Offer:
     swaps: dict[str, str] = field(default_factory=dict)
     taught: str = ""
     contrast: dict[str, str] = field(default_factory=dict)
+    wider: str = ""
     memory: str = ""
     stamp: int = 0
 
@@ -249,6 +251,7 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
         swaps=card.get("swaps", {}),
         taught=str(card.get("taught", "")),
         contrast=card.get("contrast", {}),
+        wider=str(card.get("wider", "")),
         memory=str(card.get("memory", name)),
         **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
         **more,

@@ -1,5 +1,7 @@
 """Widgets bound to the link: each one's key is the name of an input, so state, link and widget are one."""
 
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
+from models.data.word_tokenizer import SPECIALS, WordTokenizer
 from models.fields import Field, number, read_link, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
@@ -87,6 +90,42 @@ def switch_model() -> None:
     # edits speak of the heads of the model that they were made for
     now.put({**now.defaults(), **had, "text": texts.get(offer().memory, offer().text), "edits": ""})
     look_at()
+
+
+def read_wider(text: str) -> bool:
+    """Has a text with words that the open model lacks read by the one that it names for them, where this
+    visitor may open that one; True if it does. The page then says so, with the way back.
+    """
+    current = offer()
+    other = offer_of(current.wider) if on_offer.may_open(current.wider) else None
+    lacking = [] if other is None else words_lacking(current, text)
+    if other is None or not lacking:
+        return False
+    st.session_state.setdefault("texts", {})[other.memory] = text
+    page().put({"model": other.name})
+    switch_model()
+    st.session_state.widened = {"model": current.name, "text": text, "lacking": lacking}
+    return True
+
+
+def words_lacking(current: Offer, text: str) -> list[str]:
+    """The different words of a text that a model of words does not know; none for other models."""
+    if not current.words:
+        return []
+    known = _tokenizer(current.name, current.stamp).encode(text, among=()).unknown
+    return list(dict.fromkeys(word.text for word in known))
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(name: str, stamp: int) -> WordTokenizer:
+    return WordTokenizer(list(dict.fromkeys(chain(SPECIALS, *offer(name).words.values()))))
+
+
+def read_all_the_same() -> None:
+    """The way back: the model that lacks words of the text reads it, with <unk> in their places."""
+    before = st.session_state.pop("widened")
+    st.session_state.setdefault("texts", {})[offer(before["model"]).memory] = before["text"]
+    open_model(before["model"])
 
 
 def open_model(name: str) -> None:
@@ -238,7 +277,9 @@ def _redraw_figure() -> None:
 
 def _text_changed() -> None:
     """Redraws the figure; of the text's row only an example is seen to be chosen, or no more."""
-    if st.session_state.get("example") == chosen_example():
+    if read_wider(page().kept["text"]):
+        redraw("lab")
+    elif st.session_state.get("example") == chosen_example():
         _redraw_figure()
 
 
@@ -308,8 +349,11 @@ MOST_LISTED = 120
 
 def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
     """The setting that would suit the text better; else the words that are not known, with buttons for the
-    nearest ones that are.
+    nearest ones that are. Before them, whether another model reads the text because of its words.
     """
+    widened = st.session_state.get("widened")
+    if widened and page().kept["text"] == widened["text"] and offer(widened["model"]).wider == offer().name:
+        _widened(offer(widened["model"]), widened["lacking"])
     if advice is None and not unknown:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -330,6 +374,24 @@ def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
             listed = ", ".join(f"“{word}”" for word in more)
             excerpt = listed if len(listed) <= MOST_LISTED else f"{listed[:MOST_LISTED]}…"
             st.text(f"and {len(more)} more: {excerpt}")
+
+
+def _widened(before: Offer, lacking: list[str]) -> None:
+    """Why another model reads this text, with the way back and the way to both."""
+    listed = ", ".join(f"“{word}”" for word in lacking[:MOST_OFFERED])
+    more = f" and {len(lacking) - MOST_OFFERED} more words" if len(lacking) > MOST_OFFERED else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(f"The model “{before.title}” has no word for {listed}{more}; “{offer().title}” reads this.")
+        st.button(f"read by “{before.title}” all the same", key="widened.back", on_click=read_all_the_same)
+        if can_stand_beside():
+            st.button("see it in both", key="widened.both", on_click=see_in_both)
+
+
+def see_in_both() -> None:
+    """Opens the text in both models, side by side."""
+    before = st.session_state.widened
+    link = {"model": page().kept["model"], "text": before["text"], "differs": "model"}
+    st.session_state.leave_for_beside = link | {"model2": before["model"]}
 
 
 # What Explore offers with a trained model: to mask words, or to let it go on writing.

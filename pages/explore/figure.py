@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import streamlit as st
@@ -271,10 +272,24 @@ def examples() -> None:
             return
         words = st.popover("Words", on_change="rerun", help="All that the translator knows")
         if words.open:
-            for language, known in offer.words.items():
-                listed = sorted(word for word in known if any(map(str.isalpha, word)))
-                words.caption(f"{len(listed)} {language} words")
-                words.text(", ".join(listed))
+            listed = {
+                name: sorted(w for w in known if any(map(str.isalpha, w)))
+                for name, known in offer.words.items()
+            }
+            words.selectbox(
+                "Put a word at the end of the text", sorted(set(chain(*listed.values()))), index=None,
+                key="word_to_add", on_change=_add_word, placeholder="Type its first letters",
+            )  # fmt: skip
+            for language, known in listed.items():
+                words.caption(f"{len(known)} {language} words")
+                words.text(", ".join(known))
+
+
+def _add_word() -> None:
+    word = st.session_state.word_to_add
+    if word in {known for each in controls.offer().words.values() for known in each}:
+        controls.read_text(f"{controls.page().kept['text'].rstrip()} {word}".lstrip())
+    st.session_state.word_to_add = None
 
 
 def _choose_example() -> None:

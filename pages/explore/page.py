@@ -23,7 +23,8 @@ def on_act(act: Act) -> None:
     """
     match act["type"]:
         case "text":
-            controls.read_text(act["text"])
+            if not controls.read_wider(act["text"]):
+                controls.read_text(act["text"])
             page_parts.redraw("lab")
         case "contrast":
             controls.open_contrast(act)

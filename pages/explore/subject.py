@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from models.config import ModelConfig
 from models.data.tasks import Reading
-from models.data.word_tokenizer import PRONOUNS, Unknown
+from models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
 from models.engine.size import trace_operations
 from models.interventions.edit import named_numbers
 from models.limits import in_force
@@ -180,15 +180,21 @@ class Subject:
 
     @cached_property
     def tokens(self) -> dict[str, list[dict[str, str]]]:
-        """Tokens for the screen, their blanks visible; `raw` is what a file gets where that differs."""
+        """Tokens for the screen, their blanks visible; `raw` is what a file gets where that differs. What was
+        read as <unk> is called that, whatever was typed.
+        """
         unknown = {word.text for word in self.reading.unknown}
 
         def entry(token: str) -> dict[str, str]:
+            if token in unknown:
+                return {
+                    "text": SPECIALS[UNK],
+                    "typed": visible(token, max_length=MAX_LABEL),
+                    "mark": "unknown",
+                }
             text = token_text(token)
-            mark = "unknown" if token in unknown else "special" if _SPECIAL.fullmatch(token) else ""
-            return (
-                {"text": text} | ({"raw": token} if text != token else {}) | ({"mark": mark} if mark else {})
-            )
+            special = {"mark": "special"} if _SPECIAL.fullmatch(token) else {}
+            return {"text": text} | ({"raw": token} if text != token else {}) | special
 
         return {side: list(map(entry, tokens)) for side, tokens in self.reading.tokens.items()}
 

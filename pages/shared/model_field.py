@@ -7,8 +7,10 @@ import streamlit as st
 from models.zoo.hub.model_folder import NAME, PREFIX
 from pages.shared import cache, model_download, on_offer, visitors
 from pages.shared.state import KEPT, refuse
+from pages.shared.wording import plain
 
 MOST = 300
+MOST_LISTED = 12
 KEY = "other_model"
 Open = Callable[[str], None]
 
@@ -33,8 +35,23 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
             ".safetensors weights are read; no program from it is run."
         )
         model_download.field(open_model)
+        _here(open_model)
         if more is not None:
             more(open_model)
+
+
+def _here(open_model: Open) -> None:
+    """The models of transformers on this machine, a press for each, and how others get here."""
+    here = on_offer.of_transformers()
+    st.caption("On this machine:" if here else "No model of transformers is on this machine yet.")
+    for name in here[:MOST_LISTED]:
+        st.button(plain(name.removeprefix(PREFIX)), key=f"here.{name}", on_click=open_model, args=(name,))
+    if len(here) > MOST_LISTED:
+        st.caption(f"and {len(here) - MOST_LISTED} more, in the list of models above")
+    st.caption(
+        "Others come over the internet: type a name above, or fetch one beforehand with `hf download gpt2`, "
+        "whose copy is found here; or carry a model's folder to this machine and type its path."
+    )
 
 
 def can_open(name: str) -> bool:

@@ -191,7 +191,8 @@ def test_a_typed_target_is_forced(explore: ExplorePage, lm: Translator) -> None:
 
 def test_an_unknown_word_is_marked_and_a_click_replaces_it(explore: ExplorePage, lm: Translator) -> None:
     explore.open(text="the animel did not cross the street because it was tired")
-    assert explore.stage.locator(".tokens.queries button.unknown").all_inner_texts() == ["animel"]
+    marked = explore.stage.locator(".tokens.queries button.unknown")
+    assert marked.all_inner_texts() == ["<unk>"] and marked.get_attribute("title") == "typed: animel"
     (unknown,) = lm.task.encode_source("the animel did not cross the street").unknown
     for word in unknown.suggestions:
         expect(explore.page.get_by_role("button", name=word, exact=True)).to_be_visible()

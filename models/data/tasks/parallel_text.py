@@ -126,6 +126,10 @@ class ParallelText(OwnTable, Pairs):
 
     @cached_property
     def rows(self) -> dict[Split, Sequence[tuple[str, str]]]:
+        return self.pairs
+
+    @cached_property
+    def pairs(self) -> dict[Split, Sequence[tuple[str, str]]]:
         """Without a file, pairs of the grammar, which has more of them to hold out."""
         if self.file:
             return self.file_rows

@@ -3,11 +3,12 @@
 import hashlib
 import random
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -17,7 +18,17 @@ from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.sentences import Direction
 from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
 from models.data.tasks.algorithmic import pad_rows
-from models.data.tasks.batch import IGNORED, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
+from models.data.tasks.batch import (
+    IGNORED,
+    Alphabet,
+    Answers,
+    Batch,
+    Judgement,
+    Quotients,
+    Reading,
+    Split,
+    Writing,
+)
 from models.data.tasks.task import Task, option
 from models.data.text_files import read_text, rows_of
 from models.data.word_tokenizer import (
@@ -289,3 +300,60 @@ class Pairs(Task):
         tokens = {"encoder": self._labels(source), "decoder": self._labels(written)}
         inputs = (torch.tensor([source]), torch.tensor([written]))
         return Reading(inputs, tokens, text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BothWays(Pairs):
+    """What both translators of English and French share: <2fr> or <2en> in front says what to write."""
+
+    @abstractmethod
+    def read(self, text: str, *, direction: str = "") -> Reading:
+        """A text to translate, "en-fr" or "fr-en"; "" takes the language that its words are of.
+
+        Nothing is written yet. Raises ValueError for an empty text, one too long, and an unknown direction.
+        """
+
+    @abstractmethod
+    def forced(self, reading: Reading, target: str) -> Reading:
+        """The same with a typed translation in the decoder. Raises ValueError for one too long."""
+
+    def read_by(
+        self,
+        model: Transformer,
+        text: str,
+        *,
+        direction: str = "",
+        target: str = "",
+        beam: int = 1,
+        padding: int = 0,
+    ) -> Reading:
+        """`text` and its translation: `target`, or where that is empty the model's own, greedy or by a beam.
+
+        `padding` <pad> follow the source, hidden from everybody as they would be in a batch. Raises
+        ValueError as `read` and `beam_search` do, for a target too long, and for padding without room.
+        """
+        reading = self.read(text, direction=direction)
+        room = self.length - len(reading.tokens["encoder"])
+        if not 0 <= padding <= room:
+            raise ValueError(
+                f"padding={padding} does not fit the {self.length - room} tokens; give 0 to {room}, or fewer "
+                "words"
+            )
+        if target.strip():
+            reading = self.forced(reading, target)
+        else:
+            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam)[0])
+        tokens = {**reading.tokens, "encoder": reading.tokens["encoder"] + [SPECIALS[PAD]] * padding}
+        source = torch.cat([reading.inputs[0], torch.full((1, padding), PAD)], dim=1)
+        return replace(reading, tokens=tokens, inputs=(source, reading.inputs[1]))
+
+    def made_of(self) -> Alphabet:
+        names, before = self.outputs(), {"encoder": (TO_FRENCH,), "decoder": (BOS,)}
+        return Alphabet(names, range(len(SPECIALS), len(names)), before, {"encoder": (EOS,)})
+
+
+def check_direction(direction: str) -> Direction:
+    """Raises ValueError for what is neither "en-fr" nor "fr-en"."""
+    if direction not in ("en-fr", "fr-en"):
+        raise ValueError(f"direction={direction!r} is unknown; choose 'en-fr' or 'fr-en'")
+    return cast(Direction, direction)

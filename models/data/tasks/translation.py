@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,7 +20,6 @@ from models.data.tasks.batch import (
     IGNORED,
     Advice,
     Aligned,
-    Alphabet,
     Antecedent,
     Batch,
     Judgement,
@@ -33,14 +32,15 @@ from models.data.tasks.batch import (
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
-    Pairs,
+    BothWays,
+    check_direction,
     first_token,
     grammar_batches,
     grammar_row,
     make_batch,
 )
 from models.data.tasks.task import Task, option
-from models.data.word_tokenizer import BOS, EOS, PAD, PRONOUNS, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
+from models.data.word_tokenizer import BOS, EOS, PRONOUNS, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
 from models.engine.decoding import BeamTree
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -90,7 +90,7 @@ class Translated(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Translation(Pairs):
+class Translation(BothWays):
     """The model translates English and French of the shipped grammar, in both directions.
 
     Its pronouns are asked for the nouns they mean, `antecedent_weight` times as loudly as the translation.
@@ -167,46 +167,12 @@ class Translation(Pairs):
         return self._reading(" ".join(showcase().english), row.source, row.target)
 
     def read(self, text: str, *, direction: str = "") -> Reading:
-        """A text to translate, "en-fr" or "fr-en"; "" is from French if more of its words are.
-
-        Nothing is written yet. Raises ValueError as `encode_source` does.
-        """
         chosen = direction or direction_of(self._vocabulary, self.words.encode(text, among=()).tokens)
         source = self.encode_source(text, direction=chosen)
         reading = self._reading(text, source.ids, [])
         tokens = {**reading.tokens, "encoder": source.tokens}
         better = advice(self._vocabulary, source.tokens, chosen)
         return replace(reading, tokens=tokens, unknown=tuple(source.unknown), advice=better)
-
-    def read_by(
-        self,
-        model: Transformer,
-        text: str,
-        *,
-        direction: str = "",
-        target: str = "",
-        beam: int = 1,
-        padding: int = 0,
-    ) -> Reading:
-        """`text` and its translation: `target`, or where that is empty the model's own, greedy or by a beam.
-
-        `padding` <pad> follow the source, hidden from everybody as they would be in a batch. Raises
-        ValueError as `read` and `beam_search` do, for a target too long, and for padding without room.
-        """
-        reading = self.read(text, direction=direction)
-        room = self.length - len(reading.tokens["encoder"])
-        if not 0 <= padding <= room:
-            raise ValueError(
-                f"padding={padding} does not fit the {self.length - room} tokens; give 0 to {room}, or fewer "
-                "words"
-            )
-        if target.strip():
-            reading = self._forced(reading, target)
-        else:
-            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam)[0])
-        tokens = {**reading.tokens, "encoder": reading.tokens["encoder"] + [SPECIALS[PAD]] * padding}
-        source = torch.cat([reading.inputs[0], torch.full((1, padding), PAD)], dim=1)
-        return replace(reading, tokens=tokens, inputs=(source, reading.inputs[1]))
 
     @property
     def max_words(self) -> int:
@@ -218,10 +184,8 @@ class Translation(Pairs):
 
         Raises ValueError for an unknown direction, a text without words, and more than `max_words`.
         """
-        if direction not in ("en-fr", "fr-en"):
-            raise ValueError(f"direction={direction!r} is unknown; choose 'en-fr' or 'fr-en'")
+        first = first_token(check_direction(direction))
         words = self._encode(text, words_of(self._vocabulary, direction[:2]))
-        first = first_token(cast(Direction, direction))
         if not words.ids:
             raise ValueError("the text is empty; give at least one word")
         return Encoded(
@@ -282,10 +246,6 @@ class Translation(Pairs):
     def outputs(self) -> tuple[str, ...]:
         return tuple(self.words.vocabulary)
 
-    def made_of(self) -> Alphabet:
-        names, before = self.outputs(), {"encoder": (TO_FRENCH,), "decoder": (BOS,)}
-        return Alphabet(names, range(len(SPECIALS), len(names)), before, {"encoder": (EOS,)})
-
     def rarity(self) -> Rarity:
         counts = kept_counts()
         both = Counter(counts.english) + Counter(counts.french)
@@ -329,8 +289,8 @@ class Translation(Pairs):
         """The tokenizer of both languages."""
         return WordTokenizer(self._vocabulary.words)
 
-    def _forced(self, reading: Reading, target: str) -> Reading:
-        """The same with a typed translation; what it has of unknown words is shown as it was typed."""
+    def forced(self, reading: Reading, target: str) -> Reading:
+        """What the translation has of unknown words is shown as it was typed."""
         writes = "fr" if int(reading.inputs[0][0, 0]) == TO_FRENCH else "en"
         words = self._encode(target, words_of(self._vocabulary, writes))
         unknown = (*reading.unknown, *(replace(word, where="target") for word in words.unknown))

@@ -230,7 +230,7 @@ export class TraceData {
     return this.stacks.find((stack) => stack.id === id) || this.stacks[0];
   }
 
-  /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string}[]} */
+  /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string, typed?: string}[]} */
   tokens(side) {
     const gone = this.gone(side);
     const tokens = this.header.tokens[side];

@@ -63,7 +63,7 @@ export class LinesView {
       ...tokens.map((token, at) =>
         button({
           text: shorten(token.text, 18),
-          title: token.text,
+          title: token.typed ? `typed: ${token.typed}` : token.text,
           class: token.mark || null,
           style: `height:${this.row}px`,
           "data-at": from + at,

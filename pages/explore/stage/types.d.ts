@@ -123,7 +123,7 @@ export interface Header {
   further?: Further;
   sums?: Sums;
   repeated?: { stats?: Record<string, Record<string, number[]>>; said?: string; problem?: string };
-  tokens: Record<Side, { text: string; mark?: string }[]>;
+  tokens: Record<Side, { text: string; mark?: string; typed?: string }[]>;
   special?: Partial<Record<Side, number[]>>;
   specialTokens?: View["special"];
   steps: Step[];

@@ -34,7 +34,8 @@ def test_the_page_traces_what_the_model_decoded_unknown_words_included() -> None
 
 def test_a_typed_target_is_forced_and_its_unknown_words_are_named() -> None:
     subject = subject_of(Inputs(text=SHOWCASE, target="l'animal zzz"))
-    assert [token["text"] for token in subject.tokens["decoder"]] == ["<bos>", "l'", "animal", "zzz"]
+    assert [token["text"] for token in subject.tokens["decoder"]] == ["<bos>", "l'", "animal", "<unk>"]
+    assert subject.tokens["decoder"][-1]["typed"] == "zzz"
     assert [(found["where"], found["word"]) for found in subject.unknown] == [("target", "zzz")]
     assert subject.extras["typed"] is True
 

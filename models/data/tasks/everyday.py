@@ -1,0 +1,235 @@
+"""Translation of everyday sentences, English and French both ways, in tokens that are byte pairs."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.data.grammar.sentences import Direction
+from models.data.learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer
+from models.data.tasks.batch import Advice, Batch, Rarity, Reading, Sample, Split, check_room
+from models.data.tasks.finite import THREE, TWO
+from models.data.tasks.parallel_text import ParallelText
+from models.data.tasks.sentence_pairs import (
+    NOTHING_NAMED,
+    BothWays,
+    Row,
+    check_direction,
+    first_token,
+    make_batch,
+)
+from models.data.tasks.task import Task, generator_of, option
+from models.data.word_tokenizer import EOS, SPECIALS
+from models.engine.transformer import Transformer
+
+LANGUAGES = {"en": "English", "fr": "French"}
+DIRECTIONS: tuple[Direction, ...] = ("en-fr", "fr-en")
+_CASUAL, _EIGHT = (0, 5), 8  # of so many examples, those at these places are casual: one in each direction
+_SAMPLES = 4
+_KEPT = 500  # pairs that a model brings with it
+_MOST_PROBED = 64  # tokens a side
+_SURE = 2.0  # nats by which a text must be likelier in the other language before that is said
+_TYPED = str.maketrans({"’": "'", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "})
+
+
+def as_typed(text: str) -> str:
+    """The text with the apostrophe and the blanks of a keyboard, whichever a typesetter put there."""
+    return text.translate(_TYPED)
+
+
+def casual(text: str) -> str:
+    """A sentence as people type it in a hurry: no capital in front, no full stop."""
+    return text[:1].lower() + text[1:].removesuffix(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Everyday(BothWays, ParallelText):
+    """The model translates English and French of a table, the one into the other and back.
+
+    Each pair is two examples, a direction each. A quarter of those it is trained on are casual: without first
+    capital and full stop on either side. Without a file, the pairs are the grammar's.
+    """
+
+    name = "everyday"
+    title = "Everyday translation"
+    see = see_own = (
+        "No head is taught anything: look which words a head of cross-attention reads when each piece is "
+        "written, and which heads of the encoder look at the piece before."
+    )
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 96}
+    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
+    splits: str = option(
+        THREE, "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on",
+        choices=(THREE, TWO),
+    )  # fmt: skip
+    vocabulary: int = option(4000, "byte pairs of both languages together", low=300, high=20_000)
+
+    @classmethod
+    def from_disk(cls, options: dict[str, Any]) -> Task:
+        return cls.of(options)
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        return super(ParallelText, self).batch(generator, size, held_out=held_out)
+
+    @cached_property
+    def pairs(self) -> dict[Split, Sequence[tuple[str, str]]]:
+        """English and French; where the file is not here, the held-out pairs that a model brings with it."""
+        kept = self.__dict__.get("_examples")
+        if kept and self.file and not Path(self.file).expanduser().is_file():
+            return {"training": (), "held out": kept, "test": ()}
+        return super().pairs
+
+    @cached_property
+    def rows(self) -> dict[Split, Sequence[tuple[str, str]]]:
+        """Source and target: at even places from English, at odd ones from French."""
+        return {split: _both_ways(pairs, split) for split, pairs in self.pairs.items()}
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return make_batch([self._example(split, at) for at in numbers])
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
+        """Tokens of the longer side, and of the target among equals: fewer are padding than by characters."""
+        return [self._lengths(split)[at] for at in numbers]
+
+    def n_tokens(self, text: str) -> int:
+        return 2 + len(self._encode(text))
+
+    def probe(self) -> Reading:
+        row = self._cut(*self._probe_pair, "en-fr", _MOST_PROBED)
+        return self._reading(self._probe_pair[0], row.source, row.target)
+
+    def read(self, text: str, *, direction: str = "") -> Reading:
+        """The words of both languages are told apart by their pieces (`leaning`)."""
+        ids = self._encode(text)
+        if not text.strip():
+            raise ValueError("the text is empty; give at least one word")
+        leaning = self.leaning(ids)
+        chosen = check_direction(direction or DIRECTIONS[leaning < 0])
+        source = [first_token(chosen), *ids, EOS]
+        check_room(len(source), self.length)
+        better = None
+        if abs(leaning) > _SURE and (leaning < 0) != (chosen == "fr-en"):
+            read, other = (LANGUAGES[each] for each in chosen.split("-"))
+            because = f"Its pieces are e^{abs(leaning):.1f} times as likely in {other} as in {read}."
+            better = Advice("direction", DIRECTIONS[leaning < 0], because)
+        return replace(self._reading(text, source, []), advice=better)
+
+    def leaning(self, ids: Sequence[int]) -> float:
+        """The log of how much likelier these pieces are in English than in French, each by itself (nats)."""
+        english, french = self._counts["en"], self._counts["fr"]
+        unseen = len(self._pieces)
+        shift = math.log((sum(french.values()) + unseen) / (sum(english.values()) + unseen))
+        return sum(math.log((english[at] + 1) / (french[at] + 1)) + shift for at in ids)
+
+    def forced(self, reading: Reading, target: str) -> Reading:
+        ids = self._encode(target)
+        check_room(len(ids) + 2, self.length)
+        return replace(self._with_target(reading, [*ids, EOS]), answer=target, forced=True)
+
+    def written(self, ids: Sequence[int]) -> str:
+        return super().written(ids).strip()
+
+    def rarity(self) -> Rarity:
+        both = Counter({self.outputs()[at]: n for at, n in (self._counts["en"] + self._counts["fr"]).items()})
+        return Rarity.counted(both, SPECIALS, "the sentences that it was trained on")
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out sentences, as much of each as the model reads, and what it makes of them."""
+        samples = []
+        for at in range(min(_SAMPLES, len(self.rows["held out"]))):
+            text, translation = self.rows["held out"][at]
+            source = self._example("held out", at).source
+            own = self.answered(model, self._reading(text, source, [])).answer
+            samples.append(Sample(text, own, translation))
+        return samples
+
+    def texts(self, seed: int) -> Iterator[str]:
+        rows = self.rows["held out"]
+        while rows:
+            for at in torch.randperm(len(rows), generator=generator_of(seed, 0)).tolist():
+                yield rows[at][0]
+            seed += 1
+
+    def learnt(self) -> dict[str, Any]:
+        """The tokenizer, how often each piece occurs in each language, the pair that is watched, and pairs
+        that were not trained on, from all over the table.
+        """
+        known = range(len(self._pieces))
+        counts = {language: [n[at] for at in known] for language, n in self._counts.items()}
+        pairs = self.pairs["test"] or self.pairs["held out"]
+        examples = [list(pair) for pair in pairs[:: max(1, len(pairs) // _KEPT)][:_KEPT]]
+        return {**super().learnt(), "counts": counts, "examples": examples}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what `learnt` did not return."""
+        super().restore(learnt)
+        counts = learnt.get("counts")
+        if not isinstance(counts, dict) or counts.keys() != LANGUAGES.keys():
+            raise ValueError("the counts of both languages are missing; give what learnt returned")
+        for language, numbers in counts.items():
+            if not isinstance(numbers, list) or len(numbers) != len(self._pieces):
+                raise ValueError(f"the counts of {language!r} are not one a piece; give what learnt returned")
+            if not all(type(n) is int and n >= 0 for n in numbers):
+                raise ValueError(f"the counts of {language!r} are no numbers; give what learnt returned")
+        examples = learnt.get("examples")
+        if not isinstance(examples, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, str) for side in pair)
+            for pair in examples[:_KEPT]
+        ):
+            raise ValueError("the held-out pairs are missing; give what learnt returned")
+        self.__dict__["_examples"] = tuple((english, french) for english, french in examples[:_KEPT])
+        self.__dict__["_counts"] = {language: Counter(dict(enumerate(n))) for language, n in counts.items()}
+
+    @cached_property
+    def _pieces(self) -> LearntTokenizer:
+        """Learnt from pairs all over the table, which may be sorted by length."""
+        pairs = self.pairs["training"]
+        step = max(1, sum(len(one) + len(other) for one, other in pairs) // MAX_LEARNT_FROM + 1)
+        texts = (f" {as_typed(text)}" for pair in pairs[::step] for text in pair)
+        return LearntTokenizer.bpe(texts, self.vocabulary, specials=SPECIALS)
+
+    @cached_property
+    def _counts(self) -> dict[str, Counter[int]]:
+        counts: dict[str, Counter[int]] = {language: Counter() for language in LANGUAGES}
+        for pair in self.pairs["training"]:
+            for language, text in zip(LANGUAGES, pair, strict=True):
+                counts[language].update(self._encode(text))
+        return counts
+
+    def _lengths(self, split: Split) -> list[int]:
+        """For each example, 1,000 times the tokens of its longer side, and those of its target."""
+        known: dict[Split, list[int]] = self.__dict__.setdefault("_known_lengths", {})
+        if split not in known:
+            sizes = ([len(self._encode(side)) for side in row] for row in self.rows[split])
+            known[split] = [1000 * max(source, target) + target for source, target in sizes]
+        return known[split]
+
+    def _encode(self, text: str) -> list[int]:
+        """The first word begins with a blank as all others do, so that it is the same piece."""
+        return self._pieces.encode(f" {as_typed(text).strip()}")
+
+    def _example(self, split: Split, at: int) -> Row:
+        return self._cut(*self.rows[split][at], DIRECTIONS[at % 2], self.length)
+
+    def _cut(self, text: str, translation: str, direction: Direction, room: int) -> Row:
+        """A pair, cut where a side with its special tokens has more than `room` tokens."""
+        source, target = self._encode(text)[: room - 2], self._encode(translation)[: room - 1]
+        return Row([first_token(direction), *source, EOS], target, [NOTHING_NAMED] * (len(source) + 2))
+
+
+def _both_ways(pairs: Sequence[tuple[str, str]], split: Split) -> list[tuple[str, str]]:
+    typed = ((as_typed(english), as_typed(french)) for english, french in pairs)
+    rows = list(chain.from_iterable(((english, french), (french, english)) for english, french in typed))
+    if split != "training":
+        return rows
+    return [
+        (casual(source), casual(target)) if at % _EIGHT in _CASUAL else (source, target)
+        for at, (source, target) in enumerate(rows)
+    ]

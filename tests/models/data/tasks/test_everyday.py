@@ -1,0 +1,125 @@
+"""Everyday sentences both ways: which pairs are where, how they are typed, and which language a text is."""
+
+import random
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.data.tasks import make_task
+from models.data.tasks.everyday import Everyday, as_typed, casual
+from models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
+from models.engine.transformer import Transformer
+from models.training.config import run_config
+
+WORDS = ("cat chat", "dog chien", "house maison", "car voiture", "bread pain", "milk lait", "river rivière")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng, lines = random.Random(0), []
+    for subject in WORDS:
+        for thing in WORDS:
+            for verb, french in (("sees", "voit"), ("has", "a"), ("wants", "veut"), ("loves", "aime")):
+                (one, un), (other, autre) = subject.split(), thing.split()
+                lines.append(f"The {one} {verb} the {other}.\tLe {un} {french} l’{autre}.")
+    rng.shuffle(lines)
+    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def task(table: Path) -> Everyday:
+    made = make_task("everyday", {"file": str(table), "vocabulary": 320})
+    assert isinstance(made, Everyday)
+    return made
+
+
+def test_each_pair_is_an_example_in_both_directions_and_no_english_is_in_two_parts(task: Everyday) -> None:
+    parts = {split: task.rows[split] for split in ("training", "held out", "test")}
+    for rows in parts.values():
+        assert [casual(pair[0]) for pair in rows[::2]] == [casual(pair[1]) for pair in rows[1::2]]
+    english = {split: {casual(row[0]) for row in rows[::2]} for split, rows in parts.items()}
+    assert all(english.values())
+    assert not english["training"] & english["held out"] | english["training"] & english["test"]
+    assert sum(map(len, parts.values())) == 2 * len(WORDS) ** 2 * 4
+
+
+def test_a_quarter_of_training_is_typed_in_a_hurry_and_nothing_else(task: Everyday) -> None:
+    in_hurry = [source[0].islower() and not source.endswith(".") for source, _ in task.rows["training"]]
+    assert in_hurry == [at % 8 in (0, 5) for at in range(len(in_hurry))]
+    assert all(
+        casual(target) == target for at, (_, target) in enumerate(task.rows["training"]) if in_hurry[at]
+    )
+    assert not any(source[0].islower() for source, _ in task.rows["held out"])
+
+
+def test_the_first_token_says_what_to_write_and_the_first_word_is_the_piece_of_any_other(
+    task: Everyday,
+) -> None:
+    batch = task.numbered("held out", [0, 1], torch.Generator())
+    assert batch.inputs[0][:, 0].tolist() == [TO_FRENCH, TO_ENGLISH]
+    assert batch.inputs[1][:, 0].tolist() == [BOS, BOS]
+    for row, (source, target) in enumerate(task.rows["held out"][:2]):
+        ids = batch.inputs[0][row].tolist()
+        assert task.written(ids[1 : ids.index(EOS)]) == source
+        written = batch.targets[row].tolist()
+        assert task.written(written[: written.index(EOS)]) == target
+    assert task.read("cat cat").tokens["encoder"][1:-1] == [" cat", " cat"]
+
+
+def test_a_typesetter_s_signs_are_those_of_a_keyboard() -> None:
+    assert as_typed("l’ami\N{NARROW NO-BREAK SPACE}!\N{NO-BREAK SPACE}") == "l'ami ! "
+
+
+@pytest.mark.parametrize(
+    ("text", "first"), [("the dog wants bread", TO_FRENCH), ("le chien veut du pain", TO_ENGLISH)]
+)
+def test_a_text_is_read_in_its_own_language_unless_another_is_chosen(
+    task: Everyday, text: str, first: int
+) -> None:
+    reading = task.read(text)
+    assert reading.inputs[0][0, 0] == first and reading.advice is None
+    other = task.read(text, direction="fr-en" if first == TO_FRENCH else "en-fr")
+    assert other.inputs[0][0, 0] != first and other.advice is not None
+    assert other.advice.setting == "direction"
+
+
+def test_bad_texts_and_directions_are_refused_in_a_sentence(task: Everyday) -> None:
+    with pytest.raises(ValueError, match="the text is empty; give at least one word"):
+        task.read("  ")
+    with pytest.raises(ValueError, match="direction='de-en' is unknown; choose 'en-fr' or 'fr-en'"):
+        task.read("dog", direction="de-en")
+    with pytest.raises(ValueError, match="this model reads at most 128"):
+        task.read("dog " * 200)
+
+
+def test_what_is_learnt_comes_back_and_reads_alike_without_the_file(task: Everyday, table: Path) -> None:
+    learnt = task.learnt()
+    again = make_task("everyday", {"file": "/nowhere/pairs.tsv", "vocabulary": 320})
+    assert isinstance(again, Everyday)
+    again.restore(learnt)
+    text = "the river loves milk"
+    assert again.read(text).inputs[0].equal(task.read(text).inputs[0])
+    assert again.leaning([10, 300]) == task.leaning([10, 300])
+    held_out = {pair for split in ("held out", "test") for pair in task.rows[split]}
+    assert again.rows["held out"] and set(again.rows["held out"]) <= held_out
+    assert not again.rows["training"]
+    assert set(islice(again.texts(0), 20)) <= {source for source, _ in held_out}
+    for name in ("counts", "examples"):
+        with pytest.raises(ValueError, match="give what learnt returned"):
+            again.restore({**learnt, name: {"en": []}})
+
+
+def test_a_typed_translation_is_forced_and_a_beam_and_padding_read_as_they_do_elsewhere(
+    task: Everyday,
+) -> None:
+    config = run_config(task, sizes={"n_layers": 1, "n_heads": 2, "d_model": 16}, training={"steps": 1})
+    model = Transformer(config.model, seed=0)
+    forced = task.read_by(model, "the dog", target="le chien")
+    assert forced.forced and forced.answer == "le chien" and forced.tokens["decoder"][0] == SPECIALS[BOS]
+    padded = task.read_by(model, "the dog", target="le chien", padding=3)
+    assert padded.inputs[0].shape[1] == forced.inputs[0].shape[1] + 3
+    assert task.read_by(model, "the dog", beam=2).tokens["encoder"] == forced.tokens["encoder"]
