@@ -52,7 +52,8 @@ def train(name: str, out: Path, file: str = "") -> Path:
             raise ValueError(f"{name} did not finish: {status.sentence}")
         model = folder.model()
         card = card_of(folder, config, model, name) | said_by(recipe)
-        card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name])
+        data = ["--file", Path(getattr(config.task, recipe.file)).name] if recipe.file else []
+        card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name, *data])
         card["showcase"] |= recipe.showcase
         weights = write_model(out / name, Path(name).name, model, card)
         if recipe.keeps_run:

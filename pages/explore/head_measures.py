@@ -30,7 +30,7 @@ IN_THE_TEXT = "Here, rarity is by counts in this text alone."
 CROSS = "decoder.cross"
 ALIGNED = (
     "Here, pairs are each word of the translation, at the position that writes it, with the words that it "
-    "translates by the grammar; articles count, and <eos> has none."
+    "translates, by the grammar or as aligned by hand; articles count, and <eos> has none."
 )
 
 

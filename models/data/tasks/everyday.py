@@ -1,19 +1,21 @@
 """Translation of everyday sentences, English and French both ways, in tokens that are byte pairs."""
 
 import math
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
+from functools import cache, cached_property
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from models.data.grammar.sentences import Direction
-from models.data.learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer
-from models.data.tasks.batch import Advice, Batch, Rarity, Reading, Sample, Split, check_room
+from models.data.learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
+from models.data.tasks.batch import Advice, Aligned, Batch, Rarity, Reading, Sample, Split, check_room
 from models.data.tasks.finite import THREE, TWO
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.sentence_pairs import (
@@ -35,6 +37,8 @@ _SAMPLES = 4
 _KEPT = 500  # pairs that a model brings with it
 _MOST_PROBED = 64  # tokens a side
 _SURE = 2.0  # nats by which a text must be likelier in the other language before that is said
+WORD = re.compile(r"\w+|[^\w\s]")
+"""A word, or a sign, of the pairs that were aligned by hand."""
 _TYPED = str.maketrans({"’": "'", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "})
 
 
@@ -46,6 +50,26 @@ def as_typed(text: str) -> str:
 def casual(text: str) -> str:
     """A sentence as people type it in a hurry: no capital in front, no full stop."""
     return text[:1].lower() + text[1:].removesuffix(".")
+
+
+@cache
+def aligned_pairs() -> dict[tuple[str, str], dict[tuple[int, int], bool]]:
+    """By English and French as typed: the words that belong together, English first, and whether surely."""
+    table = tomllib.loads(Path(__file__).parents[1].joinpath("alignments.toml").read_text(encoding="utf-8"))
+
+    def links(text: str) -> list[tuple[int, int]]:
+        return [(int(one), int(other)) for one, other in (link.split("-") for link in text.split())]
+
+    return {
+        (as_typed(pair["en"]), as_typed(pair["fr"])): dict.fromkeys(links(pair["possible"]), False)
+        | dict.fromkeys(links(pair["sure"]), True)
+        for pair in table["pairs"]
+    }
+
+
+def _bytes_within(text: str, start: int, end: int) -> range:
+    first = len(text[:start].encode())
+    return range(first, first + len(text[start:end].encode()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +115,7 @@ class Everyday(BothWays, ParallelText):
         return {split: _both_ways(pairs, split) for split, pairs in self.pairs.items()}
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return make_batch([self._example(split, at) for at in numbers])
+        return make_batch([self.example(split, at) for at in numbers])
 
     def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
         """Tokens of the longer side, and of the target among equals: fewer are padding than by characters."""
@@ -135,6 +159,36 @@ class Everyday(BothWays, ParallelText):
     def written(self, ids: Sequence[int]) -> str:
         return super().written(ids).strip()
 
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """As aligned by hand (alignments.toml), where that pair is read and written; each piece of a word
+        with each of its counterparts.
+        """
+        source, (_, *target) = reading.inputs[0][0].tolist(), reading.inputs[1][0].tolist()
+        english = source[0] == first_token("en-fr")
+        texts = self.written(source[1 : source.index(EOS)]), self.written(target)
+        links = aligned_pairs().get(texts if english else texts[::-1])
+        if links is None:
+            return None
+        read, written = self._words_of(source[1 : source.index(EOS)]), self._words_of(target)
+        return [
+            Aligned(query, 1 + key, sure)  # the decoder writes a piece one position before it; <2fr> is first
+            for query, word in enumerate(written)
+            for key, other in enumerate(read)
+            if (sure := links.get((other, word) if english else (word, other))) is not None
+        ] or None
+
+    def _words_of(self, ids: Sequence[int]) -> list[int]:
+        """For each piece the number of its word, by `WORD`; -1 for one that no word begins or goes on in."""
+        text = f" {self.written(ids)}"
+        of_byte = {
+            byte: number
+            for number, word in enumerate(WORD.finditer(text))
+            for byte in _bytes_within(text, *word.span())
+        }
+        ends = list(accumulate(len(bytes_of(self._pieces.vocabulary[at])) for at in ids))
+        spans = zip([0, *ends], ends, strict=False)
+        return [next((of_byte[byte] for byte in range(*span) if byte in of_byte), -1) for span in spans]
+
     def rarity(self) -> Rarity:
         both = Counter({self.outputs()[at]: n for at, n in (self._counts["en"] + self._counts["fr"]).items()})
         return Rarity.counted(both, SPECIALS, "the sentences that it was trained on")
@@ -145,7 +199,7 @@ class Everyday(BothWays, ParallelText):
         samples = []
         for at in range(min(_SAMPLES, len(self.rows["held out"]))):
             text, translation = self.rows["held out"][at]
-            source = self._example("held out", at).source
+            source = self.example("held out", at).source
             own = self.answered(model, self._reading(text, source, [])).answer
             samples.append(Sample(text, own, translation))
         return samples
@@ -215,7 +269,8 @@ class Everyday(BothWays, ParallelText):
         """The first word begins with a blank as all others do, so that it is the same piece."""
         return self._pieces.encode(f" {as_typed(text).strip()}")
 
-    def _example(self, split: Split, at: int) -> Row:
+    def example(self, split: Split, at: int) -> Row:
+        """One example of a part, as the model reads and writes it."""
         return self._cut(*self.rows[split][at], DIRECTIONS[at % 2], self.length)
 
     def _cut(self, text: str, translation: str, direction: Direction, room: int) -> Row:

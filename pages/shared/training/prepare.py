@@ -28,7 +28,6 @@ from pages.shared.work import Queue, any_number
 
 if TYPE_CHECKING:
     from models.data.data_summary import DataSummary
-    from models.data.tasks import Task
     from models.training.config import RunConfig
 
 

@@ -45,6 +45,49 @@ def test_every_unknown_word_is_listed_with_what_is_near_it_or_that_nothing_is() 
     assert said(page)[-1] == "and 3 more: “word6”, “word7”, “word8”"
 
 
+def test_a_typed_text_with_words_that_the_grammar_lacks_is_read_by_the_everyday_translator() -> None:
+    page = opened()
+    page.text_input(key="text").set_value("my grandmother baked a cake").run()
+    assert shown(page) == ("everyday", "my grandmother baked a cake")
+    assert said(page) == [
+        "The model “translator” has no word for “grandmother”, “baked”; “everyday translator” reads this."
+    ]
+    page.button(key="widened.back").click().run()
+    assert shown(page) == ("translator", "my grandmother baked a cake")
+    assert said(page)[0].startswith("“grandmother” ") and "widened.back" not in {
+        button.key for button in page.button
+    }
+    assert not page.exception
+
+
+def test_a_text_of_known_words_and_a_link_stay_with_their_model() -> None:
+    page = opened(text="my grandmother baked a cake")
+    assert shown(page)[0] == "translator"
+    page.text_input(key="text").set_value("the cat saw the dog").run()
+    assert shown(page) == ("translator", "the cat saw the dog") and said(page) == []
+    page = opened(model="translator-plain")
+    page.text_input(key="text").set_value("i love pizza").run()
+    assert shown(page) == ("everyday", "i love pizza")
+
+
+def test_the_same_sentence_in_both_translators_is_one_press_away() -> None:
+    page = opened()
+    page.text_input(key="text").set_value("i love pizza").run()
+    page.button(key="widened.both").click().run()
+    assert page.exception  # this test has the page alone, so that no other can be opened
+    link = page.session_state["leave_for_beside"]
+    assert link["differs"] == "model" and (link["model"], link["model2"]) == ("everyday", "translator")
+
+
+def test_words_that_the_grammar_knows_are_offered_and_put_at_the_end() -> None:
+    known = offers()["translator"].words
+    controls_of = opened()
+    controls_of.session_state["word_to_add"] = known["English"][0]
+    assert controls.words_lacking(offers()["translator"], f"the cat {known['English'][0]}") == []
+    assert controls.words_lacking(offers()["everyday"], "zzz") == []
+    assert controls.words_lacking(offers()["translator"], "the zebra saw a zebra") == ["zebra"]
+
+
 def test_a_long_text_can_be_turned_round_though_the_model_never_ended_its_translation() -> None:
     page = opened(text="the cat saw the dog " * 12)
     page.button_group(key="direction").set_value("fr-en").run()

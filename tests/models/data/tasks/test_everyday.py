@@ -1,5 +1,6 @@
 """Everyday sentences both ways: which pairs are where, how they are typed, and which language a text is."""
 
+import gzip
 import random
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ from models.data.tasks.everyday import Everyday, as_typed, casual
 from models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
 from models.engine.transformer import Transformer
 from models.training.config import run_config
+from models.zoo import load_model
 
 WORDS = ("cat chat", "dog chien", "house maison", "car voiture", "bread pain", "milk lait", "river rivière")
 
@@ -123,3 +125,20 @@ def test_a_typed_translation_is_forced_and_a_beam_and_padding_read_as_they_do_el
     padded = task.read_by(model, "the dog", target="le chien", padding=3)
     assert padded.inputs[0].shape[1] == forced.inputs[0].shape[1] + 3
     assert task.read_by(model, "the dog", beam=2).tokens["encoder"] == forced.tokens["encoder"]
+
+
+def test_no_held_out_sentence_has_a_piece_that_is_unknown() -> None:
+    lm = load_model("everyday")
+    for split in lm.task.rows.values():
+        for text, _ in split:
+            tokens = lm.task.read(text).tokens["encoder"]
+            assert "<unk>" not in tokens
+            assert "".join(tokens[1:-1]).strip() == as_typed(text).strip() or "⟨" in "".join(tokens)
+    assert len(lm.task.rows["held out"]) == 1_000
+
+
+def test_its_data_are_the_table_that_its_card_names(shared_data: Path) -> None:
+    pairs = gzip.decompress((shared_data / "tatoeba" / "eng-fra.tsv.gz").read_bytes()).decode()
+    known = {tuple(line.split("\t")) for line in pairs.splitlines()}
+    lm = load_model("everyday")
+    assert set(lm.task.pairs["held out"]) <= known and pairs.count("\n") == 167_130

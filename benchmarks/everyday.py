@@ -1,0 +1,141 @@
+"""How well the everyday translator does, and what its heads do: the tables of docs/scores.md.
+
+`python -m benchmarks.everyday --pairs eng-fra.tsv`: chrF and BLEU with their intervals on pairs whose English
+was never trained on, beside a baseline that looks up the most similar sentence of training and gives its
+translation; then, for each head, the error of its cross-attention against pairs aligned by hand, and what it
+puts on the token before and on the first one. Without the table of pairs, the last two alone, and the scores
+on the pairs that the model brings with it.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+
+from models.data.tasks import generator_of
+from models.data.tasks.everyday import DIRECTIONS, LANGUAGES, Everyday, aligned_pairs
+from models.data.tasks.sentence_pairs import make_batch
+from models.scores.report import corpus_scores
+from models.zoo import load_model
+from models.zoo.engine_model import TrainedModel
+from viz_core.measures import head_scores
+
+SENTENCES = 2_000
+AT_ONCE = 50
+
+
+def held_out(task: Everyday, n: int) -> dict[str, list[int]]:
+    """By direction, the places in its part of `n` examples, no source twice, in an order of chance."""
+    split = "test" if task.rows["test"] else "held out"
+    rows = task.rows[split]
+    order = torch.randperm(len(rows), generator=generator_of(0, 0)).tolist()
+    chosen: dict[str, dict[str, int]] = {direction: {} for direction in DIRECTIONS}
+    for at in order:
+        known = chosen[DIRECTIONS[at % 2]]
+        if len(known) < n:
+            known.setdefault(rows[at][0], at)
+    return {direction: list(known.values()) for direction, known in chosen.items()}
+
+
+@torch.no_grad()
+def written(lm: TrainedModel[Everyday], places: Sequence[int]) -> list[str]:
+    """The greedy translations of these examples."""
+    task, split = lm.task, "test" if lm.task.rows["test"] else "held out"
+    by_length = sorted(places, key=lambda at: len(task.rows[split][at][0]))
+    texts: dict[int, str] = {}
+    for start in range(0, len(by_length), AT_ONCE):
+        rows = by_length[start : start + AT_ONCE]
+        batch = make_batch([task.example(split, at) for at in rows])
+        texts |= zip(rows, task.translations(lm.model, batch), strict=True)
+    return [texts[at] for at in places]
+
+
+def looked_up(task: Everyday, sources: Sequence[str], direction: int) -> list[str]:
+    """The translation of the most similar sentence of training, by cosine of TF-IDF of 2 to 4 letters."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rows = task.rows["training"][direction::2]
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), dtype=np.float32)
+    known = vectorizer.fit_transform(source for source, _ in rows)
+    found: list[str] = []
+    for start in range(0, len(sources), AT_ONCE):
+        like = vectorizer.transform(sources[start : start + AT_ONCE]) @ known.T
+        found += [rows[int(at)][1] for at in like.argmax(axis=1).A1]
+    return found
+
+
+def score_rows(task: Everyday, lm: TrainedModel[Everyday], n: int) -> Iterator[str]:
+    split = "test" if task.rows["test"] else "held out"
+    for number, (direction, places) in enumerate(held_out(task, n).items()):
+        sources, references = zip(*(task.rows[split][at] for at in places), strict=True)
+        ways = {"the model": written(lm, places)}
+        if task.rows["training"]:
+            ways["most similar sentence of training"] = looked_up(task, sources, number)
+        for way, texts in ways.items():
+            scores = corpus_scores(texts, references)
+            cells = [f"{s.value:.1f} ({s.interval[0]:.1f}–{s.interval[1]:.1f})" for s in scores if s.interval]
+            one, other = (LANGUAGES[each] for each in direction.split("-"))
+            yield f"| {one} to {other}, {way} | {len(texts):,} | {' | '.join(cells)} |"
+
+
+def head_measures(lm: TrainedModel[Everyday]) -> dict[str, np.ndarray]:
+    """[layer, head]: by "stack measure", the alignment error of cross-attention over all pairs together, and
+    the means over pairs of what a head puts on the token before its query and on the first.
+    """
+    found: dict[str, list[np.ndarray]] = {}
+    agreed = np.zeros(2)
+    counts: list[np.ndarray] = []
+    for english, french in aligned_pairs():
+        reading = lm.read(english, target=french, direction="en-fr")
+        aligned = lm.task.alignments(reading)
+        assert aligned is not None  # the pairs are those that are aligned
+        sure = {(each.query, each.key) for each in aligned if each.sure}
+        every = {(each.query, each.key) for each in aligned}
+        trace = lm.trace(reading)
+        queries = sorted({query for query, _ in every})
+        hits = []
+        for stack in ("encoder.self", "decoder.self", "decoder.cross"):
+            for layer in range(lm.config.n_layers):
+                pattern = trace[f"{stack.split('.')[0]}.{layer}.{stack.split('.')[1]}.pattern"].numpy()
+                if stack == "decoder.cross":
+                    chosen = [[(q, int(head[q].argmax())) for q in queries] for head in pattern]
+                    hits.append([(sum(c in sure for c in h), sum(c in every for c in h)) for h in chosen])
+                    continue
+                scores = head_scores(pattern, tokens=trace.tokens[stack.split(".")[0]])
+                for name in ("previous", "first"):
+                    found.setdefault(f"{stack} {name} {layer}", []).append(scores[name])
+        counts.append(np.array(hits))  # [layer, head, (sure, any)]
+        agreed += len(queries), len(sure)
+    shared = np.sum(counts, axis=0).sum(axis=-1)
+    means: dict[str, np.ndarray] = {"decoder.cross alignment error": 1 - shared / agreed.sum()}
+    for key, values in found.items():
+        stack, name, layer = key.split()
+        rows = means.setdefault(f"{stack} on the {name}", np.zeros((lm.config.n_layers, lm.config.n_heads)))
+        rows[int(layer)] = np.mean(values, axis=0)
+    return means
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", default="", help="the table of English and French that it was trained on")
+    parser.add_argument("--model", default="everyday", help="its name, folder or file")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of each direction")
+    given = parser.parse_args()
+    lm = load_model(given.model)
+    task = lm.task
+    if given.pairs:
+        task = Everyday(**(lm.task.to_dict() | {"file": given.pairs}))
+        task.restore(lm.task.learnt())
+        lm = TrainedModel(lm.name, task, lm.model, lm.card)
+    print("| | sentences | chrF (95%) | BLEU (95%) |\n| --- | ---: | ---: | ---: |")
+    for row in score_rows(task, lm, given.sentences):
+        print(row, flush=True)
+    for name, values in head_measures(lm).items():
+        layer, head = np.unravel_index(values.argmin() if "error" in name else values.argmax(), values.shape)
+        print(f"\n{name}: best {values[layer, head]:.2f}, layer {layer} head {head}")
+        print("\n".join("  ".join(f"{value:.2f}" for value in row) for row in values))
+
+
+if __name__ == "__main__":
+    main()
