@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from models.data.tasks import generator_of
+from models.data.tasks import Split, generator_of
 from models.data.tasks.everyday import DIRECTIONS, LANGUAGES, Everyday, aligned_pairs
 from models.data.tasks.sentence_pairs import make_batch
 from models.scores.report import corpus_scores
@@ -25,10 +25,14 @@ SENTENCES = 2_000
 AT_ONCE = 50
 
 
+def unseen(task: Everyday) -> Split:
+    """The part that was neither trained on nor looked at, or of a model without its table what it brings."""
+    return "test" if task.rows["test"] else "held out"
+
+
 def held_out(task: Everyday, n: int) -> dict[str, list[int]]:
     """By direction, the places in its part of `n` examples, no source twice, in an order of chance."""
-    split = "test" if task.rows["test"] else "held out"
-    rows = task.rows[split]
+    rows = task.rows[unseen(task)]
     order = torch.randperm(len(rows), generator=generator_of(0, 0)).tolist()
     chosen: dict[str, dict[str, int]] = {direction: {} for direction in DIRECTIONS}
     for at in order:
@@ -41,7 +45,7 @@ def held_out(task: Everyday, n: int) -> dict[str, list[int]]:
 @torch.no_grad()
 def written(lm: TrainedModel[Everyday], places: Sequence[int]) -> list[str]:
     """The greedy translations of these examples."""
-    task, split = lm.task, "test" if lm.task.rows["test"] else "held out"
+    task, split = lm.task, unseen(lm.task)
     by_length = sorted(places, key=lambda at: len(task.rows[split][at][0]))
     texts: dict[int, str] = {}
     for start in range(0, len(by_length), AT_ONCE):
@@ -66,9 +70,8 @@ def looked_up(task: Everyday, sources: Sequence[str], direction: int) -> list[st
 
 
 def score_rows(task: Everyday, lm: TrainedModel[Everyday], n: int) -> Iterator[str]:
-    split = "test" if task.rows["test"] else "held out"
     for number, (direction, places) in enumerate(held_out(task, n).items()):
-        sources, references = zip(*(task.rows[split][at] for at in places), strict=True)
+        sources, references = zip(*(task.rows[unseen(task)][at] for at in places), strict=True)
         ways = {"the model": written(lm, places)}
         if task.rows["training"]:
             ways["most similar sentence of training"] = looked_up(task, sources, number)
@@ -110,9 +113,9 @@ def head_measures(lm: TrainedModel[Everyday]) -> dict[str, np.ndarray]:
     shared = np.sum(counts, axis=0).sum(axis=-1)
     means: dict[str, np.ndarray] = {"decoder.cross alignment error": 1 - shared / agreed.sum()}
     for key, values in found.items():
-        stack, name, layer = key.split()
+        stack, name, number = key.split()
         rows = means.setdefault(f"{stack} on the {name}", np.zeros((lm.config.n_layers, lm.config.n_heads)))
-        rows[int(layer)] = np.mean(values, axis=0)
+        rows[int(number)] = np.mean(values, axis=0)
     return means
 
 

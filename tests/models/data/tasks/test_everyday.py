@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.everyday import head_measures, written
 from models.data.tasks import make_task
-from models.data.tasks.everyday import Everyday, as_typed, casual
+from models.data.tasks.everyday import WORD, Everyday, aligned_pairs, as_typed, casual
 from models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
 from models.engine.transformer import Transformer
+from models.scores.report import corpus_scores
 from models.training.config import run_config
 from models.zoo import load_model
 
@@ -142,3 +144,62 @@ def test_its_data_are_the_table_that_its_card_names(shared_data: Path) -> None:
     known = {tuple(line.split("\t")) for line in pairs.splitlines()}
     lm = load_model("everyday")
     assert set(lm.task.pairs["held out"]) <= known and pairs.count("\n") == 167_130
+
+
+def test_every_pair_aligned_by_hand_has_links_between_words_that_it_has() -> None:
+    assert len(aligned_pairs()) == 100
+    for (english, french), links in aligned_pairs().items():
+        n_english, n_french = (len(WORD.findall(text)) for text in (english, french))
+        assert all(one < n_english and other < n_french for one, other in links)
+        assert sum(links.values()) >= 3
+
+
+def test_a_pair_aligned_by_hand_is_aligned_piece_by_piece() -> None:
+    lm = load_model("everyday")
+    english, french = next(iter(aligned_pairs()))
+    reading = lm.read(english, target=french, direction="en-fr")
+    read, written = reading.tokens["encoder"], reading.tokens["decoder"][1:]
+    pairs = {(written[a.query].strip(), read[a.key].strip()) for a in lm.task.alignments(reading) if a.sure}
+    assert (english, french) == ("Are you sure that's safe?", "Êtes-vous certaine que c'est sûr ?")
+    assert {("vous", "you"), ("c", "that"), ("?", "?")} <= pairs and ("vous", "sure") not in pairs
+    back = lm.read(french, target=english, direction="fr-en")
+    assert len(lm.task.alignments(back)) == len(lm.task.alignments(reading))
+    assert lm.task.alignments(lm.read("I love you.")) is None
+
+
+def test_the_card_states_what_its_heads_do() -> None:
+    lm = load_model("everyday")
+    measured = head_measures(lm)
+    for name, (value, layer, head, lowest) in {
+        "decoder.cross alignment error": (0.41, 2, 2, True),
+        "encoder.self on the previous": (0.40, 2, 3, False),
+        "decoder.self on the first": (0.43, 2, 0, False),
+    }.items():
+        values = measured[name]
+        best = values.argmin() if lowest else values.argmax()
+        assert divmod(int(best), lm.config.n_heads) == (layer, head)
+        assert values[layer, head] == pytest.approx(value, abs=0.01)
+        assert f"{value:.2f}" in lm.card["note"] and f"layer {layer} head {head}" in lm.card["note"]
+    assert (lm.card["showcase"]["layer"], lm.card["showcase"]["head"]) == (2, 2)
+
+
+def test_it_translates_what_people_type_first_and_scores_as_stated_on_what_it_brings() -> None:
+    lm = load_model("everyday")
+    assert lm.read("I love you.").answer == "Je t'aime."
+    cake = "My grandmother baked a chocolate cake."
+    assert lm.read(cake).answer == "Ma grand-mère a cuit un gâteau au chocolat."
+    for number, (low, high) in enumerate(((53, 64), (58, 69))):  # the intervals of the card, and five more
+        places = list(range(number, 400, 2))
+        wanted = [lm.task.rows["held out"][at][1] for at in places]
+        chrf, _ = corpus_scores(written(lm, places), wanted)
+        assert low < chrf.value < high
+
+
+def test_what_its_examples_say_is_what_the_head_on_view_does() -> None:
+    lm = load_model("everyday")
+    looked_at = {"pizza": "friends", "love": "love", "cake": "other", "station": "station", "red book": "red",
+                 "from French": "perdu"}  # fmt: skip
+    for example in lm.card["examples"]:
+        trace = lm.trace(example["text"])
+        row = trace["decoder.2.cross.pattern"][2, example["opens"]["query"]]
+        assert trace.tokens["encoder"][int(row.argmax())].strip() == looked_at[example["label"]]
