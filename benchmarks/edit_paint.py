@@ -58,5 +58,5 @@ def _switches(page: Page) -> Iterator[float]:
     for head in itertools.cycle(range(4)):
         for state in ("on", "off"):
             page.bring_to_front()
-            switch = page.get_by_role("button", name=f"Layer 0, head {head}, is {state}")
+            switch = page.get_by_role("button", name=f"Layer 0 head {head}, is {state}")
             yield click(page, switch, servers.DRAWN_FROM_NEW_DATA)

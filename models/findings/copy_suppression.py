@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import longest
 from models.interventions.head_paths import summed
 from models.scores.intervals import wilson
@@ -125,33 +125,33 @@ def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -
 def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int) -> Outcome:
     n_heads, chance = shares.shape[1], min(1.0, lowest / n_outputs)
     order = shares.flatten().argsort(descending=True, stable=True)[:_SHOWN].tolist()
-    names = [f"{at // n_heads}.{at % n_heads}" for at in order]
+    names = [f"L{at // n_heads} H{at % n_heads}" for at in order]
     best, pull = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
     most_likely = wilson(round(best * n), n)[1]
     most, moved = int(effect.argmin()), f"{pull:+.3f}".replace("-", "−")
     return Outcome(
         numbers=(
-            Number(f"share of tokens whose own logit is among the {lowest} lowest, head {names[0]}",
-                   best, "0.847, head 10.7"),
+            Number(f"share of tokens whose own logit is among the {lowest} lowest, {names[0]}",
+                   best, "0.847, L10 H7"),
             Number("the same, median of all heads", float(shares.median())),
             Number("the same, by chance", chance, digits=4),
-            Number(f"direct effect of head {names[0]} on tokens that are due", pull, digits=3),
-            Number(f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
+            Number(f"direct effect of {names[0]} on tokens that are due", pull, digits=3),
+            Number(f"the most negative of such effects, L{most // n_heads} H{most % n_heads}",
                    float(effect.min()), digits=3),
         ),
         holds=most_likely >= _PUBLISHED and best >= 3 * chance and pull < 0,
         said=(
-            f"Looking at a token, head {names[0]} takes that token's own logit among the {lowest} lowest of "
-            f"{n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. In texts, it "
-            f"changes the logit of tokens it sees and that are due by {moved} on average."
+            f"Looking at a token, {in_words(names[0])} takes that token's own logit among the "
+            f"{lowest} lowest of {n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. "
+            f"In texts, it changes the logit of tokens it sees and that are due by {moved} on average."
         ),
         charts=(
             Chart(
-                title="takes down what it looks at", x_label="layer.head", y_label="share of tokens", x=names,
+                title="takes down what it looks at", x_label="head", y_label="share of tokens", x=names,
                 series={"share": [float(shares.flatten()[at]) for at in order]}, line=(chance, "by chance"),
             ),
             Chart(
-                title="direct effect on seen tokens that are due", x_label="layer.head", y_label="logits",
+                title="direct effect on seen tokens that are due", x_label="head", y_label="logits",
                 x=names, series={"effect": [float(effect.flatten()[at]) for at in order]}, digits=3,
             ),
         ),

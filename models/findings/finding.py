@@ -132,6 +132,11 @@ class Finding:
 _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
+def in_words(label: str) -> str:
+    """A head as sentences name it: layer 1 head 3, of a chart's L1 H3."""
+    return label.replace("L", "layer ").replace("H", "head ")
+
+
 def words_of(name: str) -> dict[str, Any]:
     """The fields of a finding that are words: name, title, claim, paper, rule, caveat, needs."""
     return {"name": name, **_WORDS[name]}

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
@@ -94,23 +94,24 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
 def _outcome(differences: Tensor, chances: list[float], weights: Tensor, attention: Attention) -> Outcome:
     mean, first = float(differences.mean()), float((differences > 0).double().mean())
     top = weights.flatten().topk(min(_SHOWN, weights.numel()))
-    names = ["{}.{}".format(*attention.head_at(at)) for at in top.indices.tolist()]
+    names = ["L{} H{}".format(*attention.head_at(at)) for at in top.indices.tolist()]
     return Outcome(
         numbers=(
             Number("logit difference, mean", mean, "3.56"),
             Number("texts where the indirect object comes before the subject", first, "0.993"),
             Number("probability of the indirect object", sum(chances) / len(chances), "0.49"),
             Number("largest weight on the indirect object, mean of a head", float(top.values[0]),
-                   "0.59, name movers 9.9, 9.6, 10.0"),
+                   "0.59, name movers L9 H9, L9 H6, L10 H0"),
         ),
         holds=mean > 0 and first >= 0.99 and float(top.values[0]) > 0.5,
         said=(
             f"Over {len(differences)} texts, the indirect object's logit is {mean:.2f} above the subject's "
-            f"and higher in {first:.0%}. Head {names[0]} looks at it most: {float(top.values[0]):.2f}."
+            f"and higher in {first:.0%}. {in_words(names[0]).capitalize()} looks at it most: "
+            f"{float(top.values[0]):.2f}."
         ),
         charts=(
             Chart(
-                title="weight on the indirect object, from the last word", x_label="layer.head",
+                title="weight on the indirect object, from the last word", x_label="head",
                 y_label="weight", x=names, series={"weight": top.values.tolist()},
             ),
         ),

@@ -117,7 +117,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
         ),
         said=(
             f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
-            f"first; with one layer, {-one.gained[-1]:.2f}. Head {layer}.{two.head} puts "
+            f"first; with one layer, {-one.gained[-1]:.2f}. Layer {layer} head {two.head} puts "
             f"{two.looked[-1]:.2f} on what followed its letter before"
             + (f", over {weight:g} since step {formed}." if formed is not None else ".")
         ),
@@ -133,7 +133,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
             ),
         ),
         film=Film(
-            title=f"two layers, head {layer}.{two.head}", tokens=tuple(probe["tokens"]["decoder"]),
+            title=f"two layers, layer {layer} head {two.head}", tokens=tuple(probe["tokens"]["decoder"]),
             steps=tuple(two.steps_seen), patterns=two.film,
         ),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import is_word, readings, reads_english, sentences
 from models.zoo.model import Model
 
@@ -55,9 +55,10 @@ def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confi
             words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
             count_positions(trace[address], words, heads, causal=side == "decoder")
     stacks = {where.split()[0] for where in counts}
-    every = {  # the heads that saw anything, as layer.head, after the stack's name where there are two
-        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": each
+    every = {  # the heads that saw anything, as L1 H3, after the stack's name where there are two
+        f"{side} L{layer} H{head}" if len(stacks) > 1 else f"L{layer} H{head}": each
         for where, heads in counts.items()
+        for side, layer in [where.split()]
         for head, each in enumerate(heads)
         if each.maxima
     }
@@ -84,14 +85,14 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
         ),
         holds=bool(positional) and 2 * min(len(adjacent), len(both)) >= len(positional),
         said=(
-            f"Head {best} has its maximum at offset {_signed(offset)} for {share:.0%} of the words; "
-            f"{len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
+            f"{in_words(best).capitalize()} has its maximum at offset {_signed(offset)} for {share:.0%} of "
+            f"the words; {len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
             f"and {len(sure)} put more than {confident:g} on one word on average."
         ),
         charts=(
             Chart(
                 title="maximum at one offset, share of words",
-                x_label="layer.head (offset)",
+                x_label="head (offset)",
                 y_label="share",
                 x=[f"{name} ({_signed(counts.usual[0])})" for name, counts in every.items()],
                 series={"share": [counts.usual[1] for counts in every.values()]},
@@ -99,7 +100,7 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
             ),
             Chart(
                 title="confidence: mean of the maximum",
-                x_label="layer.head",
+                x_label="head",
                 y_label="weight",
                 x=list(every),
                 series={"confidence": [counts.confidence for counts in every.values()]},

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import is_word, keep_own_patterns, readings, reads_english, sentences
 from models.zoo.model import Model
 
@@ -62,7 +62,7 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
             heads = hits_of.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
             chance += count_rarest(trace[address], places, counts, heads, causal=side == "decoder")
         tell(0.5 + (at + 1) / len(read) / 2)
-    every = {f"{layer}.{head}": hits for layer, heads in hits_of.items() for head, hits in enumerate(heads)}
+    every = {f"L{layer} H{head}": hits for layer, heads in hits_of.items() for head, hits in enumerate(heads)}
     n_asked = next(iter(every.values())).asked
     if not n_asked:
         raise ValueError(f"{model.name!r} reads no sentence with a rarest word; choose more sentences")
@@ -78,9 +78,9 @@ def _words(reading: Reading, side: str) -> tuple[list[int], list[str]]:
 def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
     best = max(every, key=lambda name: every[name].share)
     top = every[best].share
-    number = next(iter(every)).split(".")[0]
+    number = next(iter(every)).split()[0].removeprefix("L")
     layer = "the first layer" if number == "0" else f"layer {number}, the first that attends"
-    first = max(hits.share for name, hits in every.items() if name.startswith(f"{number}."))
+    first = max(hits.share for name, hits in every.items() if name.startswith(f"L{number} "))
     return Outcome(
         numbers=(
             Number("largest share on the rarest word", top),
@@ -89,12 +89,12 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
         ),
         holds=first >= max(share, 2 * chance),
         said=(
-            f"Head {best} has its largest weight on the rarest word for {top:.0%} of the words; chance would "
-            f"give {chance:.0%}. In {layer}, the most is {first:.0%}."
+            f"{in_words(best).capitalize()} has its largest weight on the rarest word for {top:.0%} of the "
+            f"words; chance would give {chance:.0%}. In {layer}, the most is {first:.0%}."
         ),
         charts=(
             Chart(
-                title="largest weight on the rarest word, share of words", x_label="layer.head",
+                title="largest weight on the rarest word, share of words", x_label="head",
                 y_label="share", x=list(every), series={"share": [hits.share for hits in every.values()]},
                 line=(chance, "by chance"),
             ),

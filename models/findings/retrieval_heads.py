@@ -11,7 +11,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.data.tasks.needle import ASKED, STOP, Needle
 from models.fields import Field, one_of, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
+from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import readings
 from models.zoo.model import Model
 
@@ -132,7 +132,7 @@ def _outcome(
     scores: Tensor, heads: list[Head], whole: float, without: float, others: list[float], n: int, k: int
 ) -> Outcome:
     top = heads[:_SHOWN]
-    names = [f"{layer}.{head}" for layer, head in top]
+    names = [f"L{layer} H{head}" for layer, head in top]
     n_retrieve = int((scores > RETRIEVES).sum())
     other = sum(others) / len(others)
     return Outcome(
@@ -147,14 +147,15 @@ def _outcome(
         ),
         holds=0 < n_retrieve < FEW * len(heads) and without < 0.5 * whole <= other,
         said=(
-            f"In {n} texts, {n_retrieve} of {len(heads)} heads score above {RETRIEVES:g}; head {names[0]} "
-            f"fetches {float(scores.max()):.0%} of the numbers. All heads answer {whole:.0%} of the texts; "
-            f"without the {k} strongest, {without:.0%}; without {k} random others, {other:.0%}."
+            f"In {n} texts, {n_retrieve} of {len(heads)} heads score above {RETRIEVES:g}; "
+            f"{in_words(names[0])} fetches {float(scores.max()):.0%} of the numbers. All heads "
+            f"answer {whole:.0%} of the texts; without the {k} strongest, {without:.0%}; without {k} random "
+            f"others, {other:.0%}."
             + (f" Of {len(heads)} heads, even one is more than {FEW:.0%}." if FEW * len(heads) <= 1 else "")
         ),
         charts=(
             Chart(
-                title="retrieval score", x_label="layer.head", y_label="share of copied numbers", x=names,
+                title="retrieval score", x_label="head", y_label="share of copied numbers", x=names,
                 series={"score": scores.flatten().topk(len(top)).values.tolist()},
                 line=(RETRIEVES, "retrieval head"),
             ),

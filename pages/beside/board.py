@@ -82,7 +82,7 @@ def _heads(
     a, b = patterns
     matrices = [a[0], b if moves else b[0], b - a[:1] if moves else (b - a)[0]]
     titles = [
-        f"{name}: {selection.called[side]}, layer {head[1]}, head {head[2]}"
+        f"{name}: {selection.called[side]}, layer {head[1]} head {head[2]}"
         for side, (name, head) in enumerate(zip("AB", selection.heads, strict=True))
     ]
     if moves and selection.heads[0] == selection.heads[1]:

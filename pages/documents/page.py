@@ -138,7 +138,7 @@ def message(picture: HeadPicture) -> bytes:
     own: dict[str, Any] = {
         "token": f"{hash(request) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
         "link": state.link(state.page().kept), "area": area,
-        "about": f"{on_offer.title(request.model)}, {stack}layer {place.layer}, head {place.head}",
+        "about": f"{on_offer.title(request.model)}, {stack}layer {place.layer} head {place.head}",
         "measure": state.MEASURES[request.measure], "without": request.without,
     }  # fmt: skip
     if pair:

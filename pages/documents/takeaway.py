@@ -22,7 +22,7 @@ def dialog(area: dict[str, int], picture: HeadPicture) -> None:
             picture.place.head, rows, keys, measure=request.measure, without=request.without
         )
     )
-    title = f"{on_offer.title(request.model)}, layer {picture.place.layer}, head {picture.place.head}"
+    title = f"{on_offer.title(request.model)}, layer {picture.place.layer} head {picture.place.head}"
     figure = pattern_window(
         window.cells.numpy(), (window.q0, window.k0), (window.tall, window.wide),
         measure=request.measure, dark=st.context.theme.type == "dark", title=title,

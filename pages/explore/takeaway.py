@@ -91,7 +91,7 @@ class StageView:
         is_plane = self.view.view == "head" and self.view.show == "plane"
         hides = self.view.view in HIDING and not is_plane and self.hiding.any
         self.how = self.view.special if hides else SHOWN
-        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.variant}"
+        self.title = f"{self.stack.title}, layer {self.layer} head {self.head}{self.variant}"
         self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
         if self.view.view == "sums":
@@ -248,7 +248,7 @@ class StageView:
         (pattern,) = self.arrays(lambda address: address == f"encoder.{self.layer}.self.pattern").values()
         if self.view.sight == "mean":
             return pattern.mean(axis=0)[at], f"layer {self.layer}, mean of its {len(pattern)} heads"
-        return pattern[self.head, at], f"layer {self.layer}, head {self.head}"
+        return pattern[self.head, at], f"layer {self.layer} head {self.head}"
 
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self.positions(until_step=True)

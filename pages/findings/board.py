@@ -1,18 +1,21 @@
 """An outcome as a board: its numbers beside the paper's, its charts, and whether the claim holds."""
 
+import re
+
 import numpy as np
 
 from models.findings import BarFilm, Chart, Film, Number, Outcome
 from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Scrub, Table
 from viz_core.labels import decimal, tick_labels
 
+HYPHEN = re.compile(r"(?<![\w.–-])-(?=\d)")  # that stands before a number for a minus
 COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
 
 
 def board_of(outcome: Outcome) -> Board:
     """The board of a finding; where it has a film, one scrubs through its steps, and through the curves."""
     verdict = "It holds here." if outcome.holds else "It does not hold here."
-    notice, film = f"**{verdict}** {outcome.said}", outcome.film
+    notice, film = f"**{verdict}** {HYPHEN.sub('−', outcome.said)}", outcome.film
     charts = [_chart(chart, film) for chart in outcome.charts]
     if film is None:
         return Board(rows=[[_numbers(outcome.numbers)], charts], notice=notice)

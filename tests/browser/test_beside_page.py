@@ -38,7 +38,7 @@ def test_two_sides_stand_beside_each_other(page: Page) -> None:
     expect(shown.locator(".cursor:visible")).to_have_count(3)
     expect(shown.locator(".matrix table").first).to_contain_text(f"{found.moved['encoder.self'][1, 3]:.2f}")
     shown.get_by_role("button", name="layer 0, 1", exact=True).click()
-    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0, head 1")
+    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0 head 1")
     expect(page).to_have_url(re.compile("layer=0&head=1"))
     assert violations(page, impacts=SERIOUS) == []
     page.get_by_label("Text of side B").fill(" ")
@@ -46,7 +46,7 @@ def test_two_sides_stand_beside_each_other(page: Page) -> None:
     expect(problems).to_have_text(
         "The second text is empty; type one, so that there are two sides to compare."
     )
-    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0, head 1")
+    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0 head 1")
 
 
 def test_a_knob_is_scrubbed_in_the_browser(page: Page) -> None:
@@ -76,7 +76,7 @@ def test_explore_and_runs_lead_here(page: Page) -> None:
     page.goto("/?text=the cat sleeps in the house&layer=0&head=2&direction=en-fr")
     page.get_by_role("button", name="side by side").click()
     shown = page.locator(".board[data-generation]")
-    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0, head 2")
+    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0 head 2")
     expect(page.get_by_label("Text of side A")).to_have_value("the cat sleeps in the house")
     page.goto("/runs?runs=zoo_induction.zoo_grokking")
     link = page.get_by_role("link", name="Compare their heads")

@@ -38,7 +38,7 @@ def tiles(shown: Locator) -> Locator:
 
 def test_the_whole_then_a_part_then_a_row_and_a_column(shown: Locator, page: Page) -> None:
     n = len(sample())
-    expect(shown.locator(".notice")).to_contain_text(f"sparse, layer 0, head 0: {n:,} tokens")
+    expect(shown.locator(".notice")).to_contain_text(f"sparse, layer 0 head 0: {n:,} tokens")
     expect(tiles(shown)).to_have_count(1)
     pattern = load_model("sparse").stretched(n).trace(sample())["decoder.0.self.pattern"][0]
     first = shown.locator(".pair").first
@@ -97,7 +97,7 @@ def test_a_text_that_the_model_cannot_read_is_refused_in_a_sentence(shown: Locat
     page.goto("/documents?model=digits-classifier")
     expect(page.locator(".st-key-problems")).to_contain_text("is not the name of a model that reads text")
     page.goto("/documents?model=translator&stack=decoder.cross&text=the animal sleeps in the street")
-    expect(shown.locator(".notice")).to_contain_text("cross, layer 0, head 0")
+    expect(shown.locator(".notice")).to_contain_text("cross, layer 0 head 0")
     expect(shown.locator(".notice")).to_contain_text("queries")
 
 

@@ -18,7 +18,7 @@ def shown_weight(explore: ExplorePage) -> float:
 
 def test_a_head_is_switched_off_in_the_grid_and_on_again(explore: ExplorePage) -> None:
     explore.open(view="grid")
-    switch = explore.stage.get_by_role("button", name="Layer 0, head 2, is on")
+    switch = explore.stage.get_by_role("button", name="Layer 0 head 2, is on")
     with explore.redrawn():
         switch.click()
     off = "encoder.0.self heads 2: zero"
@@ -44,7 +44,7 @@ def test_a_head_is_switched_off_in_the_grid_and_on_again(explore: ExplorePage) -
     expect(explore.stage.locator(".translation")).to_contain_text("without the edits →")
     explore.choose("view", "grid")
     with explore.redrawn():
-        explore.stage.get_by_role("button", name="Layer 0, head 2, is off").click()
+        explore.stage.get_by_role("button", name="Layer 0 head 2, is off").click()
     expect(explore.stage.locator(".edit-bar")).to_be_hidden()
     assert "edits=" not in explore.page.url
 

@@ -76,8 +76,8 @@ def test_an_example_opens_on_the_head_and_the_token_that_it_tells_of(explore: Ex
     )
     with explore.redrawn():
         explore.stage.get_by_role("button", name="next example").click()
-    expect(explore.stage.locator(".translation")).to_contain_text("layer 2, head 0 looks at where the line")
-    expect(notice).to_contain_text(re.compile("“r” looks at “.”: 0.98 of its attention in layer 2, head 0"))
+    expect(explore.stage.locator(".translation")).to_contain_text("layer 2 head 0 looks at where the line")
+    expect(notice).to_contain_text(re.compile("“r” looks at “.”: 0.98 of its attention in layer 2 head 0"))
     assert (explore.chosen("layer"), explore.chosen("head")) == (["2"], ["0"])
     assert explore.terms()["key"].endswith("(6)")  # the end of the line before
     with explore.redrawn():

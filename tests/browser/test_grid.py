@@ -186,7 +186,7 @@ def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None
         assert name in {side, "previous" if side == "first" else side}
         assert agrees(share, shares[side])
         button = explore.stage.locator(f'.grid-buttons button[data-layer="0"][data-head="{head}"]')
-        assert button.get_attribute("aria-label") == f"Open layer 0, head {head}, {names[head]}"
+        assert button.get_attribute("aria-label") == f"Open layer 0 head {head}, {names[head]}"
 
 
 def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePage) -> None:
@@ -214,7 +214,7 @@ def test_the_map_places_like_heads_together_and_opens_them(explore: ExplorePage)
     value = measured()["previous"][1, 2]
     other = explore.stage.locator('.map-points button[data-layer="1"][data-head="2"]')
     title = str(other.get_attribute("title"))
-    assert title.startswith("Layer 1, head 2") and agrees(title.split()[-1], round(value, 4))
+    assert title.startswith("Layer 1 head 2") and agrees(title.split()[-1], round(value, 4))
     with explore.quiet():
         explore.choose("view", "grid")
         explore.choose("view", "map")  # it was computed once

@@ -58,7 +58,7 @@ def test_a_folder_named_in_the_field_is_shown_with_its_own_numbers(
         'trace["decoder.1.self.k|v"][1], shared by heads 2 to 3'
     )
     explore.choose("view", "grid")
-    third = explore.stage.get_by_role("button", name="Open layer 1, head 2")
+    third = explore.stage.get_by_role("button", name="Open layer 1 head 2")
     expect(third).to_have_attribute("title", re.compile("heads 2 to 3 share their keys and values$"))
     explore.choose("view", "output")
     best = trace["logits"][-1].double().softmax(-1).max(0)

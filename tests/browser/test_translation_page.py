@@ -86,7 +86,7 @@ def test_masked_attention_is_blank_ahead(translation: BoardPage):
     expect(status).to_contain_text("query <bos>")
     assert status.inner_text().endswith("= −∞")
     cross = load_model("translator").trace(SENTENCE)["decoder.1.cross.pattern"][1]
-    assert translation.notice.startswith("Layer 1, head 1:")
+    assert translation.notice.startswith("Layer 1 head 1:")
     assert translation.notice.endswith(f"{cross.max():.2f}.")
     translation.hover_cell("cross-attention", 2, 3)
     label = translation.panel("cross-attention").locator(".hoverlayer .hovertext")

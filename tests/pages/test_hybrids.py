@@ -62,7 +62,7 @@ def test_a_part_is_of_the_nearest_layer_that_attends(hybrid: str) -> None:
     trace = load_model(hybrid).trace(TEXT)
     for asked, number in ((0, 3), (3, 3), (6, 7), (40, 7)):
         shown = StageView(Inputs(hybrid, TEXT), view(view="head", layer=asked, head=1))
-        assert shown.title == f"Self-attention, layer {number}, head 1"
+        assert shown.title == f"Self-attention, layer {number} head 1"
         assert shown.file_name == f"decoder-{number}-self-head-1"
         assert f'trace["decoder.{number}.self.pattern"][1]' in shown.code
         np.testing.assert_array_equal(shown.of_head()["pattern"], trace[f"decoder.{number}.self.pattern"])

@@ -162,7 +162,7 @@ export function hiddenInHeads(how, stack, ready) {
   const mean = hidden.reduce((sum, value) => sum + value, 0) / hidden.length;
   const inHead = (/** @type {number} */ value) => {
     const { layer, head } = headAt(stack, hidden.indexOf(value));
-    return `${number(value, 3)} in layer ${layer}, head ${head}`;
+    return `${number(value, 3)} in layer ${layer} head ${head}`;
   };
   const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
   return (

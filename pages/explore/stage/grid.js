@@ -38,7 +38,7 @@ export class Switches {
           class: "switch",
           text: off ? "off" : "on",
           title: off ? "This head is off: press to have it again" : "Press to switch this head off",
-          "aria-label": `Layer ${layer}, head ${head}, is ${off ? "off" : "on"}`,
+          "aria-label": `Layer ${layer} head ${head}, is ${off ? "off" : "on"}`,
           "aria-pressed": String(off),
           style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px`,
           onclick: () => this.stage.edit(line, "switch"),
@@ -214,8 +214,8 @@ export class GridView {
           const shares = partners && `; ${partners} share their keys and values`;
           const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
           return button({
-            "aria-label": `Open layer ${layer}, head ${head}${label}${shares}`,
-            title: `Layer ${layer}, head ${head}: from each query (row) to each key (column)${shares}`,
+            "aria-label": `Open layer ${layer} head ${head}${label}${shares}`,
+            title: `Layer ${layer} head ${head}: from each query (row) to each key (column)${shares}`,
             "data-layer": layer,
             "data-head": head,
             style:

@@ -105,7 +105,7 @@ export class MapView {
       ...heads.map(({ layer, head, at, passes }) => {
         const rgb = theme.sequential.subarray(3 * levels[at], 3 * levels[at] + 3).join(", ");
         const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
-        const title = [`Layer ${layer}, head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
+        const title = [`Layer ${layer} head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
         const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
         const name = hasNames && el("span", { class: "name", text: `L${layer} H${head}` });
         const attributes = {

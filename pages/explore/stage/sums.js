@@ -180,7 +180,7 @@ export class SumsView {
     const { stage } = this;
     const { view, theme, stack } = stage;
     const open = layer === view.layer && head === view.head;
-    const title = [`Open layer ${layer}, head ${head}`, stack.labels[at]].filter(Boolean).join(": ");
+    const title = [`Open layer ${layer} head ${head}`, stack.labels[at]].filter(Boolean).join(": ");
     const onclick = () => stage.openHead({ layer, head });
     const name = button({ text: `L${layer} H${head}`, title, onclick });
     return rowOf({

@@ -69,7 +69,7 @@ export class SweepTables {
       ofHeads
         ? button({
             text: short(value),
-            title: `${number(value, 4)}: open layer ${layer}, head ${at}`,
+            title: `${number(value, 4)}: open layer ${layer} head ${at}`,
             onclick: () => this.stage.openHead({ stack: name, layer, head: at }),
           })
         : el("span", { text: short(value), title: number(value, 4) });

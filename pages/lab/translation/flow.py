@@ -175,7 +175,7 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
     return Matrix(
         title="cross-attention of this step: each head's weights over the source",
         values=values.reshape(len(moments), n_layers * n_heads, -1), scale="weights",
-        rows=[f"layer {layer}, head {head}" for layer in range(n_layers) for head in range(n_heads)],
+        rows=[f"layer {layer} head {head}" for layer in range(n_layers) for head in range(n_heads)],
         row_heads=list(range(n_heads)) * n_layers,
         columns=distinct(read.source), column_axis="key", nan_is_empty=True,
     )  # fmt: skip

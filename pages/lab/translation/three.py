@@ -148,13 +148,13 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
         rows=[[_sources(read)], _patterns(read)],
         notice=[
-            f"Layer {layer}, head {head}: {_self_attention(read.uses[0], read.uses[1], layer, head)}. "
+            f"Layer {layer} head {head}: {_self_attention(read.uses[0], read.uses[1], layer, head)}. "
             + _cross_attention(read, read.uses[2], layer, head)
             for layer, head in read.heads
         ],
         scrub=Scrub(
             "head", "head", np.arange(len(read.heads)),
-            [f"layer {layer}, head {head}" for layer, head in read.heads],
+            [f"layer {layer} head {head}" for layer, head in read.heads],
         ),
         formula=_formula(read) if other else (
             r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"

@@ -24,6 +24,7 @@ from models.training.config import BEFORE
 from models.zoo import folders
 from models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, shipped_names
 from pages.shared import visitors
+from viz_core.labels import scientific
 
 MOST_BYTES = 16 * MB
 """More than any run writes; a foreign file of that size is not read to its end."""
@@ -275,8 +276,8 @@ def worded(name: str, value: float, *, n: int | None = None) -> str:
 def number(value: float) -> str:
     """A number that is no share, with three digits after the point, or so many that it is not nothing."""
     if value and abs(value) < 0.001:
-        return f"{value:.2e}"
-    return f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.3f}"
+        return scientific(value, 2)
+    return (f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.3f}").replace("-", "−")
 
 
 def worded_mean(name: str, summary: Summary) -> str:

@@ -102,7 +102,7 @@ def test_the_outcome_names_the_head_that_lowers_most(folder: Path, model: Model)
     drawn = random.Random(0).sample(list(model.made_of().own), 8)
     words, _ = model.unembedding(torch.linspace(-1, 1, N_HEADS * D_HEAD))
     shares = {
-        f"{layer}.{head}": float(row.double().mean())
+        f"L{layer} H{head}": float(row.double().mean())
         for layer in range(3)
         for head, row in enumerate(suppressed(alone(model, drawn, layer), words, torch.tensor(drawn), 50))
     }

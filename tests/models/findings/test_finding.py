@@ -123,7 +123,7 @@ def test_positional_heads_are_confident_and_look_beside(offset: int, weight: flo
     for _ in range(20):
         seen.offsets[offset] += 1
         seen.maxima.append(weight)
-    assert positional._outcome({"0.0": seen}, 0.9, 0.8).holds is holds
+    assert positional._outcome({"L0 H0": seen}, 0.9, 0.8).holds is holds
 
 
 @pytest.mark.parametrize(("loss", "holds"), [(2.0, True), (2.1, False)])

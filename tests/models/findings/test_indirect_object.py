@@ -59,7 +59,7 @@ def test_numbers_are_those_of_transformers_own_model(folder: Path) -> None:
     assert numbers[0] == pytest.approx(sum(differences) / 5, abs=1e-4)
     assert numbers[1] == pytest.approx(sum(each > 0 for each in differences) / 5)
     assert numbers[2] == pytest.approx(sum(chances) / 5, abs=1e-5)
-    means = {f"{at // 4}.{at % 4}": sum(row[at] for row in weights) / 5 for at in range(8)}
+    means = {f"L{at // 4} H{at % 4}": sum(row[at] for row in weights) / 5 for at in range(8)}
     best = max(means, key=lambda name: means[name])
     assert numbers[3] == pytest.approx(means[best], abs=1e-5)
     assert found.charts[0].x[0] == best

@@ -55,7 +55,7 @@ def test_the_curve_of_the_best_head_is_that_of_the_snapshots() -> None:
         means.append([sum(float(head[16 + at, at + 1]) for at in range(16)) / 16 for head in pattern])
     best = max(range(4), key=lambda head: means[-1][head])
     assert OUTCOME.charts[1].series["two layers"] == pytest.approx([row[best] for row in means], abs=1e-5)
-    assert OUTCOME.film is not None and OUTCOME.film.title == f"two layers, head 1.{best}"
+    assert OUTCOME.film is not None and OUTCOME.film.title == f"two layers, layer 1 head {best}"
     assert len(OUTCOME.film.tokens) == 32
 
 

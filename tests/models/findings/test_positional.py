@@ -32,8 +32,8 @@ def test_shakespeare_has_heads_that_look_at_a_fixed_distance() -> None:
                     offsets.append(key - query)
                     maxima.append(float(pattern[query, key]))
             offset, count = Counter(offsets).most_common(1)[0]
-            shares[f"{layer}.{head} ({offset:+d})".replace("-", "−")] = count / len(offsets)
-            confidences[f"{layer}.{head}"] = sum(maxima) / len(maxima)
+            shares[f"L{layer} H{head} ({offset:+d})".replace("-", "−")] = count / len(offsets)
+            confidences[f"L{layer} H{head}"] = sum(maxima) / len(maxima)
     share, confidence = found.charts
     assert dict(zip(share.x, share.series["share"], strict=True)) == pytest.approx(shares)
     assert dict(zip(confidence.x, confidence.series["confidence"], strict=True)) == pytest.approx(confidences)
@@ -41,7 +41,7 @@ def test_shakespeare_has_heads_that_look_at_a_fixed_distance() -> None:
     assert numbers["positional heads"] == sum(share >= 0.9 for share in shares.values()) > 0
     assert numbers["confident heads"] == sum(each > 0.8 for each in confidences.values())
     assert found.holds
-    assert "Head 0.3 has its maximum at offset −1" in found.said
+    assert "Layer 0 head 3 has its maximum at offset −1" in found.said
 
 
 def test_the_translator_has_no_such_head() -> None:
@@ -55,7 +55,10 @@ def test_the_translator_has_no_such_head() -> None:
 
 def test_heads_of_two_stacks_are_told_apart() -> None:
     found = FINDING.measured(load_model("translator"), texts=2)
-    assert [name for name in found.charts[1].x if name.endswith("0.3")] == ["encoder 0.3", "decoder 0.3"]
+    assert [name for name in found.charts[1].x if name.endswith("L0 H3")] == [
+        "encoder L0 H3",
+        "decoder L0 H3",
+    ]
 
 
 def test_marks_neither_ask_nor_are_looked_at() -> None:

@@ -29,7 +29,7 @@ def test_the_shares_of_the_masked_model_are_those_counted_by_hand() -> None:
         for layer in range(2):
             for head, pattern in enumerate(trace[f"encoder.{layer}.self.pattern"].tolist()):
                 for query in words:
-                    hits[f"{layer}.{head}"] += max(words, key=lambda key: pattern[query][key]) in rarest
+                    hits[f"L{layer} H{head}"] += max(words, key=lambda key: pattern[query][key]) in rarest
     (chart,) = found.charts
     assert dict(zip(chart.x, chart.series["share"], strict=True)) == pytest.approx(
         {name: hits[name] / asked for name in chart.x}
@@ -54,7 +54,7 @@ def test_the_translator_has_no_such_head() -> None:
 
 
 def test_it_holds_for_half_of_the_words_and_twice_what_chance_gives() -> None:
-    heads = {"0.0": Hits(10, 6), "1.0": Hits(10, 9)}
+    heads = {"L0 H0": Hits(10, 6), "L1 H0": Hits(10, 9)}
     assert _outcome(heads, 0.3, 0.5).holds
     assert not _outcome(heads, 0.31, 0.5).holds
     assert not _outcome(heads, 0.3, 0.7).holds

@@ -53,7 +53,7 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
                 continue
             copied += 1
             for name in fetched:
-                layer, head = name.split(".")
+                layer, head = name[1:].split(" H")
                 weights = trace[f"decoder.{layer}.self.pattern"][int(head), row].tolist()
                 fetched[name] += weights.index(max(weights)) == made.words.index(number)
     shares = {name: count / copied for name, count in fetched.items()}
@@ -63,7 +63,7 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
 def test_without_heads_the_answers_are_those_of_weights_without_them() -> None:
     lm = load_model("needle")
     found = FINDING.measured(lm, count=COUNT, k=2)
-    off = [tuple(map(int, name.split("."))) for name in found.charts[0].x[:2]]
+    off = [tuple(map(int, name[1:].split(" H"))) for name in found.charts[0].x[:2]]
     with torch.no_grad():
         kept = {name: values.clone() for name, values in lm.model.state_dict().items()}
         for layer, head in off:

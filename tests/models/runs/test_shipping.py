@@ -81,7 +81,7 @@ def test_an_example_opens_on_what_it_tells():
         assert card["examples"] == shipping.said_by(RECIPES[name])["examples"]
         for example in card["examples"]:
             opens = {**card["showcase"], **example.get("opens", {})}
-            if named := re.search(r"layer (\d), head (\d)", example["see"]):
+            if named := re.search(r"layer (\d) head (\d)", example["see"]):
                 assert (opens["layer"], opens["head"]) == (int(named[1]), int(named[2])), example["label"]
             if "opens" not in example:
                 continue

@@ -200,7 +200,7 @@ def test_the_view_is_taken_away_as_a_figure_with_its_lines_of_code(vit: str, see
     trace = subject_of(Inputs(model=vit, text="2")).run(None)
     patterns = np.stack([trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])
     row, said_so = {
-        "head": (patterns[1, 3, 6], "layer 1, head 3"),
+        "head": (patterns[1, 3, 6], "layer 1 head 3"),
         "mean": (patterns[1, :, 6].mean(0), "layer 1, mean of its 4 heads"),
         "rolled": (rollout(patterns)[-1, 6], "rolled out through all layers"),
     }[seen_through]

@@ -81,7 +81,7 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
     np.testing.assert_allclose(cells, expected.data[0].z.ravel(), rtol=1e-6)
     assert drawn.layout.title.text == expected.layout.title.text
     assert archive["encoder.1.self.pattern"].shape == (16, 300, 300)
-    assert offered["title"] == "Self-attention, layer 1, head 2"
+    assert offered["title"] == "Self-attention, layer 1 head 2"
     assert offered["code"].endswith('pattern = trace["encoder.1.self.pattern"][2]  # [query, key]')
 
 

@@ -73,3 +73,10 @@ def test_bars_that_grow_are_scrubbed_and_no_step_0_is_on_a_logarithmic_axis() ->
     assert bars.values.tolist() == [[0.5, 0.5], [0.25, 0.75]] and list(bars.labels) == ["1", "2"]
     assert curves.at is not None and curves.at.tolist() == [1, 10]
     assert board.scrub is not None and list(board.scrub.values) == [0, 10]
+
+
+def test_its_sentence_has_the_minus_sign_of_all_numbers_and_keeps_hyphens() -> None:
+    said = "It is -0.31 for GPT-2 and a 1-layer model, from -2 to 3."
+    assert "It is −0.31 for GPT-2 and a 1-layer model, from −2 to 3." in str(
+        board_of(replace(OUTCOME, said=said)).notice
+    )

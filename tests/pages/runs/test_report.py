@@ -50,7 +50,7 @@ def test_scores_stand_beside_each_other_with_interval_and_n() -> None:
         "60.0 % to 85.0 %",
         "55",
     ]
-    assert rows[1].cells == ["loss", "3.21e-05", "–", "60", "–", "–", "–"]
+    assert rows[1].cells == ["loss", "3.21 × 10⁻⁵", "–", "60", "–", "–", "–"]
     said = report.about(FOUND, FOUND["parts"])
     assert said == (
         "Step 200; held out: 60 of 61 texts; test: 55 of 55 texts. 95% intervals: how. accuracy nrefs:1."

@@ -110,7 +110,7 @@ def test_another_models_three_attentions_are_transformers_own(saved: Path, famil
 
 def test_layers_that_one_side_lacks_are_said_and_biases_stand_in_the_formula(saved: Path):
     bart, t5 = (three.lesson(asked(saved / family)) for family in ("bart", "t5"))
-    said = "Layer 2, head 1: the encoder has no such head; in the decoder **0** of the weight goes to later"
+    said = "Layer 2 head 1: the encoder has no such head; in the decoder **0** of the weight goes to later"
     assert bart.board.notice[9].startswith(said)
     assert r"0.3536\cdot" in bart.formula and "bias" not in bart.formula
     assert r"1\cdot" in t5.formula and "+\\text{bias of positions (self-attention)}" in t5.formula
