@@ -137,7 +137,7 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
     lessons = (
         "also taught to name what each pronoun means" if is_asked else "taught to translate, and nothing else"
     )
-    taught = "Besides translating, it was taught to name the noun that each pronoun means."
+    taught = "Besides translating, this model was taught to name the noun that each pronoun means."
     if not is_asked:
         right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
         taught = (

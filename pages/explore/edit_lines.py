@@ -44,6 +44,33 @@ def heads_off(edits: str) -> dict[str, list[int] | None]:
     return off
 
 
+_COUNTS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+def condition(edits: str) -> str:
+    """How a sentence about edits begins: Without these four heads, or With this edit."""
+    read = [Edit.read(line) for line in edits.splitlines()]
+    off = {(edit.place.address, head) for edit in read for head in edit.place.heads or ()}
+    are_heads = all(_is_off(edit) and edit.place.heads for edit in read)
+    count, what = (len(off), "head") if are_heads else (len(read), "edit")
+    some = f"this {what}" if count == 1 else f"these {_COUNTS[count] if count < 13 else count} {what}s"
+    return f"{'Without' if are_heads else 'With'} {some}"
+
+
 def _is_off(edit: Edit) -> bool:
     return isinstance(edit.change, Zero) and edit.place.address.endswith(".z") and edit.place.at is None
 

@@ -14,10 +14,12 @@ from models.engine.long_text import Progress
 from models.engine.trace import Trace
 from models.interventions import compare
 from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
+from pages.explore.edit_lines import condition
 from pages.explore.state import MOVED, Inputs
-from pages.explore.subject import Subject, operations_of, subject_of, token_text
+from pages.explore.subject import MASK, WRITES, Subject, operations_of, subject_of, token_text
 from pages.shared import cache
 from pages.shared.work import check_price
+from viz_core.labels import decimal
 
 COMPARED_BYTES = 512 * MB
 """What the patterns of both passes may take while they are compared."""
@@ -49,7 +51,7 @@ class EditedPass:
                 f"the patterns with and without edits would take {2 * 4 * cells // MB:,} MB together, and "
                 f"{COMPARED_BYTES // MB:,} MB are compared at most; take a shorter text"
             )
-        self._subject, self._collector = subject.unedited, collector
+        self._subject, self._collector, self._edits = subject.unedited, collector, subject.inputs.edits
         self._before = self._subject.run(self.beside(collector))
 
     def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
@@ -77,6 +79,7 @@ class EditedPass:
         for stack in stacks:
             moved = change.patterns[stack["id"]].variation.flatten()
             stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]
+        outputs = outputs_of((self._before["logits"], after["logits"]), self._subject)
         return {
             "before": {
                 "stacks": self._collector.stacks(),
@@ -85,7 +88,8 @@ class EditedPass:
             },
             "change": {
                 "kl": [float(f"{value:.6g}") for value in change.kl.tolist()] if self._subject.names else [],
-                "outputs": outputs_of((self._before["logits"], after["logits"]), self._subject),
+                "outputs": outputs,
+                **answer_after(self._subject, condition(self._edits), outputs, change.kl.tolist()),
                 "stream": {side: np.float32(moved.numpy()) for side, moved in change.stream.items()},
             },
         }
@@ -109,6 +113,54 @@ def outputs_of(logits: tuple[torch.Tensor, torch.Tensor], subject: Subject) -> l
                 ]
             )
     return rows
+
+
+def answer_after(
+    subject: Subject, condition: str, outputs: list[list[list[Any]]], kl: list[float]
+) -> dict[str, Any]:
+    """What became of the answer, and in a second sentence how far its outputs moved; `at`: the position of
+    which both speak. It is the first where the likeliest output is another one: up to there, all that is
+    written is what was read. Where it is the same all along, it is the one that moved most.
+    """
+    places = answered(subject, len(outputs))
+    if not places:
+        return {"at": 0, "answer": "", "moved": ""}
+    best = [[max(row, key=lambda each: each[when]) for when in (1, 2)] for row in outputs]
+    changed = [at for at in places if best[at][0][0] != best[at][1][0]]
+    at = changed[0] if changed else max(places, key=lambda each: kl[each])
+    (was, before, after), (now, _, _) = best[at]
+    shown = [decimal(share, 3) for share in (before, after)]
+    how = (
+        "stays at" if shown[0] == shown[1] else f"{'falls' if after < before else 'rises'} from {shown[0]} to"
+    )
+    if subject.model.pooled:
+        does, place, where = "answers", "", ""
+    else:
+        side = "decoder" if "decoder" in subject.tokens else "encoder"
+        where, writes = f"“{subject.tokens[side][at]['text']}”", WRITES & set(subject.model.abilities)
+        does = ("would write" if subject.reading.forced else "writes") if writes else "says"
+        place, where = ("", f", after {where}") if writes else (f" at {where}", "")
+    does = does if changed else f"still {does}"
+    return {
+        "at": at,
+        "answer": f"{condition} it {does} “{now}”{place}: P({was}) {how} {shown[1]}.",
+        "moved": f"The outputs there moved by a KL divergence of {decimal(kl[at])} nats{where}.",
+    }
+
+
+def answered(subject: Subject, count: int) -> list[int]:
+    """The positions, of so many, whose outputs are the answer: those from which a model writes, the masked
+    words, or all.
+    """
+    model, every = subject.model, list(range(count))
+    if WRITES & set(model.abilities):
+        try:
+            begun = len(model.writing(subject.reading).begun)
+        except ValueError:  # no room to write more
+            begun = count
+        return every[begun - 1 :] or every[-1:]
+    tokens = subject.reading.tokens.get("encoder", [])
+    return [at for at in every if not model.pooled and tokens[at] == MASK] or every
 
 
 CONTINUED = 16

@@ -3,7 +3,6 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { hiddenInRow, placeIn } from "./data.js";
-import { mostMoved } from "./edits.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
 /** @import { Stage, Side, View, Header } from "./types" */
@@ -19,29 +18,27 @@ export function caption(stage) {
 function sentence(stage) {
   const { data, view } = stage;
   const own = data.header.captions?.[view.view];
-  if (view.when === "difference" || view.view === "effect") return ofEdits(stage);
+  const isOfEdits = view.when === "difference" || (view.when === "after" && view.view === "grid");
+  if (view.view === "effect" || (isOfEdits && data.header.change)) return ofEdits(stage);
   if (own || view.view === "grid") return [own ?? data.header.caption.grid];
   if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
   if (view.view === "output") return ofOutput(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
-  const heads = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
+  const heads = `Layer ${view.layer} ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
   return [`${heads}: hover a token to see where it looks.`];
 }
 
 /** How far the edits moved what is open. @param {Stage} stage */
 function ofEdits({ data, view, stack }) {
   const { change, caption } = data.header;
-  if (view.view === "effect" && change?.kl.length) {
-    const most = mostMoved(change.kl);
-    const at = data.header.pooled ? "" : `, most at “${data.header.tokens[data.header.stepSide][most].text}”`;
-    return [`The edits moved the outputs by a KL divergence of ${number(change.kl[most])} nats${at}.`];
-  }
-  if (view.view === "effect") return [caption.effect];
-  if (view.view === "grid") return [caption.difference];
+  const { answer, moved: far } = change ?? {};
+  if (view.view === "effect") return answer ? [answer, ` ${far}`] : [caption.effect];
+  const seen = view.when === "difference" ? "difference" : "grid";
+  if (view.view === "grid") return answer ? [answer, ` ${caption[seen]}`] : [caption[seen]];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
-  const place = `layer ${view.layer}, head ${view.head}`;
+  const place = `layer ${view.layer} head ${view.head}`;
   return [`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`];
 }
 
@@ -70,7 +67,7 @@ function marked({ view, views }) {
 function ofQuery(stage, query) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
-  if (!row) return [`Layer ${view.layer}, head ${view.head}.`];
+  if (!row) return [`Layer ${view.layer} head ${view.head}.`];
   const best = heaviestKey(row);
   const writes = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
   const isSelf = best === query && stack.querySide === stack.keySide;
@@ -90,7 +87,7 @@ function ofQuery(stage, query) {
 function ofKey(stage, key) {
   const { data, view, stack } = stage;
   const column = columnOf(view, data, key, stage.lastRow());
-  if (!column) return [`Layer ${view.layer}, head ${view.head}.`];
+  if (!column) return [`Layer ${view.layer} head ${view.head}.`];
   const best = keenestQuery(column);
   const isSelf = best === key && stack.querySide === stack.keySide;
   const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
@@ -113,7 +110,7 @@ const where = ({ view, data }, heads) => {
   if (!heads.length) return "of its attention, rolled out through all layers";
   return heads.length > 1
     ? `on average over ${heads.length} heads of layer ${view.layer}`
-    : `of ${left}its attention in layer ${view.layer}, head ${heads[0]}`;
+    : `of ${left}its attention in layer ${view.layer} head ${heads[0]}`;
 };
 
 /**

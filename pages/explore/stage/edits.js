@@ -19,7 +19,7 @@ export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) 
   const side = `${stack.split(".")[0]}.${layer}`;
   const one = `${attention} heads ${head}`;
   const pattern = `${attention}.pattern heads ${head}`;
-  const here = `layer ${layer}, head ${head}`;
+  const here = `layer ${layer} head ${head}`;
   /** @param {string} value @param {string} text @param {string} title @param {string} line */
   const ready = (value, text, title, line) => ({ value, text, title, line });
   const ofHead = [
@@ -59,9 +59,6 @@ export function setLine(view, cells) {
 /** The place of a row of a pattern. @param {Pick<View, "stack" | "layer" | "head" | "query">} view */
 export const rowOf = ({ stack, layer, head, query }) =>
   `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
-
-/** The position whose outputs moved most. @param {number[]} kl */
-export const mostMoved = (kl) => kl.reduce((top, value, at) => (value > kl[top] ? at : top), 0);
 
 /**
  * The edit that switches off the heads of the open layer that give half of a query's weight and more to a

@@ -69,7 +69,7 @@ export function searchSentence(search) {
 function nameOf(line) {
   const [, layer, kind, heads] = /\.(\d+)\.(self|cross) heads ([\d,]+):/.exec(line) ?? [];
   const which = `${heads.includes(",") ? "heads" : "head"} ${heads.replaceAll(",", ", ")}`;
-  return `${which} of ${NAMES[/** @type {"self"} */ (kind)]} in layer ${layer}`;
+  return `${NAMES[/** @type {"self"} */ (kind)]} layer ${layer} ${which}`;
 }
 
 const MOST_POSITIONS = 128;

@@ -12,7 +12,7 @@ import { themeOf } from "../../shared/browser/theme.js";
 import { caption, translationOf } from "./caption.js";
 import { Bars } from "./controls.js";
 import { headAt, hidingOf, passesOf, placeIn } from "./data.js";
-import { mostMoved, withoutLook } from "./edits.js";
+import { withoutLook } from "./edits.js";
 import { EffectView } from "./effect.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
@@ -98,7 +98,7 @@ export class WhatIf {
   /* Opens the effect as soon as it is here. */
   open() {
     const { change } = this.stage.data.header;
-    if (this.waits && change) Object.assign(this.stage.view, { view: "effect", step: mostMoved(change.kl) });
+    if (this.waits && change) Object.assign(this.stage.view, { view: "effect", step: change.at });
     this.waits = false;
   }
 
@@ -253,7 +253,7 @@ export class Stage {
   }
 
   headName() {
-    return `layer ${this.view.layer}, head ${this.view.head}`;
+    return `layer ${this.view.layer} head ${this.view.head}`;
   }
 
   exactHead() {

@@ -69,9 +69,13 @@ export interface Sight {
   rolled?: Framed; /* absent where layers between do not attend */
 }
 
-/* What edits did: KL(before || after) of the outputs, in nats, and the likeliest of them, a position each; and
-   how far the residual stream moved, [place, position], relative to what it was. */
+/* What edits did: KL(before || after) of the outputs, in nats, and the likeliest of them, a position each; what
+   became of the answer and how far its outputs moved, in sentences, and the position of which they speak; and how
+   far the residual stream moved, [place, position], relative to what it was. */
 export interface Change {
+  at: number;
+  answer: string;
+  moved: string;
   kl: number[];
   outputs: [name: string, before: number, after: number][][];
   stream: Partial<Record<Side, Framed>>;

@@ -1,7 +1,6 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
 import { beside, hidingOf, timesOf } from "./data.js";
-import { mostMoved } from "./edits.js";
 import { isFurther, isSigned } from "./quantities.js";
 
 /** @import { View, Loose, Row } from "./types" */
@@ -70,13 +69,13 @@ export function settle(view, data) {
 }
 
 /**
- * Where a view opens whose link names no step: the effect where it is largest, a sweep where an answer that
- * has ended was least sure; all others at the end, where a text goes on.
+ * Where a view opens whose link names no step: the effect where its headline speaks of it, a sweep where an
+ * answer that has ended was least sure; all others at the end, where a text goes on.
  * @param {Pick<Loose, "view">} view @param {TraceData} data
  */
 export function stepOf({ view }, { header }) {
-  const kl = header.change?.kl ?? [];
-  if (view === "effect" && kl.length) return mostMoved(kl);
+  const { at, kl } = header.change ?? {};
+  if (view === "effect" && kl?.length) return at ?? Infinity;
   if (view !== "sweep" || !header.steps.at(-1)?.chosen) return Infinity;
   const sure = header.steps.map(({ top }) => top[0][1]);
   return sure.reduce((least, share, at) => (share < sure[least] ? at : least), 0);

@@ -109,7 +109,10 @@ def test_cards_say_what_each_was_taught_as_their_recipes_do(lm, plain):
         made = make_card(loaded.task, loaded.model, card["metrics"], card["data"]["seed"])
         made |= said_by(RECIPES[card["name"]])
         assert {name: card[name] for name in made} == made
-    assert lm.card["taught"] == "Besides translating, it was taught to name the noun that each pronoun means."
+    assert (
+        lm.card["taught"]
+        == "Besides translating, this model was taught to name the noun that each pronoun means."
+    )
     assert plain.card["taught"] == (
         "Only taught to translate: 100% of its pronouns are right, yet its best head gives the noun meant "
         "0.23 on average."

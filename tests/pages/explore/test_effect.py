@@ -1,6 +1,7 @@
 """What edits did, as the browser gets it, against two passes of the engine itself."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from models import load_model
 from models.fields import read_link
 from pages.explore import effect as effect_module
 from pages.explore import takeaway
+from pages.explore.edit_lines import condition
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs, declared, write_link
 from pages.explore.subject import subject_of
@@ -168,3 +170,73 @@ def test_what_is_written_and_the_heads_that_it_needs_are_computed_when_asked_for
     monkeypatch.setattr(effect_module, "MOST_OPERATIONS", 1)
     with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
         effect_module.smallest(inputs, "encoder.self")
+
+
+STORY = "the animal did not cross the street because it was too tired"
+
+
+def change_of(model: str, text: str, edits: str) -> dict[str, Any]:
+    header, _ = unpack(
+        build(subject_of(Inputs(model=model, text=text, edits=edits)), Opened()).packed.message(generation=1)
+    )
+    return dict(header["change"])
+
+
+def test_the_headline_says_what_became_of_the_answer_and_then_how_far_it_moved() -> None:
+    model = load_model("translator")
+    reading = model.read(STORY)
+    change = change_of("translator", STORY, "encoder.1.self heads 0-3: zero")
+    after = model.trace(reading, edits="encoder.1.self heads 0-3: zero")["logits"].double().softmax(-1)
+    before = model.trace(reading)["logits"].double().softmax(-1)
+    names, at = model.names(reading), change["at"]
+    (was, p), (now, _) = [(names[int(row[at].argmax())], float(row[at].max())) for row in (before, after)]
+    q = float(after[at][int(before[at].argmax())])
+    assert (was, now) == ("il", "elle")
+    assert change["answer"] == (
+        f"Without these four heads it writes “elle”: P(il) falls from {p:.3f} to {q:.3f}."
+    )
+    assert change["moved"] == (
+        f"The outputs there moved by a KL divergence of {change['kl'][at]:.2f} nats, after “qu'”."
+    )
+    assert (before[:at].argmax(-1) == after[:at].argmax(-1)).all()
+    written = model.answer(reading, edits="encoder.1.self heads 0-3: zero").answer
+    assert "elle" in written.split("qu'")[-1]
+
+
+def test_an_answer_that_stays_is_said_where_its_outputs_moved_most() -> None:
+    change = change_of("translator", STORY, "encoder.1.self heads 3: zero")
+    assert change["at"] == int(np.argmax(change["kl"]))
+    assert change["answer"].startswith("Without this head it still writes “il”: P(il) falls from 0.99")
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "edits", "begins", "place"),
+    [
+        ("sentiment", "a wonderful film", "encoder.0.self heads 0: zero", "Without this head it ", ""),
+        ("masked", "the cat saw the [MASK]", "encoder.0.ff.out: zero", "With this edit it ", "[MASK]"),
+        ("shakespeare", "First Citizen:\nBefore we proceed any", "decoder.0.self heads 0: zero",
+         "Without this head it still writes “␣”: P(␣) falls from ", "y"),
+    ],
+)  # fmt: skip
+def test_classifiers_fillers_and_writers_say_what_they_answer(
+    model: str, text: str, edits: str, begins: str, place: str
+) -> None:
+    subject, change = subject_of(Inputs(model=model, text=text)), change_of(model, text, edits)
+    assert change["answer"].startswith(begins) and (
+        f"“{place}”" in change["answer"] + change["moved"] or not place
+    )
+    best = max(change["outputs"][change["at"]], key=lambda row: row[2])[0]
+    assert f"“{best}”" in change["answer"]
+    if model == "shakespeare":  # it writes after all that was read
+        assert change["at"] == len(subject.tokens["decoder"]) - 1
+    if place == "[MASK]":
+        assert subject.tokens["encoder"][change["at"]]["text"] == place
+
+
+def test_what_was_edited_begins_the_sentence() -> None:
+    one, two = "encoder.0.self heads 1: zero", "encoder.0.self heads 1,2: zero"
+    assert condition(one) == "Without this head"
+    assert condition(f"{two}\nencoder.1.self heads 1: zero") == "Without these three heads"
+    assert condition(f"{one}\n{SET}") == "With these two edits"
+    assert condition("encoder.0.self heads 1 at 3: zero") == "With this edit"
+    assert condition("encoder.0.self: zero") == "With this edit"

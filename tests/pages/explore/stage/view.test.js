@@ -181,7 +181,7 @@ test("a sweep opens where an answer was least sure, and the effect where it is l
   assert.equal(stepOf({ view: "output" }, { header: { steps } }), Infinity);
   const goesOn = [...steps, { top: [["a", 0.1]], chosen: null }];
   assert.equal(stepOf({ view: "sweep" }, { header: { steps: goesOn } }), Infinity);
-  assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [0, 0.1, 0.3] } } }), 2);
+  assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { at: 1, kl: [0, 0.1, 0.3] } } }), 1);
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [] } } }), Infinity);
 });
 
