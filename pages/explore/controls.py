@@ -126,6 +126,7 @@ def read_all_the_same() -> None:
     before = st.session_state.pop("widened")
     st.session_state.setdefault("texts", {})[offer(before["model"]).memory] = before["text"]
     open_model(before["model"])
+    redraw("lab")
 
 
 def open_model(name: str) -> None:
@@ -381,10 +382,10 @@ def _widened(before: Offer, lacking: list[str]) -> None:
     listed = ", ".join(f"“{word}”" for word in lacking[:MOST_OFFERED])
     more = f" and {len(lacking) - MOST_OFFERED} more words" if len(lacking) > MOST_OFFERED else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"The model “{before.title}” has no word for {listed}{more}; “{offer().title}” reads this.")
-        st.button(f"read by “{before.title}” all the same", key="widened.back", on_click=read_all_the_same)
+        st.text(f"“{before.title}” has no word for {listed}{more}: “{offer().title}” reads this.")
+        st.button(f"back to “{before.title}”", key="widened.back", on_click=read_all_the_same)
         if can_stand_beside():
-            st.button("see it in both", key="widened.both", on_click=see_in_both)
+            st.button("see both", key="widened.both", on_click=see_in_both)
 
 
 def see_in_both() -> None:

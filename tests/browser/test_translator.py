@@ -189,6 +189,24 @@ def test_a_typed_target_is_forced(explore: ExplorePage, lm: Translator) -> None:
     assert_translation(explore, lm.task.translate(lm.model, TIRED).text)
 
 
+def test_the_first_thing_that_anyone_types_is_translated_and_the_way_back_and_to_both_is_there(
+    explore: ExplorePage,
+) -> None:
+    explore.open()
+    with explore.redrawn():
+        explore.type("I love you")
+    expect(explore.stage.get_by_text("→ Je t'aime")).to_be_visible()
+    expect(explore.page.get_by_text("“translator” has no word for “love”")).to_be_visible()
+    with explore.redrawn():
+        explore.page.get_by_role("button", name="back to “translator”").click()
+    expect(explore.sentence).to_have_value("I love you")
+    expect(explore.stage.locator(".tokens.queries button.unknown")).to_have_count(1)
+    with explore.redrawn():
+        explore.type("my grandmother baked a chocolate cake")
+    explore.page.get_by_role("button", name="see both").click()
+    expect(explore.page.get_by_text("A: everyday translator")).to_be_visible()
+
+
 def test_an_unknown_word_is_marked_and_a_click_replaces_it(explore: ExplorePage, lm: Translator) -> None:
     explore.open(text="the animel did not cross the street because it was tired")
     marked = explore.stage.locator(".tokens.queries button.unknown")

@@ -50,7 +50,7 @@ def test_a_typed_text_with_words_that_the_grammar_lacks_is_read_by_the_everyday_
     page.text_input(key="text").set_value("my grandmother baked a cake").run()
     assert shown(page) == ("everyday", "my grandmother baked a cake")
     assert said(page) == [
-        "The model “translator” has no word for “grandmother”, “baked”; “everyday translator” reads this."
+        "“translator” has no word for “grandmother”, “baked”: “everyday translator” reads this."
     ]
     page.button(key="widened.back").click().run()
     assert shown(page) == ("translator", "my grandmother baked a cake")
