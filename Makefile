@@ -26,11 +26,8 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-# A browser on a busy machine can be late once: what fails is tried again, told with its traceback, three at most.
-AGAIN = --reruns 2 --max-suite-reruns 3 --rerun-show-tracebacks
-
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
-	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile $(AGAIN)
+	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
 check: static unit processes  ## the same without the browser
 
