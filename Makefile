@@ -75,8 +75,8 @@ soak: install-dev  ## 50 visitors wander over all pages for an hour; MINUTES=60
 bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, says so
 	@$(VENV_PYTHON) -m benchmarks.gpu
 
-zoo: install  ## train again all that ships (an hour or two)
-	$(VENV_PYTHON) -m models.training zoo
+zoo: install  ## train again all that ships (an hour or two, with everyday's pairs one more); FILE=eng-fra.tsv
+	$(VENV_PYTHON) -m models.training zoo $(if $(FILE),--file "$(FILE)")
 
 evaluate: install  ## score the shipped translators on held-out sentences
 	@$(VENV_PYTHON) -m models.training evaluate
