@@ -11,7 +11,7 @@ from models.fields import read_link, written
 from pages.lab.lesson import LabPage, Part
 from pages.lab.page import questions_of
 from pages.shared import glossary
-from pages.shared.board import takeaway
+from pages.shared.board import on_page, takeaway
 from pages.shared.lab_stops import stop
 from tests.pages.lab.test_presets import PARTS, first_lesson
 from viz_core.boards import board_figure
@@ -74,9 +74,10 @@ def test_questions_of_every_page_explain_a_term() -> None:
 
 
 @every_part
-def test_a_part_can_be_taken_away(lab: LabPage, part: Part) -> None:
-    """As a figure, as numbers of what is shown, and as all its arrays."""
+def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
+    """To the browser; as a figure, as numbers of what is shown, and as all its arrays."""
     board = first_lesson(lab.name, part.name).board
+    assert on_page.message(board, part=part.name, link={})
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
     with np.load(io.BytesIO(takeaway.archive(board))) as arrays:
