@@ -70,13 +70,14 @@ def test_a_text_of_known_words_and_a_link_stay_with_their_model() -> None:
     assert shown(page) == ("everyday", "i love pizza")
 
 
-def test_the_same_sentence_in_both_translators_is_one_press_away() -> None:
+def test_the_same_sentence_in_both_translators_is_one_press_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[dict[str, str]] = []
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: left.append(query_params))
     page = opened()
     page.text_input(key="text").set_value("i love pizza").run()
     page.button(key="widened.both").click().run()
-    assert page.exception  # this test has the page alone, so that no other can be opened
-    link = page.session_state["leave_for_beside"]
-    assert link["differs"] == "model" and (link["model"], link["model2"]) == ("everyday", "translator")
+    assert not page.exception
+    assert left == [{"model": "everyday", "text": "i love pizza", "differs": "model", "model2": "translator"}]
 
 
 def test_words_that_the_grammar_knows_are_offered_and_put_at_the_end() -> None:

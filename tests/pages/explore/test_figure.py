@@ -174,6 +174,7 @@ def test_a_suggestion_for_a_word_that_is_gone_changes_nothing() -> None:
     assert page.text_input(key="text").value == "it was wide"
     assert said(page)[0] == f"'animel' is not there any more, so it was not replaced by {suggestion.label!r}."
     page.text_input(key="text").set_value("the animel was wide").run()
+    page.button(key="widened.back").click().run()
     suggestion = next(button for button in page.button if str(button.key).startswith("suggestion.0."))
     suggestion.click().run()
     assert page.text_input(key="text").value == f"the {suggestion.label} was wide"
