@@ -16,6 +16,7 @@ ROOT = Path(glossary.__file__).parents[2]
 SHOWN = [
     *ROOT.glob("pages/lab/**/*.py"),
     *ROOT.glob("models/data/**/*.py"),
+    *ROOT.glob("pages/explore/*.py"),
 ]
 
 
