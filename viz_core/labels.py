@@ -93,6 +93,9 @@ def invisible_number(number: int) -> str:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+TIMES = "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"  # a number never breaks over lines
+
+
 def decimal(value: SupportsFloat, digits: int = 2) -> str:
     """A number with so many digits: −0.31; a smaller one with a power of ten: 2.4 × 10⁻⁷."""
     value = float(value)
@@ -122,14 +125,14 @@ def tick(value: SupportsFloat) -> str:
     """What stands beside a tick: 0.25, 50,000, 10⁻⁷, 3 × 10⁶."""
     value = float(value)
     if value != 0 and not 1e-3 <= abs(value) < 1e5:
-        return scientific(value, 0).removeprefix("1 × ").replace("−1 × ", "−")
+        return scientific(value, 0).removeprefix(f"1{TIMES}").replace(f"−1{TIMES}", "−")
     return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")
 
 
 def scientific(value: SupportsFloat, digits: int = 1) -> str:
     """A number and its power of ten: −2.4 × 10⁻⁷."""
     mantissa, power = f"{float(value):.{digits}e}".split("e")
-    return f"{mantissa} × {power_of_ten(int(power))}".replace("-", "−")
+    return f"{mantissa}{TIMES}{power_of_ten(int(power))}".replace("-", "−")
 
 
 def power_of_ten(power: int) -> str:

@@ -67,7 +67,7 @@ RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 def read_number(shown: str) -> float:
     """A number as the page writes it: −0.31, 2.4 × 10⁻⁷, ∞."""
-    mantissa, _, power = shown.partition(" × 10")
+    mantissa, _, power = shown.replace("\xa0", " ").partition(" × 10")
     return float(mantissa.replace("−", "-").replace("∞", "inf")) * 10.0 ** int(power.translate(RAISED) or 0)
 
 
@@ -75,7 +75,7 @@ def agrees(shown: str, value: float) -> bool:
     """Whether `shown` is `value`, to the digits that are shown."""
     if not np.isfinite(value):
         return read_number(shown) == value
-    mantissa, _, power = shown.partition(" × 10")
+    mantissa, _, power = shown.replace("\xa0", " ").partition(" × 10")
     unit = 10.0 ** (int(power.translate(RAISED) or 0) - len(mantissa.partition(".")[2]))
     return abs(read_number(shown) - value) <= 0.5001 * unit + 1e-6
 

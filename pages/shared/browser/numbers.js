@@ -1,5 +1,7 @@
 /* Numbers as words, as viz_core/labels.py writes them. */
 
+const TIMES = "\u00a0×\u00a0"; // a number never breaks over lines
+
 /** 10⁻⁷. @param {number} power */
 export function powerOfTen(power) {
   const raised = [...String(power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+sign]));
@@ -9,7 +11,7 @@ export function powerOfTen(power) {
 /** A number and its power of ten: −2.4 × 10⁻⁷. @param {number} value */
 function scientific(value, digits = 1) {
   const [mantissa, power] = value.toExponential(digits).split("e");
-  return `${mantissa} × ${powerOfTen(+power)}`.replace("-", "−");
+  return `${mantissa}${TIMES}${powerOfTen(+power)}`.replace("-", "−");
 }
 
 /** A number with so many digits; a smaller one with a power of ten. @param {number} value */
@@ -55,7 +57,8 @@ const parsed = (/** @type {string} */ text) => Number(text.replaceAll("−", "-"
 /** What stands beside a tick of an axis: 0.25, 50,000, 10⁻⁷, 3 × 10⁶. @param {number} value */
 export function tickText(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return scientific(value, 0).replace(/^(−?)1 × /, "$1");
+  if (size !== 0 && (size >= 1e5 || size < 1e-3))
+    return scientific(value, 0).replace(/^(−?)1\u00a0×\u00a0/, "$1");
   return (+value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 10 }).replace("-", "−");
 }
 

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.runs import report
 from tests.pages.shared.runs import write_run
+from viz_core.labels import TIMES
 
 ENTRY = {"name": "accuracy", "value": 0.75, "n": 60, "low": 0.6, "high": 0.85, "method": "how", "right": 45}
 FOUND = {
@@ -50,7 +51,7 @@ def test_scores_stand_beside_each_other_with_interval_and_n() -> None:
         "60.0 % to 85.0 %",
         "55",
     ]
-    assert rows[1].cells == ["loss", "3.21 × 10⁻⁵", "–", "60", "–", "–", "–"]
+    assert rows[1].cells == ["loss", f"3.21{TIMES}10⁻⁵", "–", "60", "–", "–", "–"]
     said = report.about(FOUND, FOUND["parts"])
     assert said == (
         "Step 200; held out: 60 of 61 texts; test: 55 of 55 texts. 95% intervals: how. accuracy nrefs:1."

@@ -24,7 +24,7 @@ from viz_core.boards import (
 from viz_core.boards.panels.diagram import arrows_of
 from viz_core.boards.panels.matrix import MASKED
 from viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
-from viz_core.labels import skipping
+from viz_core.labels import TIMES, skipping
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
 X_BOX = Node(id="x", label="x", column=0, row=0)
@@ -186,7 +186,7 @@ def test_labels_write_numbers_as_all_others_are_written():
         Board(rows=[[Curves(x=x, lines=[Line(y=y, name="a")]), Bars(values=y, labels="ab")]], notice="")
     )
     curve, bars, _ = figure.data
-    assert list(curve.customdata) == list(bars.hovertext) == ["2.4 × 10⁻⁷", "0.123"]
+    assert list(curve.customdata) == list(bars.hovertext) == [f"2.4{TIMES}10⁻⁷", "0.123"]
     assert "%{customdata}" in curve.hovertemplate and "%{hovertext}" in bars.hovertemplate
     axis = theme.template().layout.xaxis
     assert (axis.exponentformat, axis.separatethousands) == ("none", True)

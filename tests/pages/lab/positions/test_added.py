@@ -36,7 +36,7 @@ def test_the_notice_tells_the_slowest_wave_and_that_products_know_the_distance_o
         base = board.scrub.values[frame]
         length = re.findall(r"\*\*(\d[\d,]*)", board.notice[frame])[0]
         assert float(length.replace(",", "")) == pytest.approx(2 * math.pi * base ** (30 / 32), abs=0.5)
-        assert re.search(r"to within \*\*(0|\d\.\d × 10⁻¹[³⁴⁵⁶])\*\*", board.notice[frame])
+        assert re.search(r"to within \*\*(0|\d\.\d\s×\s10⁻¹[³⁴⁵⁶])\*\*", board.notice[frame])
 
 
 def test_products_at_a_distance_are_sums_of_cosines():

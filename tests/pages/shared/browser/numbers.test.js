@@ -29,15 +29,15 @@ test("the same numbers are written as Python writes them", () => {
 });
 
 test("a number in a label of Plotly's is written as all others are", () => {
-  assert.equal(asOurs("2.412e-7"), "2.4 × 10⁻⁷");
-  assert.equal(asOurs("−1e−9"), "−1.0 × 10⁻⁹");
+  assert.equal(asOurs("2.412e-7"), "2.4\u00a0×\u00a010⁻⁷");
+  assert.equal(asOurs("−1e−9"), "−1.0\u00a0×\u00a010⁻⁹");
   assert.equal(asOurs("2e+4"), "20,000");
   assert.equal(asOurs("-Infinity"), "−∞");
   assert.equal(asOurs("query le"), "query le");
   assert.equal(asOurs("0.12346"), "0.12346"); // a name may look so
   assert.equal(numberAsOurs("0.12346"), "0.123");
   assert.equal(numberAsOurs("−1234.5"), "−1,235");
-  assert.equal(numberAsOurs("2.412e−7"), "2.4 × 10⁻⁷");
+  assert.equal(numberAsOurs("2.412e−7"), "2.4\u00a0×\u00a010⁻⁷");
   assert.equal(numberAsOurs("not computed yet"), "not computed yet");
 });
 

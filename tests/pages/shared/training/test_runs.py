@@ -9,6 +9,7 @@ from pages.shared import visitors
 from pages.shared.training import runs
 from pages.shared.training.runs import History, latest
 from tests.pages.shared.training.conftest import MakeRun
+from viz_core.labels import TIMES
 
 
 def test_only_folders_right_inside_the_root_are_found(make_run: MakeRun, root: Path) -> None:
@@ -131,7 +132,7 @@ def test_shares_are_in_per_cent_and_errors_are_not() -> None:
 
 
 def test_no_score_is_rounded_to_nothing_or_to_all() -> None:
-    assert runs.worded("loss", 0.0000123) == "1.23 × 10⁻⁵" and runs.worded("loss", 0.0) == "0.000"
+    assert runs.worded("loss", 0.0000123) == f"1.23{TIMES}10⁻⁵" and runs.worded("loss", 0.0) == "0.000"
     assert runs.worded("accuracy", 0.0002) == "0.02 %" and runs.worded("accuracy", 0.9998) == "99.98 %"
     assert runs.worded("accuracy", 0.0, n=256) == "0 of 256"
     assert runs.worded("accuracy", 1.0, n=1_500) == "1,500 of 1,500"
