@@ -36,7 +36,7 @@ PLACE = ("stack", "layer", "head", "q0", "k0")
 """A head and the window of it that is shown."""
 TERMS = (
     "token head query key value weight pattern score dot product softmax logit entropy channel encoder "
-    "decoder self-attention cross-attention d_model d_head"
+    "decoder self-attention cross-attention d_model d_head layer stack rollout nats KL KL divergence"
 )
 """Those of the glossary that the stage speaks of, in whatever view."""
 

@@ -379,7 +379,8 @@ def build(subject: Subject, opened: Opened, progress: Progress = lambda number, 
         "measures": head_measures.declared(stacks, collector.measured.notes), "stacks": stacks,
         "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
-        "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
+        "antecedents": antecedents, "asks": subject.asks, "chart": HEAD,
+        **subject.extras, **subject.concluded(trace),
         **({"sight": picture.message()} if picture else {}), **beside,
     }  # fmt: skip
     return Body(

@@ -10,6 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, cast
 
 from models.config import ModelConfig
+from models.data.grammar.annotations import nouns_of
 from models.data.tasks import Reading
 from models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
 from models.engine.size import trace_operations
@@ -298,6 +299,16 @@ class Subject:
         if MASK in tokens:
             return {"query": tokens.index(MASK), "step": tokens.index(MASK)}
         return {"query": self.pronouns[0]} if self.pronouns else {}
+
+    @property
+    def asks(self) -> dict[str, dict[str, list[int]]]:
+        """What is worth asking of a stack, as queries and keys: of a text to translate, which nouns its first
+        pronoun looks at.
+        """
+        nouns = nouns_of(self.reading.tokens.get("encoder", []))
+        return (
+            {"encoder.self": {"queries": self.pronouns[:1], "keys": nouns}} if self.pronouns and nouns else {}
+        )
 
     @property
     def pronouns(self) -> list[int]:

@@ -38,6 +38,13 @@ _POSSESSIVES = frozenset({"my", "our"})
 _PREPOSITIONS = frozenset({"near", "behind", "in", "of", "for"})
 _DETERMINERS = frozenset(DETERMINERS) | {"an"}
 _NOUNS = {form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)}
+
+
+def nouns_of(words: Sequence[str]) -> list[int]:
+    """Where the nouns of the grammar stand in an English text."""
+    return [at for at, word in enumerate(words) if word in _NOUNS]
+
+
 _WITH_OBJECT = {
     form
     for verb in VERBS.values()

@@ -11,7 +11,7 @@ import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
 import { Plane } from "./planes.js";
 import { fitting, isFurther, isSigned, numbersOf, requestOf } from "./quantities.js";
 import { Legend, legendEnds, readoutOf } from "./side.js";
-import { MOVES, optionOf, within } from "./view.js";
+import { MOVES, optionOf, upTo, within } from "./view.js";
 import { CellWeight } from "./weights_by_hand.js";
 
 /** @import { Side, Exact, Area, Theme } from "./types" */
@@ -170,6 +170,15 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
   };
   return [{ ...traces[0], ...numbers, colorscale }, layout];
 }
+
+/**
+ * The names of cells; one that stands for several tokens, while exact numbers are on their way, has the
+ * first's.
+ * @param {{text: string}[]} tokens @param {number} from @param {number} count
+ * @param {number} each tokens a cell
+ */
+export const namesOf = (tokens, from, count, each) =>
+  upTo(count).map((at) => shorten(tokens[Math.floor((from + at) * each)]?.text ?? ""));
 
 /**
  * The names that have room beside cells of so many pixels, and where they stand.
@@ -331,11 +340,11 @@ export class HeadView {
     this.size = { cell, left, top, right };
   }
 
-  /** What is written beside the cells; nothing where they are no tokens. @param {Side} side */
+  /** What is written beside the cells. @param {Side} side */
   names(side, from = 0, count = 0) {
     const { data, stack } = this.stage;
-    const tokens = this.exact || data.thumbIsWhole(stack) ? data.tokens(side) : [];
-    return tokens.slice(from, from + count).map((token) => shorten(token.text));
+    const [tokens, cells] = [data.tokens(side), side === stack.querySide ? stack.thumbQuery : stack.thumbKey];
+    return namesOf(tokens, from, count, this.exact ? 1 : tokens.length / cells);
   }
 
   /** @returns {[keys: string[], queries: string[]]} */

@@ -2,7 +2,7 @@
    where when the view is first open; a press opens a head), and the queries and keys of a head in one
    plane. */
 
-import { button, el, shorten } from "../../shared/browser/dom.js";
+import { button, el, shorten, textWidth } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { listOf } from "./controls.js";
 import { awaited, measureOf, noteOnMeasure, placesOf } from "./data.js";
@@ -30,6 +30,38 @@ export function placed(points, width, height, margin) {
     height / 2 - scale * (y - (low + high) / 2),
   ]);
 }
+
+const NAME = { font: 11, above: 6, below: 20 }; // pixels: of its letters, and where it lies under its point
+const RADIUS = 7;
+
+/**
+ * Which points' names lie on no other point and on no other name, those of the first points first.
+ * @param {[number, number][]} places @param {number[]} widths of the names
+ */
+export function namesWithRoom(places, widths) {
+  /** @typedef {[left: number, top: number, right: number, bottom: number]} Box */
+  const meet = (/** @type {Box} */ a, /** @type {Box} */ b) =>
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  const dots = places.map(([x, y]) => /** @type {Box} */ ([x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS]));
+  /** @type {Box[]} */ const names = [];
+  return places.map(([x, y], at) => {
+    /** @type {Box} */
+    const name = [x - widths[at] / 2, y + NAME.above, x + widths[at] / 2, y + NAME.below];
+    const others = dots.filter((_, other) => other !== at);
+    const fits = ![...others, ...names].some((other) => meet(name, other));
+    if (fits) names.push(name);
+    return fits;
+  });
+}
+
+/** @param {string[]} names @param {import("./types").Theme} theme */
+const widthsOf = (names, theme) => names.map((name) => textWidth(name, `${NAME.font}px ${theme.font}`));
+
+/**
+ * A point's name; one without room is seen while the point is pointed at.
+ * @param {string} text @param {boolean} fits
+ */
+const nameOf = (text, fits) => el("span", { class: fits ? "name" : "name crowded", text });
 
 /**
  * What gives the heads their colours, from the first colour to the last: a measure, or the layer.
@@ -100,6 +132,8 @@ export class MapView {
     const { values, levels } = /** @type {ReturnType<typeof colouring>} */ (this.colour);
     const places = placed(points, board.clientWidth, board.clientHeight, MARGIN);
     const heads = placesOf(stack, { ...view, order: "layer" }, measure);
+    const names = heads.map(({ layer, head }) => `L${layer} H${head}`);
+    const fits = namesWithRoom(places, widthsOf(names, theme));
     const hasNames = heads.length <= MOST_HEADS;
     board.replaceChildren(
       ...heads.map(({ layer, head, at, passes }) => {
@@ -107,7 +141,7 @@ export class MapView {
         const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
         const title = [`Layer ${layer} head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
         const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
-        const name = hasNames && el("span", { class: "name", text: `L${layer} H${head}` });
+        const name = hasNames && nameOf(names[at], fits[at]);
         const attributes = {
           title,
           "aria-label": `Open ${title[0].toLowerCase()}${title.slice(1)}`,
@@ -173,18 +207,31 @@ export class Plane {
     const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
     const { querySide, keySide } = this.stage.stack;
     const hasNames = places.length <= MOST_NAMES;
-    /** @type {(role: Role, at: number, place: [number, number]) => HTMLElement} */
-    const make = (role, at, place) => {
-      const text = this.stage.data.tokens(role === "query" ? querySide : keySide)[at]?.text ?? "";
+    const textAt = (/** @type {Role} */ role, /** @type {number} */ at) =>
+      this.stage.data.tokens(role === "query" ? querySide : keySide)[at]?.text ?? "";
+    const texts = [
+      ...queries.map((_, i) => textAt("query", q0 + i)),
+      ...keys.map((_, j) => textAt("key", k0 + j)),
+    ];
+    const fits = namesWithRoom(
+      places,
+      widthsOf(
+        texts.map((text) => shorten(text)),
+        this.stage.theme,
+      ),
+    );
+    /** @type {(role: Role, at: number, point: number) => HTMLElement} */
+    const make = (role, at, point) => {
+      const [text, place] = [texts[point], places[point]];
       const title = `${role} “${text}”, position ${at}`;
       const style = `left: ${place[0]}px; top: ${place[1]}px`;
       const dot = el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` });
-      const name = hasNames && el("span", { class: "name", text: shorten(text) });
+      const name = hasNames && nameOf(shorten(text), fits[point]);
       return el("div", { class: `point ${role}`, title, style }, [dot, name]);
     };
     this.points.replaceChildren(
-      ...queries.map((_, i) => make("query", q0 + i, places[i])),
-      ...keys.map((_, j) => make("key", k0 + j, places[queries.length + j])),
+      ...queries.map((_, i) => make("query", q0 + i, i)),
+      ...keys.map((_, j) => make("key", k0 + j, queries.length + j)),
     );
   }
 

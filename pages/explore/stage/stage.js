@@ -142,7 +142,8 @@ export class Stage {
     const showAll = () => this.set({ view: "grid" });
     const takeAway = () => {
       const { sums, sweep } = this.views;
-      const request = this.view.view === "sweep" ? sweep.request : {};
+      const request =
+        this.view.view === "sweep" ? sweep.request : this.view.view === "sums" ? sums.request : {};
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
     };
     this.swap = button({ class: "primary", onclick: swapText });

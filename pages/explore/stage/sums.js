@@ -34,12 +34,16 @@ export function writtenAs(positions) {
 }
 
 /**
- * What is chosen of a side: as the state of the view says, else all queries and the marked key.
- * @param {Pick<View, "queries" | "keys" | "key">} view @param {Pick<Stack, "nQuery" | "nKey">} stack
+ * What is chosen: as the state of the view says, and where it leaves one side open all queries, or the marked
+ * key. Where it leaves both open, what is worth asking of the text, else how the marked query looks at the
+ * marked key.
+ * @param {Pick<View, "queries" | "keys" | "query" | "key">} view
+ * @param {Pick<Stack, "nQuery" | "nKey">} stack @param {{queries: number[], keys: number[]}} [asks]
  */
-export function chosenOf({ queries, keys, key }, { nQuery, nKey }) {
+export function chosenOf({ queries, keys, query, key }, { nQuery, nKey }, asks) {
   const some = positionsOf(queries, nQuery);
   const of = positionsOf(keys, nKey);
+  if (!some.length && !of.length) return asks ?? { queries: [query], keys: [key] };
   return { queries: some.length ? some : upTo(nQuery), keys: of.length ? of : [key] };
 }
 
@@ -107,7 +111,8 @@ export class SumsView {
   }
 
   get chosen() {
-    return chosenOf(this.stage.view, this.stage.stack);
+    const { view, stack, data } = this.stage;
+    return chosenOf(view, stack, data.header.asks?.[view.stack]);
   }
 
   get heads() {
@@ -136,7 +141,7 @@ export class SumsView {
     const name = role === "query" ? "queries" : "keys";
     const from = through && this.pressed?.role === role ? this.pressed.at : null;
     this.pressed = { role, at };
-    this.stage.set({ [name]: writtenAs(afterPress(this.chosen[name], at, from)) });
+    this.choose({ [name]: afterPress(this.chosen[name], at, from) });
   }
 
   /** @param {Role} role @param {"all" | "special"} which */
@@ -144,7 +149,14 @@ export class SumsView {
     const { stack, data } = this.stage;
     const [side, count] = role === "query" ? [stack.querySide, stack.nQuery] : [stack.keySide, stack.nKey];
     const places = which === "all" ? upTo(count) : (data.header.special?.[side] ?? []);
-    this.stage.set({ [role === "query" ? "queries" : "keys"]: writtenAs(places) });
+    this.choose({ [role === "query" ? "queries" : "keys"]: places });
+  }
+
+  /* The other side stays as it is chosen, and is no longer left open. */
+  /** @param {{queries?: number[], keys?: number[]}} change */
+  choose(change) {
+    const { queries, keys } = { ...this.chosen, ...change };
+    this.stage.set({ queries: writtenAs(queries), keys: writtenAs(keys) });
   }
 
   draw() {

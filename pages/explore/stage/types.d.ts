@@ -160,6 +160,7 @@ export interface Header {
   places?: number[][];
   sight?: Sight;
   chart: any;
+  asks?: Record<string, { queries: number[]; keys: number[] }>;
   antecedents: { position: number; word: string; probability: number }[] | null;
   exact: (Area & { stack: string; layer: number; heads: number[] })[];
 }

@@ -127,3 +127,17 @@ def test_left_open_they_are_all_queries_and_the_marked_key() -> None:
 def test_a_link_to_tokens_that_a_text_does_not_have_is_said() -> None:
     page = opened(model="untrained", text="a b c", view="sums", queries="0-7")
     assert said(page) == ["The link's queries=0-7 is not below 3; its default is shown."]
+
+
+def test_a_text_with_a_pronoun_asks_which_nouns_it_looks_at() -> None:
+    text = "the animal did not cross the street because it was too tired"
+    words = ["<2fr>", *text.split(), "<eos>"]
+    asks = subject_of(Inputs(text=text)).asks
+    assert asks == {
+        "encoder.self": {
+            "queries": [words.index("it")],
+            "keys": [words.index("animal"), words.index("street")],
+        }
+    }
+    assert subject_of(Inputs(text="the cat slept")).asks == {}
+    assert subject_of(Inputs(model="masked", text=text)).asks == {}

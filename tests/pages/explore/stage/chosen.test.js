@@ -24,9 +24,13 @@ test("positions are written as ranges, and read back within the text", () => {
   assert.deepEqual(positionsOf("7.2-9.3", 5), [2, 3, 4]);
 });
 
-test("left open, all queries and the marked key are chosen", () => {
+test("left open, the question of the text is chosen, or the marked cell", () => {
   const stack = { nQuery: 3, nKey: 4 };
-  assert.deepEqual(chosenOf({ queries: "", keys: "", key: 2 }, stack), { queries: [0, 1, 2], keys: [2] });
+  const open = { queries: "", keys: "", query: 1, key: 2 };
+  assert.deepEqual(chosenOf(open, stack), { queries: [1], keys: [2] });
+  const asks = { queries: [2], keys: [0, 3] };
+  assert.deepEqual(chosenOf(open, stack, asks), asks);
+  assert.deepEqual(chosenOf({ ...open, keys: "3" }, stack, asks), { queries: [0, 1, 2], keys: [3] });
   assert.deepEqual(chosenOf({ queries: "1", keys: "0.3", key: 2 }, stack), { queries: [1], keys: [0, 3] });
   assert.deepEqual(chosenOf({ queries: "8", keys: "9", key: 2 }, stack).keys, [2]);
 });

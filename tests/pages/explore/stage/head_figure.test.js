@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describe, marks } from "../../../../pages/explore/stage/head.js";
+import { describe, marks, namesOf } from "../../../../pages/explore/stage/head.js";
 
 const SCALES = { sequential: [[0, "white"]], diverging: [[0, "red"]] };
 const THEME = {
@@ -71,4 +71,10 @@ test("a cell is marked where it is shown", () => {
     { query: 5, key: 5 },
   ])
     assert.deepEqual(marks(place, AREA, THEME), []);
+});
+
+test("cells that stand for several tokens have the name of the first", () => {
+  const tokens = ["a", "b", "c", "d", "e", "f"].map((text) => ({ text }));
+  assert.deepEqual(namesOf(tokens, 1, 2, 1), ["b", "c"]);
+  assert.deepEqual(namesOf(tokens, 0, 4, 6 / 4), ["a", "b", "d", "e"]);
 });

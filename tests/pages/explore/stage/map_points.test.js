@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colouring, placed } from "../../../../pages/explore/stage/planes.js";
+import { colouring, namesWithRoom, placed } from "../../../../pages/explore/stage/planes.js";
 
 test("points fill the room with one unit for both axes, upwards, in the middle", () => {
   const points = [
@@ -34,4 +34,12 @@ test("a head has the colour of its layer, or of its measure, from 0 on", () => {
     colouring({ ...STACK, stats: { hits: [0, 0, 0, 0] } }, { name: "hits" }).levels,
     [40, 40, 40, 40],
   );
+});
+
+test("a name that would lie on another point or on another name is left out", () => {
+  const [far, near, below] = [[50, 50], [75, 50], [50, 65]]; // biome-ignore format: three points
+  assert.deepEqual(namesWithRoom([far, near], [30, 30]), [true, false]); // on the name before
+  assert.deepEqual(namesWithRoom([far, near], [20, 20]), [true, true]);
+  assert.deepEqual(namesWithRoom([far, below], [20, 20]), [false, true]); // on a point
+  assert.deepEqual(namesWithRoom([], []), []);
 });
