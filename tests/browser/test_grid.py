@@ -221,3 +221,19 @@ def test_the_map_places_like_heads_together_and_opens_them(explore: ExplorePage)
         other.click()
     assert explore.chosen("view") == ["head"]
     assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["2"])
+
+
+def test_tokens_stand_beside_the_heads_where_each_has_a_line(explore: ExplorePage) -> None:
+    names = explore.stage.locator(".grid-names")
+    explore.untrained(text="one two three", **SIZES)
+    expect(names.locator(".query")).to_have_text(["one", "two", "three"] * 2)
+    expect(names.locator(".key")).to_have_text(["one", "two", "three"] * 4)
+    (_, _, left, top, width), *_ = places(explore)
+    boxes = [each.bounding_box() for each in names.locator(".query").all()[:3]]
+    board = explore.stage.locator(".grid-board").bounding_box()
+    for at, box in enumerate(boxes):  # each beside the middle of its row
+        middle = top + 6 + (at + 0.5) * (width - 12) / 3
+        assert box["y"] + box["height"] / 2 - board["y"] == pytest.approx(middle, abs=1)
+        assert box["x"] + box["width"] - board["x"] <= left + 1
+    explore.untrained(text=" ".join(["word"] * 60), **SIZES)
+    expect(names.locator("span")).to_have_count(0)

@@ -1,7 +1,7 @@
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on
    each, and a small switch: off, the head gives nothing. */
 
-import { button, el, fitCanvas, isNew, region, textWidth } from "../../shared/browser/dom.js";
+import { button, el, fitCanvas, isNew, region, shorten, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { awaited, hiddenInHeads, measureOf, noteOnMeasure, partnersOf, placesOf } from "./data.js";
@@ -26,14 +26,14 @@ export class Switches {
     const { data, view, stack } = this.stage;
     const { off: all, editable } = data.header;
     const order = plan.places.map((place) => place.at);
-    if (!isNew(this.root, [editable, all, stack.id, order, plan.columns, plan.cell])) return;
+    if (!isNew(this.root, [editable, all, stack.id, order, plan.columns, plan.cell, plan.left])) return;
     const places = editable ? plan.places : [];
     this.root.replaceChildren(
       ...places.map(({ layer, head }, at) => {
         const off = isOff(all, { stack: view.stack, layer, head });
         const line = `${attentionOf(view.stack, layer)} heads ${head}: zero`;
-        const left = ((at % plan.columns) + 1) * plan.cell - 6 - SIZE.width;
-        const top = Math.floor(at / plan.columns) * (plan.cell + plan.label) + plan.cell - 2;
+        const [x, y] = cornerOf(plan, at);
+        const [left, top] = [x + plan.cell - 6 - SIZE.width, y + plan.cell - 2];
         return button({
           class: "switch",
           text: off ? "off" : "on",
@@ -44,6 +44,70 @@ export class Switches {
           onclick: () => this.stage.edit(line, "switch"),
         });
       }),
+    );
+  }
+}
+
+/** Where the room of a head begins. @param {Plan} plan @param {number} at */
+const cornerOf = ({ left, top, columns, cell, label }, at) => [
+  left + (at % columns) * cell,
+  top + Math.floor(at / columns) * (cell + label),
+];
+
+const FONTS = [13, 10]; // pixels of tokens beside heads, where they have room for one more
+const EDGE = 6; // around a thumbnail
+
+/* The tokens, beside the first column of heads and above the first row, where each has room. */
+export class TokenNames {
+  root = el("div", { class: "grid-names", "aria-hidden": "true" });
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  /* Of the queries and of the keys; none of a picture, whose positions are parts of it. */
+  get names() {
+    const { data, stack } = this.stage;
+    const sides = data.header.pictures ? [] : [stack.querySide, stack.keySide];
+    return sides.map((side) => data.tokens(side).map(({ text }) => shorten(text)));
+  }
+
+  /** Pixels that they take on the left and above. @param {number} size of their letters */
+  room(size) {
+    const font = `${size}px ${this.stage.theme.font}`;
+    const [left, top] = this.names.map((names) => Math.max(...names.map((name) => textWidth(name, font))));
+    return [left + 4, 0.87 * top + size]; // those above rise by 60 degrees
+  }
+
+  /** Whether a plan has a line for each. @param {Plan} plan @param {number} size */
+  fit({ cell }, size) {
+    const { nQuery, nKey } = this.stage.stack;
+    return this.names.length > 0 && cell - 2 * EDGE >= (size + 1) * Math.max(nQuery, nKey);
+  }
+
+  /** @param {Plan} plan */
+  draw(plan) {
+    const [queries = [], keys = []] = plan.left ? this.names : [];
+    if (!isNew(this.root, [queries, keys, plan.left, plan.top, plan.columns, plan.rows, plan.cell])) return;
+    const side = plan.cell - 2 * EDGE;
+    const middle = (/** @type {number} */ at, /** @type {string[]} */ of) =>
+      EDGE + ((at + 0.5) * side) / of.length;
+    const rows = Array.from({ length: plan.rows }, (_, row) => cornerOf(plan, row * plan.columns)[1]);
+    const columns = Array.from({ length: plan.columns }, (_, column) => cornerOf(plan, column)[0]);
+    this.root.replaceChildren(
+      ...rows.flatMap((y) =>
+        queries.map((text, at) => {
+          const style = `width:${plan.left}px;top:${y + middle(at, queries)}px`;
+          return el("span", { class: "query", text, style });
+        }),
+      ),
+      ...columns.flatMap((x) =>
+        keys.map((text, at) => {
+          const style = `left:${x + middle(at, keys)}px;top:${plan.top}px`;
+          return el("span", { class: "key", text, style });
+        }),
+      ),
     );
   }
 }
@@ -67,15 +131,21 @@ export class GridView {
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.buttons = el("div", { class: "grid-buttons" });
     this.switches = new Switches(stage);
-    this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons, this.switches.root]);
+    this.names = new TokenNames(stage);
+    this.board = el("div", { class: "grid-board" }, [
+      this.canvas,
+      this.names.root,
+      this.buttons,
+      this.switches.root,
+    ]);
     this.note = el("p", { class: "measure", "aria-live": "polite" });
     this.scroll = region("grid-scroll", "All heads", [this.board]);
     this.root = el("div", { class: "view grid-view" }, [this.note, this.scroll]);
   }
 
   /** @param {Stack} stack @param {Place[]} places @param {boolean} sorted */
-  layout(stack, places, sorted) {
-    const [width, height] = [this.scroll.clientWidth - 8, this.scroll.clientHeight - 8];
+  layout(stack, places, sorted, left = 0, top = 0) {
+    const [width, height] = [this.scroll.clientWidth - 8 - left, this.scroll.clientHeight - 8 - top];
     const count = places.length;
     let columns = stack.heads;
     if (sorted || width / columns < 56) {
@@ -86,7 +156,8 @@ export class GridView {
     const rows = Math.ceil(count / columns);
     const label = 34;
     const cell = Math.max(52, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
-    return { places, columns, rows, cell, label, width: columns * cell, height: rows * (cell + label) };
+    const size = { width: left + columns * cell, height: top + rows * (cell + label) };
+    return { places, columns, rows, cell, label, left, top, ...size };
   }
 
   draw() {
@@ -96,7 +167,11 @@ export class GridView {
     const sorted = this.measure !== undefined && view.order === "value";
     this.extent = data.signed ? this.largest(stack, places) : 1;
     this.tell(places);
-    const plan = this.layout(stack, places, sorted);
+    const named = (/** @type {number} */ size) =>
+      this.layout(stack, places, sorted, ...this.names.room(size));
+    const size = FONTS.find((each) => this.names.fit(named(each), each));
+    const plan = size ? named(size) : this.layout(stack, places, sorted);
+    this.names.root.style.fontSize = `${size}px`;
     const context = fitCanvas(this.canvas, plan.width, plan.height);
     context.imageSmoothingEnabled = false;
     plan.places.forEach((place, at) => void this.thumbnail(context, place, at, plan));
@@ -147,9 +222,8 @@ export class GridView {
   /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} at @param {Plan} plan */
   thumbnail(context, { layer, head, at: which, passes }, at, plan) {
     const { stack, data, theme } = this.stage;
-    const x = (at % plan.columns) * plan.cell;
-    const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
-    const side = plan.cell - 12;
+    const [x, y] = cornerOf(plan, at);
+    const side = plan.cell - 2 * EDGE;
     const thumb = data.thumb(stack, layer, head);
     const image = this.image(stack, thumb, data.signed ? theme.diverging : theme.sequential);
     context.globalAlpha = passes ? 1 : DIMMED;
@@ -206,21 +280,20 @@ export class GridView {
   place(stack, plan) {
     const order = plan.places.map((place) => place.at);
     const passing = plan.places.map((place) => place.passes);
-    if (isNew(this.buttons, [stack.id, order, passing, plan.columns, plan.cell, stack.labels])) {
+    if (isNew(this.buttons, [stack.id, order, passing, plan.columns, plan.cell, plan.left, stack.labels])) {
       this.buttons.replaceChildren(
         ...plan.places.map(({ layer, head, at: which, passes }, at) => {
           const label = (stack.labels[which] ? `, ${stack.labels[which]}` : "") + (passes ? "" : ", dimmed");
           const partners = partnersOf(stack, head);
           const shares = partners && `; ${partners} share their keys and values`;
-          const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
+          const [left, top] = cornerOf(plan, at);
           return button({
             "aria-label": `Open layer ${layer} head ${head}${label}${shares}`,
             title: `Layer ${layer} head ${head}: from each query (row) to each key (column)${shares}`,
             "data-layer": layer,
             "data-head": head,
             style:
-              `left:${left * plan.cell}px;top:${top * (plan.cell + plan.label)}px;` +
-              `width:${plan.cell}px;height:${plan.cell + plan.label - 4}px`,
+              `left:${left}px;top:${top}px;` + `width:${plan.cell}px;height:${plan.cell + plan.label - 4}px`,
             onclick: () => this.stage.openHead({ layer, head }),
           });
         }),
@@ -232,5 +305,6 @@ export class GridView {
       this.buttons.children[at].setAttribute("aria-pressed", String(open));
     });
     this.switches.draw(plan);
+    this.names.draw(plan);
   }
 }
