@@ -21,6 +21,7 @@ from pages.shared.state import problems
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import curves, runs, uploads
 from pages.shared.training.runs import Run
+from viz_core.labels import short
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _loss(row: RunGroup) -> Cell:
         summary = row.together.summary(LOSS)
         return (mean_words(summary), summary.mean) if summary else NONE
     loss = curves.last(row.records[0], curves.validated("loss"))
-    return NONE if loss is None else (f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2e}", loss)
+    return NONE if loss is None else (f"{loss:.4f}" if loss >= 0.001 else short(loss), loss)
 
 
 def score_of(row: RunGroup) -> tuple[str, str, float | None]:

@@ -67,7 +67,7 @@ def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explo
         assert agrees(re.findall(r"\d\.\d\d", notice)[0], row.max())
         for head in (0, 2):
             weights = pattern()[head, at] if side == "queries" else pattern()[head, :, at]
-            shown = [part.rsplit(" ", 1) for part in explore.terms()[f"H{head}"].split(", ")]
+            shown = [part.rsplit(" ", 1) for part in explore.terms()[f"L1 H{head}"].split(", ")]
             best = np.argsort(-weights)[:3]
             assert [word for word, _ in shown] == [WORDS[other] for other in best]
             assert all(agrees(number, weights[other]) for (_, number), other in zip(shown, best, strict=True))
@@ -90,7 +90,7 @@ def test_chips_put_heads_into_the_set_and_take_them_out(explore: ExplorePage) ->
     for pressed, heads in [(0, [0, 2]), (3, [0, 2, 3]), (2, [0, 3]), (3, [0]), (0, [0])]:  # the last stays
         explore.choose("head", pressed)
         assert explore.chosen("head") == [str(head) for head in heads]
-        assert set(explore.terms()) == {f"H{head}" for head in heads}
+        assert set(explore.terms()) == {f"L1 H{head}" for head in heads}
         assert ends_of_lines(explore)[1] == drawn(pattern()[heads, 7].max(0))
 
 

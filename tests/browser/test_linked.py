@@ -17,7 +17,7 @@ def test_a_head_opened_in_the_grid_is_open_in_every_view(explore: ExplorePage) -
     explore.choose("view", "lines")
     explore.stage.locator('.tokens.queries button[data-at="2"]').hover()
     heaviest = trace["encoder.1.self.pattern"][3, 2].max().item()
-    assert agrees(explore.terms()["H3"].split(", ")[0].split()[-1], heaviest)
+    assert agrees(explore.terms()["L1 H3"].split(", ")[0].split()[-1], heaviest)
     explore.choose("view", "numbers")
     assert (
         'trace["encoder.1.self.q|k|v|scores|pattern|z"][3]' in explore.stage.locator(".pickers").inner_text()

@@ -269,7 +269,7 @@ export class LinesView {
       parts.push(
         el("div", { class: "read-head", "data-head": head }, [
           el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
-          el("span", { class: "term", text: `H${head}` }),
+          el("span", { class: "term", text: `L${view.layer} H${head}` }),
           el("span", { class: "value", text: isInside ? some : "outside this window" }),
         ]),
       );

@@ -60,7 +60,7 @@ export class SweepTables {
     const short = (/** @type {number} */ value) => shortNumber(value / 10 ** power);
     const side = /** @type {"encoder"} */ (name);
     const heads = ofHeads
-      ? rows[0].map((_, head) => `H${head}`)
+      ? rows[0].map((_, head) => `head ${head}`)
       : data.tokens(side).map(({ text }) => shorten(text, 8));
     const stack = data.stacks.find(({ id }) => id === name);
     const title = ofHeads ? stack?.title : `Stream of the ${side}`;
@@ -74,7 +74,7 @@ export class SweepTables {
           })
         : el("span", { text: short(value), title: number(value, 4) });
     const body = rows.map((row, which) => ({
-      name: ofHeads ? `L${layers[which]}` : `into layer ${layers[which]}`,
+      name: ofHeads ? `layer ${layers[which]}` : `into layer ${layers[which]}`,
       cells: row.map((value, at) =>
         coloured(theme.diverging, 127.5 + (most > least ? (127.5 * value) / most : 0), {
           children: [inside(layers[which], at, value)],
