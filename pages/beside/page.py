@@ -16,7 +16,7 @@ from pages.shared import model_field, on_offer
 from pages.shared.board import on_page
 from pages.shared.board.component import board
 from pages.shared.browser.component import Act
-from pages.shared.page_parts import heading
+from pages.shared.page_parts import heading, say_count
 from pages.shared.wording import plain
 from pages.shared.work import Job, WorkPage
 
@@ -104,6 +104,7 @@ def controls(job: Job | None) -> None:
             notes.append("Outputs are left out: at these values the model writes different answers.")
         for note in dict.fromkeys(filter(None, notes)):
             st.caption(plain(note))
+        say_count()
 
 
 def _head(comparison: Comparison) -> None:

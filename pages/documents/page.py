@@ -16,7 +16,7 @@ from pages.shared.board import on_page
 from pages.shared.board.pack import pack
 from pages.shared.browser import uploading
 from pages.shared.browser.component import Act
-from pages.shared.page_parts import generation, heading, show_problems
+from pages.shared.page_parts import generation, heading, say_count, show_problems
 from pages.shared.state import refuse
 from pages.shared.wording import plain
 from pages.shared.work import Job, WorkPage, this_page
@@ -57,6 +57,7 @@ def controls(job: Job | None) -> None:
         attend = f"attention in layers {named_numbers(about.layers)}"
         layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
         st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
+        say_count()
 
 
 def text() -> None:

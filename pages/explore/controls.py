@@ -16,7 +16,7 @@ from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
 from pages.explore import own_files, state
 from pages.explore.state import Inputs, View
 from pages.shared import cache, model_field, on_offer, server_load
-from pages.shared.page_parts import redraw
+from pages.shared.page_parts import redraw, say_count
 from pages.shared.state import State, arrive, guard_choice, refuse
 from pages.shared.wording import plain
 
@@ -243,6 +243,7 @@ def model_controls() -> None:
     for at, setting in enumerate(current_offer.settings):
         _draw(current, setting, columns[at % len(columns)])
     st.button("Reset", on_click=reset, help="Back to the first sentence and its head", width="stretch")
+    say_count()
 
 
 def _draw(current: State, setting: Setting, place: DeltaGenerator) -> None:

@@ -12,7 +12,7 @@ from pages.findings.board import board_of
 from pages.findings.measurement import lines_of, queue
 from pages.shared.board import on_page
 from pages.shared.board.component import board
-from pages.shared.page_parts import heading
+from pages.shared.page_parts import heading, say_count
 from pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("findings", queue, "Measure it again")
@@ -44,6 +44,7 @@ def controls(finding: Finding) -> None:
         rule, caveat = finding.words(**state.values(finding, inputs.kept))
         st.caption(f"**It holds here if** {rule}.")
         st.caption(f"**What this cannot say.** {caveat}")
+        say_count()
 
 
 def figure(finding: Finding, job: Job) -> None:

@@ -207,6 +207,8 @@ def _side(page: LabPage, part: Part, view: PartView) -> None:
         draw_controls(page.state, part.controls)
         key = f"{page.name}.reset"
         st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
+        fields = (f"{name} 0" for name in part.fields)
+        page_parts.say_count([*fields, *glossary.texts_in(view.lesson)])
 
 
 def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:

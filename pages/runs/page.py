@@ -8,10 +8,10 @@ import streamlit as st
 
 from models.zoo.folders import runs_root
 from pages.runs import actions, compare, listing, report, scrubber, state, try_it
-from pages.shared import visitors
+from pages.shared import glossary, visitors
 from pages.shared.board import on_page
 from pages.shared.board.component import board
-from pages.shared.page_parts import heading, show_problems
+from pages.shared.page_parts import heading, say_count, show_problems
 from pages.shared.state import problems
 from pages.shared.table.component import table
 from pages.shared.training import curves, runs
@@ -64,6 +64,7 @@ def _one(run: Run) -> None:
     step = state.STATE.kept["step"]  # to begin with: the link's, else the last
     at = None if content.scrub is None else float(content.scrub.values[-1] if step is None else step)
     on_page.show(content, key=KEY, part=run.id, link={"runs": run.id, **parameters}, at=at)
+    say_count(glossary.texts_in(content))
     on_page.take_away(run.title, run.id, content, lambda frame: _code(run))
     report.draw(run, status)
     try_it.draw(run)
@@ -78,6 +79,7 @@ def _several(chosen: list[Run]) -> None:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=heads_link)
     link = {"runs": ids, **state.STATE.link(["filter", "sort"]), **view.link(view.params)}
     on_page.show(content, key=KEY, part="compare", link=link)
+    say_count(glossary.texts_in(content))
     with st.container(key="runs_verdict"):
         for sentence in compare.sentences(listing.grouped(chosen))[1:]:
             st.text(sentence)

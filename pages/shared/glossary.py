@@ -27,7 +27,7 @@ def found_in(*things: Any) -> dict[str, str]:
     """The terms in texts and in all texts that data classes, lists and dicts hold: by each form that stands
     there, in lower case, the term as the glossary lists it.
     """
-    text = "\n".join(_texts(things))
+    text = "\n".join(texts_in(things))
     return {form: _TERMS[form] for form in {match.lower() for match in _ANY.findall(text)}}
 
 
@@ -43,14 +43,15 @@ def drawer(forms: Mapping[str, str], title: str) -> str:
     return f'<div class="glossary-drawer"><h5>{title}</h5><dl>{"".join(entries)}</dl></div>'
 
 
-def _texts(thing: Any) -> Iterator[str]:
+def texts_in(thing: Any) -> Iterator[str]:
+    """All texts that data classes, lists and dicts hold."""
     if isinstance(thing, str):
         yield thing
     elif isinstance(thing, Mapping):
-        yield from _texts([*thing.keys(), *thing.values()])
+        yield from texts_in([*thing.keys(), *thing.values()])
     elif isinstance(thing, list | tuple):
         for each in thing:
-            yield from _texts(each)
+            yield from texts_in(each)
     elif is_dataclass(thing) and not isinstance(thing, type):
         for spec in fields(thing):
-            yield from _texts(getattr(thing, spec.name))
+            yield from texts_in(getattr(thing, spec.name))

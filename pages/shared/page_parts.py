@@ -5,6 +5,7 @@ inputs that were possible, and sends its figure first.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -36,6 +37,15 @@ def heading(title: str, page: str) -> DeltaGenerator:
     row = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_heading")
     row.html(f"<h1>{title}</h1>", width="content")
     return row
+
+
+_NUMBERED = re.compile(r"\b(?:layer|head)s? \d|\bL\d+\b", re.IGNORECASE)
+
+
+def say_count(texts: Iterable[str] = ("layer 0",)) -> None:
+    """Says once, where a page numbers layers or heads in any of its texts, from which number on."""
+    if any(map(_NUMBERED.search, texts)):
+        st.caption("Layers and heads count from 0.")
 
 
 # The order in which a page's parts are sent.

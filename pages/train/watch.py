@@ -11,9 +11,9 @@ from models.byte_units import readable
 from models.runs import jobs
 from models.runs.folder import Status
 from models.runs.results import growing, tracker_of
-from pages.shared import visitors, wording
+from pages.shared import glossary, visitors, wording
 from pages.shared.board import on_page
-from pages.shared.page_parts import heading, show_problems
+from pages.shared.page_parts import heading, say_count, show_problems
 from pages.shared.state import State, attempt, problems
 from pages.shared.training import buttons, curves, further, heads, runs, settings, tasks_on_offer
 from pages.shared.training.curves import STEPS, View
@@ -133,6 +133,7 @@ def _live(run_id: str, was_live: bool) -> None:
     content = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(view))
     link = {**settings.link_of_run(described), "run": run.id, **view.link(view.params)}
     on_page.show(content, key=KEY, part=run.id, link=link)
+    say_count(glossary.texts_in(content))
     _samples(run)
     if status.live != was_live or on_page.wants_take_away():
         st.rerun()  # the page as a whole: the clock stops with the run, and a dialog outlives its ticks
