@@ -86,7 +86,9 @@ def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(explore:
 def test_terms_are_explained_where_they_stand_and_all_by_a_key(explore: ExplorePage) -> None:
     explore.open(view="head")
     page = explore.page
-    expect(explore.stage.locator(".notice abbr")).to_have_attribute("title", glossary.SENTENCES["head"])
+    for term in ("layer", "head"):
+        explained = explore.stage.locator(".notice abbr", has_text=term)
+        expect(explained).to_have_attribute("title", glossary.SENTENCES[term])
     told = explore.stage.locator("abbr, .explained").evaluate_all(
         "(terms) => terms.map((term) => term.title)"
     )
