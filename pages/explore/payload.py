@@ -248,6 +248,7 @@ class Collector:
         self._edited = bool(subject.inputs.edits)
         self._stacks = {stack.id: stack for stack in stacks}
         self._special = opened.special
+        self._rows = {s.id: subject.rows(s) for s in stacks if s.query_side != s.key_side}
         self._hiding = {stack.id: hiding_of(subject, stack) for stack in stacks}
         self.hidden: dict[str, list[float]] = {stack.id: [] for stack in stacks}  # [layer * head]
         n_heads = sum(stack.n_layers * stack.n_heads for stack in stacks)
@@ -307,7 +308,7 @@ class Collector:
                 "normalizer": attention.normalizer,
                 "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,
                 "querySide": stack.query_side, "keySide": stack.key_side,
-                "nQuery": stack.n_query, "nKey": stack.n_key,
+                "nQuery": stack.n_query, "nKey": stack.n_key, "rows": self._rows.get(stack.id),
                 "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
                 "hidden": self.hidden[stack.id], **self.measured.of(stack),
             })  # fmt: skip

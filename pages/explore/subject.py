@@ -199,6 +199,19 @@ class Subject:
 
         return {side: list(map(entry, tokens)) for side, tokens in self.reading.tokens.items()}
 
+    def rows(self, stack: Stack) -> list[dict[str, str]]:
+        """The tokens of a stack's queries; in cross-attention each with what it writes, as "la → rue"."""
+        tokens = self.tokens[stack.query_side]
+        if stack.query_side == stack.key_side:
+            return tokens
+        after = [token["text"] for token in tokens[1:]] + [self.reading.following or ""]
+
+        def row(token: dict[str, str], following: str) -> dict[str, str]:
+            texts = {name: f"{token[name]} → {following}" for name in ("text", "raw") if name in token}
+            return token | texts if following else token
+
+        return list(map(row, tokens, after))
+
     def run(self, reduce: Callable[[str, Any], Any] | None) -> Any:
         """The trace, with its edits. Raises ValueError for edits that do not fit."""
         if not self.inputs.edits:

@@ -121,6 +121,10 @@ class StageView:
     def names(self, side: str) -> list[str]:
         return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
 
+    def row_names(self) -> list[str]:
+        """Of the queries; in cross-attention with the word that each writes."""
+        return [token.get("raw", token["text"]) for token in self.subject.rows(self.stack)]
+
     def arrays(
         self,
         matches: Callable[[str], bool],
@@ -166,7 +170,7 @@ class StageView:
         )
 
     def sides(self, queries: list[int], keys: list[int]) -> tuple[list[str], list[str]]:
-        names = self.names(self.stack.query_side), self.names(self.stack.key_side)
+        names = self.row_names(), self.names(self.stack.key_side)
         return [names[0][at] for at in queries], [names[1][at] for at in keys]
 
     @cached_property
@@ -310,7 +314,7 @@ class StageView:
         pattern = self.hiding.apply(self.of_head()["pattern"], self.how)
         title, role = f"{self.stack.title}, layer {self.layer}{self.variant}", self.view.pinned
         if role != "none":  # the lines of the token that a click has kept
-            side = self.names(self.stack.query_side if role == "query" else self.stack.key_side)
+            side = self.row_names() if role == "query" else self.names(self.stack.key_side)
             at = min(getattr(self.view, role) or 0, len(side) - 1)
             pinned = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
             pinned[(at, slice(None)) if role == "query" else (slice(None), at)] = True
@@ -334,7 +338,7 @@ class StageView:
         score = score_in_words(float(q @ k), scale, bias, attention.cap, float(scores[key]))
         keys = tick_labels(self.names(self.stack.key_side), escaped=False)
         of_key: Any = {"labels": keys, "colour": "key", "lit": key}
-        name = visible(self.names(self.stack.query_side)[query])
+        name = visible(self.row_names()[query])
         channels = {
             f"query “{name}”": (q, "query"),
             f"key “{keys[key]}”": (k, "key"),

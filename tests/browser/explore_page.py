@@ -262,6 +262,10 @@ class ExplorePage(Tab):
         side = address.split(".")[0]
         queries, keys = trace.tokens[side], trace.tokens["encoder" if "cross" in address else side]
         terms = self.terms()
+        if "cross" in address:  # the word read, and the one written next
+            queries = [
+                f"{read} → {written}" for read, written in zip(queries, [*queries[1:], "<eos>"], strict=True)
+            ]
         assert terms["query"] == f"{queries[query]} ({query})"
         assert terms["key"] == f"{keys[key]} ({key})"
         assert agrees(terms["dot product"], (q[query] @ k[key]).item())

@@ -69,9 +69,9 @@ def test_the_arrow_keys_stop_at_the_chosen_step(explore: ExplorePage) -> None:
     explore.open(view="head", stack="decoder.cross", step=2)
     board = explore.stage.locator(".head-board")
     board.press("ArrowDown")
-    assert explore.terms()["query"] == "animal (2)"
+    assert explore.terms()["query"] == "animal → n' (2)"
     board.press("ArrowUp")
-    assert explore.terms()["query"] == "l' (1)"
+    assert explore.terms()["query"] == "l' → animal (1)"
 
 
 def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:

@@ -40,10 +40,14 @@ class ParallelText(OwnTable, Pairs):
 
     name = "parallel-text"
     title = "Translation of your texts"
-    see = "In cross-attention, look whether a word looks at the one it translates, as it comes to do here."
+    see = (
+        "In cross-attention, look whether a row (read → written next) looks at what the word written next "
+        "translates, as it comes to do here."
+    )
     see_own = (
-        "Look at cross-attention: where a model has learnt to translate, a word often looks at the one it "
-        "translates. Few pairs, or few steps, need not show that; the scores say how far it has come."
+        "Look at cross-attention: where a model has learnt to translate, a row (read → written next) often "
+        "looks at what the word written next translates. Few pairs, or few steps, need not show that; the "
+        "scores say how far it has come."
     )
     file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
     source_column: str = column("texts to translate")

@@ -76,7 +76,7 @@ def _only(vocabulary: Vocabulary, words: Sequence[str], language: str) -> int:
 
 
 _SAMPLES = 4
-_CROSSING = "In cross-attention, each word looks at the one it translates"
+_CROSSING = "In cross-attention, heads look from a row (read → written next) to what its next word translates"
 
 
 class Translated(NamedTuple):

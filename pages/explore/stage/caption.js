@@ -76,9 +76,9 @@ function ofQuery(stage, query) {
   const hidden = row.hidden === undefined ? "" : hiddenInRow(data.how, row.hidden, row.left ?? 0);
   return [
     ...(writes ? ["After "] : []),
-    strong(stage, stack.querySide, query, "query"),
+    strong(data.tokens(stack.querySide)[query], "query"), // what it writes is said apart
     writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
-    isSelf ? "itself" : strong(stage, stack.keySide, best, "key"),
+    isSelf ? "itself" : strong(data.names(stack, "key")[best], "key"),
     `: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}${hidden}.`,
   ];
 }
@@ -93,16 +93,15 @@ function ofKey(stage, key) {
   const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
   const among = column.weights.length < stack.nQuery ? `, among queries ${queries}` : "";
   return [
-    strong(stage, stack.keySide, key, "key"),
+    strong(data.names(stack, "key")[key], "key"),
     " is looked at most by ",
-    isSelf ? "itself" : strong(stage, stack.querySide, best, "query"),
+    isSelf ? "itself" : strong(data.names(stack, "query")[best], "query"),
     `, which gives it ${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}.`,
   ];
 }
 
-/** @param {Stage} stage @param {Side} side @param {number} at @param {string} role */
-const strong = ({ data }, side, at, role) =>
-  el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
+/** @param {{text: string}} token @param {"query" | "key"} role */
+const strong = ({ text }, role) => el("strong", { class: role, text: `“${shorten(text, 22)}”` });
 
 /** @param {Stage} stage @param {number[]} heads */
 const where = ({ view, data }, heads) => {

@@ -186,6 +186,7 @@ export function hiddenInHeads(how, stack, ready) {
  * @property {number} sharing how many query heads share one key head
  * @property {"encoder" | "decoder"} querySide
  * @property {"encoder" | "decoder"} keySide
+ * @property {{text: string, mark?: string, typed?: string}[] | null} [rows] queries of cross-attention
  * @property {number} nQuery
  * @property {number} nKey
  * @property {number} thumbQuery
@@ -237,6 +238,16 @@ export class TraceData {
     return gone.size
       ? tokens.map((token, at) => (gone.has(at) ? { text: "", mark: "gone" } : token))
       : tokens;
+  }
+
+  /**
+   * What stands at a stack's queries or keys; in cross-attention a query is a word read and the next written.
+   * @param {Stack} stack @param {"query" | "key"} role
+   */
+  names(stack, role) {
+    const rows = role === "query" && this.stack(stack.id).rows;
+    const tokens = this.tokens(role === "query" ? stack.querySide : stack.keySide);
+    return rows ? tokens.map((token, at) => (token.mark === "gone" ? token : rows[at])) : tokens;
   }
 
   /** @param {Stack} stack @param {number} layer @param {number} head @returns {ArrayLike<number>} */

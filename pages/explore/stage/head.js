@@ -14,7 +14,7 @@ import { Legend, legendEnds, readoutOf } from "./side.js";
 import { MOVES, optionOf, upTo, within } from "./view.js";
 import { CellWeight } from "./weights_by_hand.js";
 
-/** @import { Side, Exact, Area, Theme } from "./types" */
+/** @import { Exact, Area, Theme } from "./types" */
 /** @import { Reading as Row } from "./side.js" */
 /** @typedef {{query: number, key: number}} Place */
 
@@ -88,12 +88,12 @@ function rowsOf({ stage, exact, answer, numbers }, { query, key }) {
   if (i < 0 || j < 0 || i >= nq || j >= nk) return [["", "The chosen cell lies outside this window."]];
   const at = i * nk + j;
   if (blank?.[at]) return [["", "Special tokens are hidden."]];
-  /** @param {Side} side @param {number} at */
-  const name = (side, at) => data.tokens(side)[at]?.text ?? "";
+  /** @param {"query" | "key"} role @param {number} at */
+  const name = (role, at) => data.names(stack, role)[at]?.text ?? "";
   /** @type {Row[]} */
   const rows = [
-    ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
-    ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
+    ["query", `${name("query", query)} (${query})`, theme.query],
+    ["key", `${name("key", key)} (${key})`, theme.key],
   ];
   const weight = number(pattern[at], 3);
   if (data.signed) {
@@ -177,8 +177,8 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
  * @param {{text: string}[]} tokens @param {number} from @param {number} count
  * @param {number} each tokens a cell
  */
-export const namesOf = (tokens, from, count, each) =>
-  upTo(count).map((at) => shorten(tokens[Math.floor((from + at) * each)]?.text ?? ""));
+export const namesOf = (tokens, from, count, each, most = 14) =>
+  upTo(count).map((at) => shorten(tokens[Math.floor((from + at) * each)]?.text ?? "", most));
 
 /**
  * The names that have room beside cells of so many pixels, and where they stand.
@@ -325,13 +325,12 @@ export class HeadView {
   fit() {
     const { stage, area } = this;
     const font = `${FONT}px ${stage.theme.font}`;
-    /** @param {Side} side @param {number} from @param {number} count */
-    const widest = (side, from, count) =>
-      Math.max(30, ...this.names(side, from, count).map((name) => textWidth(name, font)));
-    const { stack } = stage;
-    const left = TITLE + widest(stack.querySide, area.q0, area.nq);
-    const top = TITLE + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8; // the names rise by 60 degrees
-    const right = TOOLS + widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.25;
+    /** @param {"query" | "key"} role @param {number} from @param {number} count */
+    const widest = (role, from, count) =>
+      Math.max(30, ...this.names(role, from, count).map((name) => textWidth(name, font)));
+    const left = TITLE + widest("query", area.q0, area.nq);
+    const top = TITLE + widest("key", area.k0, area.nk) * 0.87 + 8; // the names rise by 60 degrees
+    const right = TOOLS + widest("key", area.k0 + area.nk - 1, 1) * 0.25;
     const side = this.side.offsetWidth;
     const isBelow = side >= this.root.clientWidth; // on a narrow screen, as high as it needs to be
     const width = this.root.clientWidth - (isBelow ? 0 : side + 24) - left - right;
@@ -340,18 +339,17 @@ export class HeadView {
     this.size = { cell, left, top, right };
   }
 
-  /** What is written beside the cells. @param {Side} side */
-  names(side, from = 0, count = 0) {
+  /** What is written beside the cells. @param {"query" | "key"} role */
+  names(role, from = 0, count = 0) {
     const { data, stack } = this.stage;
-    const [tokens, cells] = [data.tokens(side), side === stack.querySide ? stack.thumbQuery : stack.thumbKey];
-    return namesOf(tokens, from, count, this.exact ? 1 : tokens.length / cells);
+    const [tokens, cells] = [data.names(stack, role), role === "query" ? stack.thumbQuery : stack.thumbKey];
+    return namesOf(tokens, from, count, this.exact ? 1 : tokens.length / cells, stack.rows ? 22 : 14);
   }
 
   /** @returns {[keys: string[], queries: string[]]} */
   sideNames() {
     const { area } = this;
-    const { keySide, querySide } = this.stage.stack;
-    return [this.names(keySide, area.k0, area.nk), this.names(querySide, area.q0, area.nq)];
+    return [this.names("key", area.k0, area.nk), this.names("query", area.q0, area.nq)];
   }
 
   values() {

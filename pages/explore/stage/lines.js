@@ -46,23 +46,23 @@ export class LinesView {
       : { q0: 0, k0: 0, nq: 0, nk: 0 };
     const rows = Math.max(this.area.nq, this.area.nk, 1);
     this.row = Math.max(18, Math.min(44, (this.root.clientHeight - 30) / rows));
-    this.column(this.left, stack.querySide, this.area.q0, this.area.nq, "query");
-    this.column(this.right, stack.keySide, this.area.k0, this.area.nk, "key");
+    this.column(this.left, this.area.q0, this.area.nq, "query");
+    this.column(this.right, this.area.k0, this.area.nk, "key");
     this.over = null;
     this.refresh();
   }
 
   /**
-   * @param {HTMLElement} root @param {import("./types").Side} side @param {number} from
-   * @param {number} count @param {Role} role
+   * @param {HTMLElement} root @param {number} from @param {number} count @param {Role} role
    */
-  column(root, side, from, count, role) {
-    const tokens = this.stage.data.tokens(side).slice(from, from + count);
+  column(root, from, count, role) {
+    const { data, stack } = this.stage;
+    const tokens = data.names(stack, role).slice(from, from + count);
     if (!isNew(root, [from, this.row, tokens])) return;
     root.replaceChildren(
       ...tokens.map((token, at) =>
         button({
-          text: shorten(token.text, 18),
+          text: shorten(token.text, 22),
           title: token.typed ? `typed: ${token.typed}` : token.text,
           class: token.mark || null,
           style: `height:${this.row}px`,
@@ -247,14 +247,12 @@ export class LinesView {
       );
       return;
     }
-    const [side, other, heading] =
-      role === "query"
-        ? [stack.querySide, stack.keySide, "looks at"]
-        : [stack.keySide, stack.querySide, "is looked at by"];
+    const heading = role === "query" ? "looks at" : "is looked at by";
+    const others = data.names(stack, role === "query" ? "key" : "query");
     const { q0, k0, nq, nk } = this.area;
     const { query = q0, key = k0 } = target;
     const isInside = query >= q0 && query < q0 + nq && key >= k0 && key < k0 + nk;
-    const token = el("strong", { class: role, text: data.tokens(side)[chosen]?.text ?? "" });
+    const token = el("strong", { class: role, text: data.names(stack, role)[chosen]?.text ?? "" });
     const parts = [el("p", {}, [token, ` ${heading}`])];
     for (const head of view.heads.slice(0, 8)) {
       /** @type {{at: number, weight: number, about: string}[]} */ const partners = [];
@@ -264,7 +262,7 @@ export class LinesView {
       partners.sort((a, b) => b.weight - a.weight);
       const heaviest = partners
         .slice(0, 3)
-        .map(({ at, weight, about }) => `${data.tokens(other)[at].text} ${about}${number(weight)}`);
+        .map(({ at, weight, about }) => `${others[at].text} ${about}${number(weight)}`);
       const some = heaviest.join(", ") || `nothing from ${number(this.faintest(), 3)} up`;
       parts.push(
         el("div", { class: "read-head", "data-head": head }, [

@@ -10,7 +10,6 @@ import { upTo, within } from "./view.js";
 
 /** @typedef {ArrayLike<number>} Numbers */
 /** @import { Children } from "../../shared/browser/dom.js" */
-/** @import { Side } from "./types" */
 /** @typedef {"query" | "key"} Role */
 
 /**
@@ -85,8 +84,8 @@ export class NumbersView {
     /** @type {Cell} */
     const cell = {
       ...{ exact, query, key, i, j },
-      queryName: data.tokens(stack.querySide)[query].text,
-      keyName: data.tokens(stack.keySide)[key].text,
+      queryName: data.names(stack, "query")[query].text,
+      keyName: data.names(stack, "key")[key].text,
     };
     const steps = [this.dot(cell), this.score(cell), this.softmax(cell), this.sum(cell)];
     this.root.replaceChildren(this.pickers(cell), ...steps);
@@ -96,10 +95,10 @@ export class NumbersView {
   pickers({ query, key, exact }) {
     const { stage } = this;
     const { stack } = stage;
-    /** @type {(role: Role, side: Side, from: number, count: number, value: number) => HTMLElement} */
-    const picker = (role, side, from, count, value) => {
+    /** @type {(role: Role, from: number, count: number, value: number) => HTMLElement} */
+    const picker = (role, from, count, value) => {
       const options = upTo(count).map((each) => {
-        const { text, mark } = stage.data.tokens(side)[from + each];
+        const { text, mark } = stage.data.names(stack, role)[from + each];
         const at = from + each;
         const option = { value: at, text: `${at} ${shorten(text, 24)}`, selected: at === value };
         return mark !== "gone" && el("option", option);
@@ -119,8 +118,8 @@ export class NumbersView {
       ? `${address(`q|${own}`, head)} · ${ofKeys}, shared by ${partners}`
       : address(`q|k|v|${own}`, head);
     return el("div", { class: "pickers" }, [
-      picker("query", stack.querySide, exact.q0, exact.nq, query),
-      picker("key", stack.keySide, exact.k0, exact.nk, key),
+      picker("query", exact.q0, exact.nq, query),
+      picker("key", exact.k0, exact.nk, key),
       el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · ${addresses}` }),
     ]);
   }
@@ -212,7 +211,7 @@ export class NumbersView {
       const weight = exact.softmax[i * exact.nk + at];
       return {
         ...{ class: at === j ? "chosen" : null, "data-key": at + exact.k0 },
-        name: { class: "key", text: shorten(data.tokens(stack.keySide)[at + exact.k0].text) },
+        name: { class: "key", text: shorten(data.names(stack, "key")[at + exact.k0].text) },
         cells: [
           number(score, 3),
           number(step.of(score), 3),
@@ -271,7 +270,7 @@ export class NumbersView {
     const { z, weighted, others } = partsOf(exact, i, top);
     const reach = most(...weighted, z);
     const name = (/** @type {number} */ at) => {
-      const token = shorten(data.tokens(stack.keySide)[at + exact.k0].text);
+      const token = shorten(data.names(stack, "key")[at + exact.k0].text);
       return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
     };
     const rest = stack.nKey - top.length;

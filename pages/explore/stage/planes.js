@@ -205,10 +205,10 @@ export class Plane {
     this.shares.textContent = shares ? `Its axes show ${x} and ${y} of their variance.` : "";
     const { clientWidth, clientHeight } = this.points;
     const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
-    const { querySide, keySide } = this.stage.stack;
+    const { data, stack } = this.stage;
     const hasNames = places.length <= MOST_NAMES;
     const textAt = (/** @type {Role} */ role, /** @type {number} */ at) =>
-      this.stage.data.tokens(role === "query" ? querySide : keySide)[at]?.text ?? "";
+      data.names(stack, role)[at]?.text ?? "";
     const texts = [
       ...queries.map((_, i) => textAt("query", q0 + i)),
       ...keys.map((_, j) => textAt("key", k0 + j)),
@@ -244,7 +244,7 @@ export class Plane {
       const level = Math.round(DARKEST + ((255 - DARKEST) * at) / Math.max(1, last));
       return `rgb(${theme.sequential.subarray(3 * level, 3 * level + 3).join(", ")})`;
     }
-    const known = [...data.tokens(stack.querySide), ...data.tokens(stack.keySide)].map((each) => each.text);
+    const known = [...data.names(stack, "query"), ...data.names(stack, "key")].map((each) => each.text);
     return theme.heads[[...new Set(known)].indexOf(text) % theme.heads.length];
   }
 }

@@ -163,8 +163,8 @@ export class SumsView {
     const { stack, data } = this.stage;
     const { queries, keys } = this.chosen;
     const special = data.header.special ?? {};
-    this.queries.draw(data.tokens(stack.querySide), queries, Boolean(special[stack.querySide]?.length));
-    this.keys.draw(data.tokens(stack.keySide), keys, Boolean(special[stack.keySide]?.length));
+    this.queries.draw(data.names(stack, "query"), queries, Boolean(special[stack.querySide]?.length));
+    this.keys.draw(data.names(stack, "key"), keys, Boolean(special[stack.keySide]?.length));
     this.drawHeads();
     if (!this.answer) this.stage.askOnce({ type: "sums", ...this.request });
   }

@@ -111,13 +111,13 @@ export class RowPaint {
   /** @param {number} j */
   name(j) {
     const { data, stack } = this.stage;
-    return shorten(data.tokens(stack.keySide)[this.row.k0 + j]?.text ?? "", 14);
+    return shorten(data.names(stack, "key")[this.row.k0 + j]?.text ?? "", 14);
   }
 
   /** @param {number | null} j of the bar that is spoken of, if one is */
   tell(j) {
     const { data, stack, view } = this.stage;
-    const query = shorten(data.tokens(stack.querySide)[view.query]?.text ?? "", 14);
+    const query = shorten(data.names(stack, "query")[view.query]?.text ?? "", 14);
     if (j === null) this.note.textContent = `paint the row of “${query}”: drag over it`;
     else {
       const weight = this.draft.get(this.row.k0 + j) ?? this.row.weights[j];

@@ -277,7 +277,7 @@ def _looking(read: Reading, moment: Moment, reads: str) -> str:
     mean = weights_at(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
-        where = f"into the memory, most of all at “{distinct(read.source)[key]}”"
+        where = f"into the memory for the word to write, most of all at “{distinct(read.source)[key]}”"
     else:
         where = f"at the {len(mean)} tokens up to itself, most of all at “{distinct(read.read)[key]}”"
     return f"“{reads}” looks {where}: **{weight:.2f}**, the mean of its {read.model.config.n_heads} heads."

@@ -115,7 +115,8 @@ MOST_NUMBERS = 1_500_000
 SEE = (
     "{who}One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is "
     "hidden. The encoder looks at the whole source. The decoder looks at what it has written, **never "
-    "ahead** (grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
+    "ahead** (grey), and then into the memory; that pattern is **not square**, and its rows are named by the "
+    "word read and the word written next. **Drag to another head.**"
 )
 QKV = (
     r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
@@ -125,11 +126,20 @@ QKV = (
 
 @dataclass(frozen=True)
 class ThreeAttentions:
-    """The words of both sides, and the three attentions between them, as in USES."""
+    """The words of both sides, those written after each of the target, and the three attentions between
+    them, as in USES.
+    """
 
     source: list[str]
     target: list[str]
+    written: list[str]
     uses: list[AttentionPatterns]
+
+    @property
+    def rows(self) -> list[str]:
+        """Of cross-attention: a query stands at a word that is read, and looks for the one to be written."""
+        pairs = zip(self.target, self.written, strict=True)
+        return distinct([f"{read} → {following}" for read, following in pairs])
 
     @property
     def heads(self) -> list[tuple[int, int]]:
@@ -175,14 +185,15 @@ def _of_the_translator(text: str, direction: str) -> ThreeAttentions:
     read = reading_of(text, direction)
     lm = cache.translator()
     uses = [computed(read.trace, use, lm.attention(stack_of(use))) for use in USES]
-    return ThreeAttentions(read.source, read.read, uses)
+    return ThreeAttentions(read.source, read.read, read.written, uses)
 
 
 def _of_another(inputs: Inputs) -> ThreeAttentions:
     """What another encoder-decoder reads and writes; ValueError, with a sentence, where none can be shown."""
     read = any_model.read(inputs, most=MOST_TOKENS)
+    target = read.reading.tokens.get("decoder", [])
     sides = ThreeAttentions(
-        read.reading.tokens.get("encoder", []), read.reading.tokens.get("decoder", []),
+        read.reading.tokens.get("encoder", []), target, [*target[1:], read.reading.following or "…"],
         of_model(read.model, read.reading),
     )  # fmt: skip
     n, t, n_heads = len(sides.source), len(sides.target), len(sides.heads)
@@ -219,8 +230,9 @@ def _patterns(read: ThreeAttentions) -> list[Matrix]:
                 values[at] = np.where(of_use.may.numpy(), of_use.of(layer, head).numpy(), -np.inf)
         panels.append(
             Matrix(
-                title=use.name, values=values, scale="weights", picture=True, rows=names[use.queries],
-                row_axis="query", columns=names[use.keys], column_axis="key", named=True,
+                title=use.name, values=values, scale="weights", picture=True,
+                rows=read.rows if use.keys == "memory" else names[use.queries], row_axis="query",
+                columns=names[use.keys], column_axis="key", named=True,
             )
         )  # fmt: skip
     return panels
@@ -272,9 +284,8 @@ def _cross_attention(read: ThreeAttentions, cross: AttentionPatterns, layer: int
         return "Nor has cross-attention."
     weights = cross.of(layer, head)
     query, key = divmod(int(weights.argmax()), len(read.source))
-    source, target = distinct(read.source), distinct(read.target)
     return (
-        f"Cross-attention is sharpest from “{target[query]}” to “{source[key]}”: "
+        f"Cross-attention is sharpest from “{read.rows[query]}” to “{distinct(read.source)[key]}”: "
         f"**{weights[query, key]:.2f}**."
     )
 

@@ -222,3 +222,16 @@ def test_edits_that_name_too_many_texts_are_refused_with_what_helps(monkeypatch:
     with pytest.raises(ValueError, match="fewer texts in the edits, fewer layers or heads"):
         subject_of(given)
     subject_of(given.unedited)
+
+
+def test_rows_of_cross_attention_name_the_word_read_and_the_one_written_next() -> None:
+    subject = subject_of(Inputs(text=SHOWCASE))
+    rows = [token["text"] for token in subject.rows(subject.stack("decoder.cross"))]
+    assert rows[:2] == ["<bos> → l'", "l' → animal"] and rows[-1] == "fatigué → <eos>"
+    assert "la → rue" in rows
+    for name in ("encoder.self", "decoder.self"):
+        stack = subject.stack(name)
+        assert subject.rows(stack) == subject.tokens[stack.query_side]
+    unknown = subject_of(Inputs(text=SHOWCASE, target="l'animal zzz"))
+    rows = [token["text"] for token in unknown.rows(unknown.stack("decoder.cross"))]
+    assert rows == ["<bos> → l'", "l' → animal", "animal → <unk>", "<unk> → <eos>"]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from collections import Counter
 from itertools import islice
 from typing import Any
 
@@ -318,3 +319,22 @@ def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
     assert [sample.given for sample in task.samples(model, 0)] == [
         text for text, _ in task.rows["held out"][:4]
     ]
+
+
+def test_heads_of_cross_attention_look_at_what_the_next_word_translates(lm: TrainedModel[Any]) -> None:
+    """And hardly ever at what the word that was read does: which row is whose, the task's sentence says."""
+    written, read, n = Counter[int](), Counter[int](), 0
+    for pair in islice(sample_pairs(1, "held out"), 12):
+        reading = lm.read(" ".join(pair.source("en-fr")), direction="en-fr")
+        links: dict[int, set[int]] = {}
+        for row, key, _ in lm.task.alignments(reading) or ():
+            links.setdefault(row, set()).add(key)
+        keys = lm.trace(reading)["decoder.1.cross.pattern"].argmax(dim=-1)  # [head, query]
+        n += len(links)
+        for head, best in enumerate(keys.tolist()):
+            written[head] += sum(best[row] in aligned for row, aligned in links.items())
+            read[head] += sum(
+                best[row + 1] in aligned for row, aligned in links.items() if row + 1 < len(best)
+            )
+    assert max(written.values()) > 0.8 * n and max(read.values()) < 0.2 * n
+    assert lm.task.hint.startswith("In cross-attention, heads look from a row (read → written next)")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matrixOf, partsOf, shownOf, topKeys } from "../../../../pages/explore/stage/data.js";
+import { matrixOf, partsOf, shownOf, TraceData, topKeys } from "../../../../pages/explore/stage/data.js";
 
 test("dot products are summed from q and k, once; the other matrices are the trace's own", () => {
   const exact = {
@@ -48,4 +48,23 @@ test("weighted values and what is left of z add up to it", () => {
     ],
   );
   assert.deepEqual([...others], [3, 1]);
+});
+
+test("a query of cross-attention is called by the word read and the one written next", () => {
+  const rows = ["<bos> → la", "la → rue", "rue → <eos>"].map((text) => ({ text }));
+  const tokens = {
+    encoder: [{ text: "the" }, { text: "street" }],
+    decoder: [{ text: "<bos>" }, { text: "la" }, { text: "rue" }],
+  };
+  const cross = { id: "decoder.cross", querySide: "decoder", keySide: "encoder", rows, stats: {} };
+  const self = { id: "decoder.self", querySide: "decoder", keySide: "decoder", rows: null, stats: {} };
+  const header = { stacks: [self, cross], tokens, special: { decoder: [0] } };
+  const data = new TraceData(/** @type {any} */ (header));
+  const texts = (/** @type {any} */ stack, /** @type {"query" | "key"} */ role) =>
+    data.names(stack, role).map(({ text }) => text);
+  assert.deepEqual(texts(cross, "query"), ["<bos> → la", "la → rue", "rue → <eos>"]);
+  assert.deepEqual(texts(cross, "key"), ["the", "street"]);
+  assert.deepEqual(texts(self, "query"), ["<bos>", "la", "rue"]);
+  data.hide("hidden");
+  assert.deepEqual(texts(cross, "query"), ["", "la → rue", "rue → <eos>"]);
 });

@@ -138,3 +138,12 @@ def test_what_is_chosen_first_can_be_read():
     for title, address in STACKS.items():
         values = panel(board, title).values[5]
         close(np.where(np.isneginf(values), 0, values), trace[address.format(1)][1])
+
+
+def test_rows_of_cross_attention_name_the_word_read_and_the_one_written_next(tired: Reading):
+    board = three.lesson(Inputs(text=SENTENCE))
+    cross = panel(board, "cross-attention")
+    assert [name.rstrip("₂₃") for name in cross.rows] == [
+        f"{read} → {written}" for read, written in zip(tired.read, tired.written, strict=True)
+    ]
+    assert list(panel(board, "decoder self-attention, masked").rows)[:2] == ["<bos>", "l'"]
