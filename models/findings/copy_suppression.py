@@ -13,6 +13,7 @@ from models.fields import Field, whole
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import longest
 from models.interventions.head_paths import summed
+from models.percent import percent
 from models.scores.intervals import wilson
 from models.zoo.model import Model
 
@@ -142,8 +143,9 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
         holds=most_likely >= _PUBLISHED and best >= 3 * chance and pull < 0,
         said=(
             f"Looking at a token, {in_words(names[0])} takes that token's own logit among the "
-            f"{lowest} lowest of {n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. "
-            f"In texts, it changes the logit of tokens it sees and that are due by {moved} on average."
+            f"{lowest} lowest of {n_outputs:,} for {percent(best)} of {n} tokens; chance would for "
+            f"{chance:.1%}. In texts, it changes the logit of tokens it sees and that are due by {moved} on "
+            "average."
         ),
         charts=(
             Chart(

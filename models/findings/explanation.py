@@ -12,6 +12,7 @@ from models.fields import Field, number, one_of, whole
 from models.findings.attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
 from models.findings.sources import is_word, own_texts, readings
+from models.percent import percent
 from models.zoo.model import Model
 
 MOST_APART = 0.693
@@ -89,7 +90,7 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
         said=(
             f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
             f"one that leaves the answer within {most:g} and is very different (JS {MOST_APART / 2:.2f} or "
-            f"more) is found for {same:.0%} of the {len(agree)} texts; the median permutation moves the "
+            f"more) is found for {percent(same)} of the {len(agree)} texts; the median permutation moves the "
             f"answer by {float(medians.median()):.2g}."
         ),
         charts=(

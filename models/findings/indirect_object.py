@@ -9,6 +9,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.fields import Field, whole
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
+from models.percent import percent
 from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
@@ -106,7 +107,7 @@ def _outcome(differences: Tensor, chances: list[float], weights: Tensor, attenti
         holds=mean > 0 and first >= 0.99 and float(top.values[0]) > 0.5,
         said=(
             f"Over {len(differences)} texts, the indirect object's logit is {mean:.2f} above the subject's "
-            f"and higher in {first:.0%}. {in_words(names[0]).capitalize()} looks at it most: "
+            f"and higher in {percent(first)}. {in_words(names[0]).capitalize()} looks at it most: "
             f"{float(top.values[0]):.2f}."
         ),
         charts=(

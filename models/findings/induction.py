@@ -23,11 +23,13 @@ _GAIN = 0.4
 class Depth:
     """A run of one depth: late less early loss (nats) after each validated step, and its best head.
 
-    steps_seen, looked: the snapshots' steps, and that head's mean weight on what followed its letter before.
+    by_set: what knowing the set of letters would gain. steps_seen, looked: the snapshots' steps, and that
+    head's mean weight on what followed its letter before.
     """
 
     steps: list[int]
     gained: list[float]
+    by_set: float
     steps_seen: list[int]
     looked: list[float]
     address: str
@@ -43,6 +45,13 @@ def early_loss(batch: Batch, letters: int) -> float:
     n_targets = (batch.targets != IGNORED).sum(dim=1)  # the half's letters but the first
     lengths = [int(count) for count in n_targets]
     nats = [math.log(letters - at) for length in lengths for at in range(1, length + 1)]
+    return sum(nats) / len(nats)
+
+
+def set_loss(batch: Batch) -> float:
+    """The least mean loss of the second time for whoever knows which letters were there, not their order."""
+    lengths = (1 + (batch.targets != IGNORED).sum(dim=1)).tolist()  # of a half
+    nats = [math.log(length - at) for length in lengths for at in range(1, length)]
     return sum(nats) / len(nats)
 
 
@@ -67,7 +76,8 @@ def depth_of(run: RunFolder) -> Depth:
     head = int(best[address].argmax())
     film = torch.stack([snapshot[address][head] for snapshot in patterns])
     gained = [each["loss"] - early for each in scores]
-    return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
+    by_set = set_loss(held_out) - early
+    return Depth(steps, gained, by_set, steps_seen, looks_back(film).tolist(), address, head, film)
 
 
 def sudden(depth: Depth) -> tuple[float, float]:
@@ -117,7 +127,8 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
         ),
         said=(
             f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
-            f"first; with one layer, {-one.gained[-1]:.2f}. Layer {layer} head {two.head} puts "
+            f"first; with one layer, {-one.gained[-1]:.2f}, which takes no order: knowing which letters "
+            f"were there saves up to {-one.by_set:.2f}. Layer {layer} head {two.head} puts "
             f"{two.looked[-1]:.2f} on what followed its letter before"
             + (f", over {weight:g} since step {formed}." if formed is not None else ".")
         ),

@@ -8,6 +8,7 @@ from torch import Tensor
 from models.fields import Field, number, whole
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import is_word, readings, reads_english, sentences
+from models.percent import percent
 from models.zoo.model import Model
 
 
@@ -85,8 +86,8 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
         ),
         holds=bool(positional) and 2 * min(len(adjacent), len(both)) >= len(positional),
         said=(
-            f"{in_words(best).capitalize()} has its maximum at offset {_signed(offset)} for {share:.0%} of "
-            f"the words; {len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
+            f"{in_words(best).capitalize()} has its maximum at offset {_signed(offset)} for {percent(share)} "
+            f"of the words; {len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
             f"and {len(sure)} put more than {confident:g} on one word on average."
         ),
         charts=(

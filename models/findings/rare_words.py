@@ -9,6 +9,7 @@ from models.data.tasks import Reading
 from models.fields import Field, number, whole
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import is_word, keep_own_patterns, readings, reads_english, sentences
+from models.percent import percent
 from models.zoo.model import Model
 
 
@@ -89,8 +90,8 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
         ),
         holds=first >= max(share, 2 * chance),
         said=(
-            f"{in_words(best).capitalize()} has its largest weight on the rarest word for {top:.0%} of the "
-            f"words; chance would give {chance:.0%}. In {layer}, the most is {first:.0%}."
+            f"{in_words(best).capitalize()} has its largest weight on the rarest word for {percent(top)} of "
+            f"the words; chance would give {percent(chance)}. In {layer}, the most is {percent(first)}."
         ),
         charts=(
             Chart(

@@ -13,6 +13,7 @@ from models.data.tasks.needle import ASKED, STOP, Needle
 from models.fields import Field, one_of, whole
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 from models.findings.sources import readings
+from models.percent import percent
 from models.zoo.model import Model
 
 RETRIEVES = 0.1
@@ -135,6 +136,9 @@ def _outcome(
     names = [f"L{layer} H{head}" for layer, head in top]
     n_retrieve = int((scores > RETRIEVES).sum())
     other = sum(others) / len(others)
+    share, fetched, every, rest, gone = map(
+        percent, (n_retrieve / len(heads), float(scores.max()), whole, other, without)
+    )
     return Outcome(
         numbers=(
             Number(f"heads that score above {RETRIEVES:g}", n_retrieve, digits=0),
@@ -147,10 +151,9 @@ def _outcome(
         ),
         holds=0 < n_retrieve < FEW * len(heads) and without < 0.5 * whole <= other,
         said=(
-            f"In {n} texts, {n_retrieve} of {len(heads)} heads score above {RETRIEVES:g}; "
-            f"{in_words(names[0])} fetches {float(scores.max()):.0%} of the numbers. All heads "
-            f"answer {whole:.0%} of the texts; without the {k} strongest, {without:.0%}; without {k} random "
-            f"others, {other:.0%}."
+            f"In {n} texts, {n_retrieve} of {len(heads)} heads, {share}, score above {RETRIEVES:g}; "
+            f"{in_words(names[0])} fetches {fetched} of the numbers. All heads answer {every} of the texts; "
+            f"without the {k} strongest, {gone}; without {k} random others, {rest}."
             + (f" Of {len(heads)} heads, even one is more than {FEW:.0%}." if FEW * len(heads) <= 1 else "")
         ),
         charts=(

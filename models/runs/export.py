@@ -25,6 +25,7 @@ from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
 from models.fields import nearest, options_of
 from models.files import write_json, write_whole, writing
+from models.percent import percent
 from models.runs.folder import RunFolder
 from models.runs.recipes import TRANSLATIONS
 from models.runs.results import changed_words, history_of, read_best
@@ -139,10 +140,10 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
     )
     taught = "Besides translating, this model was taught to name the noun that each pronoun means."
     if not is_asked:
-        right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
+        right, best = metrics["pronoun"], metrics["en-fr"]["head"]["weight"]
         taught = (
-            f"Only taught to translate: {right:.0%} of its pronouns are right, yet its best head gives the "
-            f"noun meant {best:.2f} on average."
+            f"Only taught to translate: {percent(right)} of its pronouns are right, yet its best head gives "
+            f"the noun meant {best:.2f} on average."
         )
     return {
         "summary": f"English-French translator that was {lessons}",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from models.percent import percent
 from pages.lab.lesson import Answer, Lesson, Note, When, part
 from pages.lab.positions.inputs import (
     NAMES,
@@ -39,8 +40,8 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[pictures[:4], pictures[4:]],
         notice=[
             f"In head {head}, **{names[most]}** differs most from no positions: it sends "
-            f"**{moved[most, head]:.0%}** of the weight to other words; {names[least]}, which differs least, "
-            f"{moved[least, head]:.0%}."
+            f"**{percent(float(moved[most, head]))}** of the weight to other words; {names[least]}, which differs "
+            f"least, {percent(float(moved[least, head]))}."
             for head, (most, least) in enumerate(extremes)
         ],
         scrub=Scrub("head", "head", np.arange(h)),

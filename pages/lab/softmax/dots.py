@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.percent import percent
 from pages.lab.lesson import Answer, Lesson, part
 from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
@@ -178,9 +179,9 @@ def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
     through, scaled_gradient = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
-        f"With **{_channels(d_k)}** and no scale, queries put on average **{one:.0%}** of their weight on "
-        f"one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
-        f"**{other:.0%}** and **{short(scaled_gradient)}**."
+        f"With **{_channels(d_k)}** and no scale, queries put on average **{percent(one)}** of their weight "
+        f"on one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
+        f"**{percent(other)}** and **{short(scaled_gradient)}**."
     )
 
 

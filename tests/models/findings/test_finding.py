@@ -136,7 +136,7 @@ def test_models_without_a_sink_are_as_good(loss: float, holds: bool) -> None:
 def test_a_head_forms_suddenly_and_the_loss_falls_with_it() -> None:
     steps = list(range(0, 1001, 50))
     depth = induction.Depth(
-        steps=steps, gained=[0.0 if at < 500 else -2.0 for at in steps], steps_seen=steps,
+        steps=steps, gained=[0.0 if at < 500 else -2.0 for at in steps], by_set=-1.0, steps_seen=steps,
         looked=[0.0 if at < 500 else 0.8 for at in steps], address="decoder.1.self.pattern", head=0,
         film=torch.zeros(1, 1, 1),
     )  # fmt: skip

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from models import load_model
-from models.data.tasks import generator_of
+from models.data.tasks import Batch, generator_of
 from models.findings import findings
-from models.findings.induction import ONE, TWO, above_since, early_loss, looks_back
+from models.findings.induction import ONE, TWO, above_since, depth_of, early_loss, looks_back, set_loss
 from models.findings.sources import run_of
 from models.zoo.folders import SHIPPED
 
@@ -79,3 +79,11 @@ def test_a_head_is_formed_from_where_it_does_not_fall_back() -> None:
     assert above_since([0, 10, 20, 30], [0.1, 0.9, 0.7, 0.9], 0.8) == 30
     assert above_since([0, 10], [0.9, 0.9], 0.5) == 0
     assert above_since([0, 10], [0.9, 0.5], 0.5) is None
+
+
+def test_one_layer_gains_no_more_than_the_set_of_letters_gives() -> None:
+    """Of a half of 3 letters, the second is one of the 2 left, and the third is known."""
+    batch = Batch(inputs=(torch.zeros(1, 5, dtype=torch.long),), targets=torch.tensor([[-100] * 3 + [4, 7]]))
+    assert set_loss(batch) == pytest.approx(math.log(2) / 2)
+    one, two = (depth_of(run_of(name)) for name in (ONE, TWO))
+    assert one.by_set < one.gained[-1] < 0 and two.gained[-1] < two.by_set

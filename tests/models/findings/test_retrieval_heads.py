@@ -23,6 +23,7 @@ def haystacks() -> list:
 def test_the_shipped_model_needs_a_few_which_are_a_third_of_its_heads() -> None:
     found = FINDING.measured(load_model("needle"), count=COUNT)
     assert not found.holds, "one in twelve is more than the 5% of the claim"
+    assert "4 of 12 heads, 33%, score above 0.1" in found.said
     assert found.said.endswith("Of 12 heads, even one is more than 5%.")
     n_heads, share, top, whole, without, others, worst = (number.value for number in found.numbers)
     assert (n_heads, share) == (4, 4 / 12) and top > 0.9

@@ -114,7 +114,7 @@ def test_cards_say_what_each_was_taught_as_their_recipes_do(lm, plain):
         == "Besides translating, this model was taught to name the noun that each pronoun means."
     )
     assert plain.card["taught"] == (
-        "Only taught to translate: 100% of its pronouns are right, yet its best head gives the noun meant "
+        "Only taught to translate: 99.9% of its pronouns are right, yet its best head gives the noun meant "
         "0.23 on average."
     )
     assert (lm.card["contrast"]["model"], plain.card["contrast"]["model"]) == (
