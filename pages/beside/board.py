@@ -16,6 +16,8 @@ PLACE = "place"
 """The page's input that a press on the map sets: the layer and the head."""
 GAP = "no such token"
 LEAST = 0.005
+STEP = "step"
+"""What the strip has of a run."""
 MOST_OUTPUTS = 6
 
 
@@ -44,7 +46,10 @@ def board_of(comparison: Comparison, selection: Selection) -> Board:
         _heads(comparison, selection, (a, b), (queries, keys)),
         [_map(comparison, selection), *outputs, _facts(comparison, selection)],
     ]
-    notices = [notice(one, other, queries, keys) for one, other in zip(a, b, strict=True)]
+    sides = [("on side A", "on side B")] * len(comparison.frames)
+    if selection.label == STEP:
+        sides = [(f"at {selection.called[0]}", f"at {STEP} {name}") for name in comparison.names]
+    notices = [notice(one, other, queries, keys, at) for one, other, at in zip(a, b, sides, strict=True)]
     if not comparison.names:
         return Board(rows=rows, notice=notices[0])
     # the head at all values at once, as small pictures: a press shows that value large
@@ -211,21 +216,27 @@ def _facts(comparison: Comparison, selection: Selection) -> Facts:
     return Facts(facts=facts)
 
 
-def notice(a: np.ndarray, b: np.ndarray, queries: Aligned, keys: Aligned) -> str:
-    """The sentence that names the query that moved most, and where it looked on either side."""
+def notice(
+    a: np.ndarray,
+    b: np.ndarray,
+    queries: Aligned,
+    keys: Aligned,
+    sides: tuple[str, str] = ("on side A", "on side B"),
+) -> str:
+    """The query that moved most and where it looked on either side; tokens are called as on the axes."""
     both = [at for at in queries.both if np.isfinite(a[at]).any() and np.isfinite(b[at]).any()]
     if not both:
         return "No query is on both sides, so nothing of this head can be comparison."
     moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
     most = both[int(np.argmax(moved))]
-    name = token_words((queries.tokens_a[most], queries.tokens_b[most]))
+    name = token_words((distinct(queries.tokens_a)[most], distinct(queries.tokens_b)[most]))
     if max(moved) < LEAST:
         return f"**Nothing moves** by {LEAST} or more: every query of these two heads looks where it looked."
     tops = [
-        f"“{visible((keys.tokens_a, keys.tokens_b)[side][at])}” ({row[at]:.2f})"
+        f"“{visible(distinct((keys.tokens_a, keys.tokens_b)[side])[at])}” ({row[at]:.2f})"
         for side, row in enumerate((a[most], b[most]))
         if (at := int(np.nanargmax(row))) >= 0
     ]
     if tops[0].rpartition(" ")[0] == tops[1].rpartition(" ")[0]:
-        return f"**{name}** moves most, and looks at {tops[0]} on side A, at {tops[1]} on side B."
-    return f"**{name}** looks at {tops[0]} on side A, at {tops[1]} on side B."
+        return f"**{name}** moves most, and looks at {tops[0]} {sides[0]}, at {tops[1]} {sides[1]}."
+    return f"**{name}** looks at {tops[0]} {sides[0]}, at {tops[1]} {sides[1]}."

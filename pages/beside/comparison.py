@@ -203,7 +203,7 @@ def _top(sides: Sequence[_Side], pair: Sequence[int | None]) -> tuple[Row, ...]:
 
 MOST_STEPS = 8
 """The steps of a run that stand in its strip."""
-NOTE = "A run keeps the patterns of the one text that it watched, and no outputs."
+NOTE = "A run keeps the patterns of the one text that it watched, here “{text}”, and no outputs."
 
 
 def run_of(name: str) -> runs.Run | None:
@@ -357,11 +357,12 @@ def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:
     }
     strip = [steps[at] for at in sorted(set(np.linspace(0, len(steps) - 1, MOST_STEPS).round().astype(int)))]
     first = _patterns(run.folder.snapshot(nearest_step(request.other, steps)))
+    note = NOTE.format(text=" ".join(next(iter(places.values())).tokens_a))
     frames = []
     for count, at in enumerate(strip):
         tell(count / len(strip))
         both = (first, _patterns(run.folder.snapshot(at)))
-        frames.append(FramePair(both, places, _distances(both, places), None, NOTE))
+        frames.append(FramePair(both, places, _distances(both, places), None, note))
     return Comparison(tuple(frames), tuple(f"{at:,}" for at in strip))
 
 

@@ -12,8 +12,15 @@ from models.contrast import knobs
 from models.fields import SHOWN, Field, characters, one_of, text, whole
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
-from pages.beside.board import Selection, on_one_grid, place_of
-from pages.beside.comparison import Comparison, ComparisonRequest, FramePair, Head
+from pages.beside.board import STEP, Selection, on_one_grid, place_of
+from pages.beside.comparison import (
+    Comparison,
+    ComparisonRequest,
+    FramePair,
+    Head,
+    nearest_step,
+    steps_of,
+)
 from pages.shared import model_field, on_offer
 from pages.shared.state import State, refuse
 from pages.shared.training import runs
@@ -144,7 +151,7 @@ def selection(values: dict[str, Any], comparison: Comparison) -> Selection:
     if knob is None:
         second = nearest(second, comparison.frames[0], 1)
     at = None if values["at"] < 0 else values["at"]
-    return Selection((first, second), side_names(values), at, knob.title if knob else "step", compares)
+    return Selection((first, second), side_names(values), at, knob.title if knob else STEP, compares)
 
 
 def unchanged(request: ComparisonRequest) -> str:
@@ -186,7 +193,7 @@ def side_names(values: dict[str, Any]) -> tuple[str, str]:
             )
             return first, second
         case "step":
-            return "one step", "another step"
+            return f"step {nearest_step(values['step'], steps_of(values['model'])):,}", "the slider's step"
         case "head":
             return "one head", "another head"
         case knob:

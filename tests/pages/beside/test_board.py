@@ -8,8 +8,9 @@ import torch
 
 from models import load_model
 from models.contrast import Aligned, Side, contrast
-from pages.beside.board import Selection, board_of, labels, notice, on_one_grid, place_of
-from pages.beside.comparison import TOP, Comparison, FramePair, frame_of
+from pages.beside.board import STEP, Selection, board_of, labels, notice, on_one_grid, place_of
+from pages.beside.comparison import TOP, Comparison, ComparisonRequest, FramePair, frame_of, of_step, steps_of
+from pages.beside.state import side_names
 from viz_core.boards import Facts, Matrix
 
 TIRED = "the animal did not cross the street because it was too tired"
@@ -150,3 +151,19 @@ def test_frames_of_other_places_are_not_scrubbed_through() -> None:
     found = on_one_grid(Comparison(frames, ("2", "3"), 1), "encoder.self")
     assert (found.frames, found.names) == ((frames[1],), ())
     assert on_one_grid(Comparison(frames[:1] * 2, ("2", "2")), "encoder.self").names == ("2", "2")
+
+
+def test_a_head_that_forms_is_told_by_its_steps_and_by_the_tokens_on_the_axes() -> None:
+    places = Aligned(("d", "d"), ("d", "d"), ((0, 0), (1, 1)))
+    one, other = np.array([[1.0, 0.0], [0.4, 0.6]]), np.array([[1.0, 0.0], [0.9, 0.1]])
+    assert notice(one, other, places, places, ("at step 800", "at step 0")) == (
+        "**“d₂”** looks at “d₂” (0.60) at step 800, at “d” (0.90) at step 0."
+    )
+    run = {"model": "induction", "differs": "step", "step": ""}
+    seen = of_step(ComparisonRequest("induction", "", (), "step", "", (0, 0)), lambda share: None)
+    called = side_names(run)
+    head = ("decoder.self", 1, 0)
+    board = board_of(seen, Selection((head, head), called, label=STEP))
+    assert called[0] == f"step {steps_of('induction')[-1]:,}"
+    assert f"at {called[0]}, at" in board.notice[0] and board.notice[0].endswith(" at step 0.")
+    assert " ".join(seen.frames[0].aligned["decoder"].tokens_a) in seen.frames[0].note
