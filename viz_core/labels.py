@@ -171,10 +171,10 @@ def label_step(length: int, pixels: int | float) -> int:
 
 
 def skipping(names: Sequence[str], step: int) -> str:
-    """What an axis says that names only some of its entries: ` · every 2nd`; numbers say it themselves."""
+    """What an axis says that names only some of its entries: ` · every 2nd named`; numbers need none."""
     if step == 1 or all(name.lstrip("-−").isdecimal() for name in names):
         return ""
-    return f" · every {step}{'nd' if step == 2 else 'rd' if step == 3 else 'th'}"
+    return f" · every {step}{'nd' if step == 2 else 'rd' if step == 3 else 'th'} named"
 
 
 def font_size(pixels_per_label: int | float) -> int:

@@ -71,6 +71,8 @@ def status(lab: BoardPage) -> str:
 def test_masked_cells_are_hatched_and_have_no_colour(mask: BoardPage) -> None:
     for row in range(4):
         for column in range(4):
+            own = mask.cell("mask", row, column)  # its 0 and −∞ have no colour of numbers
+            assert own.evaluate("(cell) => cell.style.backgroundColor") == ""
             cell = mask.cell("masked scores", row, column)
             hidden = column > row
             assert (cell.inner_text() == "−∞") == hidden

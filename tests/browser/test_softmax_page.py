@@ -80,4 +80,4 @@ def test_a_damaged_link_is_told_and_its_default_shown(lab: BoardPage):
     lab.open(deviation="1e9", n_logits=5, part="none")
     for told in ("deviation='1e9' is not a number from 0.01 to 100", "n_logits='5' is not one of 4, 8,"):
         expect(lab.problem).to_contain_text(told)
-    assert "At standard deviation 1 " in lab.notice
+    assert "Drawn with standard deviation 1, " in lab.notice

@@ -13,7 +13,7 @@ from tests.browser.explore_page import agrees
 from viz_core.labels import short
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
-LOGITS = "linear: the logits of the 8 likeliest of 1,564 words"
+LOGITS = "linear: the logits of the 8 likeliest of 1,564 words of both languages"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
 TOO_WIDE = """labels => labels
   .filter((label) => label.getBBox().width > label.parentNode.querySelector("rect").getBBox().width)
@@ -121,6 +121,6 @@ def test_a_word_is_put_in_the_place_of_another(translation: BoardPage):
     translation.settle()
     with translation.quiet():
         translation.scrub(2)
-    assert re.search(r"“a” is read for “n'”.*“l' animal a traversé la rue", translation.notice)
+    assert re.search(r"“a” is fed in place of “n'”.*“l' animal a traversé la rue", translation.notice)
     assert translation.facts()["passes, alone"] == "13"
     assert translation.link() == {"part": "forcing", "put": "a", "at": "3"}

@@ -60,7 +60,7 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=chosen.numpy(), **cells),
                 Matrix(title="pattern: softmax", values=pattern, scale="weights", **cells),
-                Matrix(title="Z: pattern K", values=z, **viewer, **described),
+                Matrix(title="Z: pattern V, with V = K", values=z, **viewer, **described),
             ],
         ],
         notice=f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{short(dots[0].max())}**, "

@@ -141,7 +141,7 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 Matrix(
                     title="the likeliest answer after each layer, by its probability", marked=in_column,
-                    values=probability_of(read.logits, best).numpy(), scale="weights",
+                    values=probability_of(read.logits, best).numpy(), scale="weights", quantity="probability",
                     texts=[[visible(read.words[id_], max_length=9) for id_ in row] for row in best.tolist()],
                     rows=names, row_axis="after", column_axis="position",
                     columns=tick_labels(read.tokens, max_length=9, escaped=False),
@@ -209,11 +209,13 @@ def _notices(read: LensReading, tied: bool, names: list[str]) -> list[str]:
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
         first, final = (visible(read.words[int(best[level, at])]) for level in (0, -1))
+        lead = f"leads from **{levels[since[at]]}** on"
+        if since[at] == len(levels) - 1:
+            lead = f"leads only after the last, **{levels[-1]}**"
         same = ", the token itself: input and output share one matrix" if tied and first == token else ""
         notices.append(
-            f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) leads from "
-            f"**{levels[since[at]]}** on; after {levels[1]}, the KL divergence from the end is "
-            f"**{after_one[at]:.2f}** nats. {begun} says “{first}”{same}."
+            f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) {lead}; after {levels[1]}, the KL "
+            f"divergence from the end is **{after_one[at]:.2f}** nats. {begun} says “{first}”{same}."
         )
     return notices
 

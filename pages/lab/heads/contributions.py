@@ -149,16 +149,25 @@ def lesson(inputs: Inputs) -> Lesson:
                 )
             ],
         ],
-        notice=[
-            f"At “{name}”, head **{head}** writes the longest vector: "
-            f"**{lengths[head, at]:.2f}** of all lengths, and **{decimal(shares[head, at])}** of the sum."
-            for at, (name, head) in enumerate(zip(tokens, lengths.argmax(dim=0).tolist(), strict=True))
-        ],
+        notice=[longest(name, lengths[:, at], shares[:, at]) for at, name in enumerate(tokens)],
         scrub=Scrub("query", "token", np.arange(n), tokens),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.z.shape[-1]}",
         axes={"head": h, "query": n, "d_head": read.z.shape[-1], "d_model": d_model},
         code=(contributions, add_up, length_share, signed_share, agreement),
     )  # fmt: skip
+
+
+def longest(name: str, lengths: Float[Tensor, " head"], shares: Float[Tensor, " head"]) -> str:
+    """Which head writes the longest vector at a token, with as many digits as tell it from the next one."""
+    top, *rest = lengths.sort(descending=True).values.tolist()
+    head, digits = int(lengths.argmax()), 2
+    while digits < 6 and rest and f"{top:.{digits}f}" == f"{rest[0]:.{digits}f}":
+        digits += 1
+    near = f", the next one {rest[0]:.{digits}f}" if digits > 2 else ""
+    return (
+        f"At “{name}”, head **{head}** writes the longest vector: **{top:.{digits}f}** of all lengths{near}, "
+        f"and **{decimal(shares[head])}** of the sum."
+    )
 
 
 def _output(inputs: Inputs) -> Output:

@@ -98,9 +98,10 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[
             [
                 Matrix(
-                    title="weights of 1, 2, 4 and 8 heads: head i of h", scale="weights",
+                    title="weights with h = 1, 2, 4 and 8 heads; each row is a head, counted from 0",
+                    scale="weights",
                     values=torch.cat([cut.pattern.transpose(0, 1) for cut in cuts], dim=1).numpy(),
-                    rows=[f"{head} of {of}" for of, head in heads], row_heads=[head for _, head in heads],
+                    rows=[f"h = {of}: {head}" for of, head in heads], row_heads=[head for _, head in heads],
                     **keys,
                 )
             ],

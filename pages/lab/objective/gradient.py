@@ -101,7 +101,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 Matrix(
                     values=np.stack([np.broadcast_to(y.numpy(), p.shape), p, p_square], axis=1),
                     title="probabilities now", rows=("target y", "p, cross-entropy", "p, squared error"),
-                    columns=WORDS, column_axis="word", scale="weights",
+                    columns=WORDS, column_axis="word", scale="weights", quantity="probability",
                 ),
             ],
             [

@@ -93,7 +93,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 Matrix(
                     values=torch.stack(torch.broadcast_tensors(y, p), dim=1).numpy(), digits=3,
                     title="target and model", rows=("target y", "p, sum 1"), columns=WORDS,
-                    column_axis="word", scale="weights",
+                    column_axis="word", scale="weights", quantity="probability",
                 )
             ],
             [

@@ -34,7 +34,10 @@ def lesson(inputs: Inputs) -> Lesson:
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     right, steps, loss = of_the_right_word(run), np.array(run.steps), run.loss.numpy()
-    cells: dict[str, Any] = {"columns": WORDS, "row_axis": "position", "column_axis": "word"}
+    cells: dict[str, Any] = {
+        "columns": WORDS, "row_axis": "position", "column_axis": "word", "scale": "weights",
+        "quantity": "probability",
+    }  # fmt: skip
     over_steps: dict[str, Any] = {"x": steps, "at": steps, "x_label": "training step"}
     smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
     return Lesson(
@@ -42,13 +45,13 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[
             [
                 Matrix(
-                    values=distributions.numpy(), title="targets y", rows=positions(), scale="weights",
+                    values=distributions.numpy(), title="targets y", rows=positions(),
                     **cells,
                 ),
                 Matrix(
-                    values=run.probabilities[0].numpy(), title="before training", scale="weights", **cells
+                    values=run.probabilities[0].numpy(), title="before training", **cells
                 ),
-                Matrix(values=run.probabilities.numpy(), title="model p, now", scale="weights", **cells),
+                Matrix(values=run.probabilities.numpy(), title="model p, now", **cells),
             ],
             [
                 Curves(

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from pages.lab.lesson import Answer, Lesson, Note, part
 from pages.lab.positions import waves
-from pages.lab.positions.inputs import Inputs, read, trained
+from pages.lab.positions.inputs import SENTENCE, Inputs, read, trained
 from pages.lab.positions.waves import added_vectors, alike_within, cosines, most_alike, word_vectors
 from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.labels import decimal, short
@@ -92,7 +92,12 @@ def questions() -> tuple[Answer, ...]:
             near=NEAR,
             n=n,
         ),
-        Answer.of(0 if word > 1.1 * place else 1 if place > 1.1 * word else 2, word=word, place=place),
+        Answer.of(
+            0 if word > 1.1 * place else 1 if place > 1.1 * word else 2,
+            word=word,
+            place=place,
+            sentence=SENTENCE,
+        ),
         Answer.of(2 if lm.model.config.max_len == n else 0, n=n, next=n + 1),
     )
 

@@ -48,7 +48,7 @@ def lesson(inputs: Inputs) -> Lesson:
     answers, ranges = _answers(inputs.held_out, asked_for), _ranges(asked_for, trained_length)
     losses = [[answer.between(*span) for span in ranges] for answer in answers.values()]
     refused = [
-        Fact(f"{NAMES[scheme]} answers", answer.refusal)
+        Fact(f"{NAMES[scheme]} answers", f"none: {trained(scheme).config.max_len} vectors, {asked_for} words")
         for scheme, answer in answers.items()
         if answer.losses is None
     ]

@@ -40,8 +40,8 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[pictures[:4], pictures[4:]],
         notice=[
             f"In head {head}, **{names[most]}** differs most from no positions: it sends "
-            f"**{percent(float(moved[most, head]))}** of the weight to other words; {names[least]}, which differs "
-            f"least, {percent(float(moved[least, head]))}."
+            f"**{percent(float(moved[most, head]))}** of the weight to other words; {names[least]}, which "
+            f"differs least, {percent(float(moved[least, head]))}."
             for head, (most, least) in enumerate(extremes)
         ],
         scrub=Scrub("head", "head", np.arange(h)),

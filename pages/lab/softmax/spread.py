@@ -137,10 +137,12 @@ def _bars(name: str, logits: Tensor, result: Softmax, colour: Colour) -> list[Pa
 def _notice(result: Spread, at: int) -> str:
     largest = result.original.largest[at].item()
     through, unit = result.original.gradient[at].item(), result.unit.gradient[at].item()
+    drawn, own = result.deviations[at].item(), result.logits[at].std().item()
     return (
-        f"At standard deviation **{short(result.deviations[at].item())}** the largest weight is "
-        f"**{largest:.2f}** and the gradient that gets through is **{short(through)}**. Divided by their "
-        f"standard deviation, the same logits always give **{short(unit)}**."
+        f"Drawn with standard deviation **{short(drawn)}**, these {result.logits.shape[1]} logits have "
+        f"{short(own)}: the largest weight is "
+        f"**{largest:.2f}** and the gradient that gets through is **{short(through)}**. Divided by "
+        f"the deviation that they have, they always give **{short(unit)}**."
     )
 
 

@@ -204,7 +204,8 @@ def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
         for rank, id_ in enumerate(row)
     ]  # fmt: skip
     diagram = Diagram(
-        title=f"linear: the logits of the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words",
+        title=f"linear: the logits of the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words of both "
+        "languages",
         nodes=nodes, edges=[], levels=levels.reshape(len(moments), -1),
     )  # fmt: skip
     bars = Bars(

@@ -221,8 +221,8 @@ def _notices(compared: Compared, other: str) -> list[str]:
         )
         sentence = " ".join(word for word in free if word != "<eos>")
         notices.append(
-            f"“{other}” is read for “{was}”. With teacher forcing this changes {effect}; no word before it "
-            f"can change. Alone, the decoder writes: “{sentence}”."
+            f"“{other}” is fed in place of “{was}”. With teacher forcing this changes {effect}; no word "
+            f"before it can change. Alone, the decoder writes: “{sentence}”."
         )
     return notices
 

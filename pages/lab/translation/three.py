@@ -139,7 +139,7 @@ class ThreeAttentions:
     def rows(self) -> list[str]:
         """Of cross-attention: a query stands at a word that is read, and looks for the one to be written."""
         pairs = zip(self.target, self.written, strict=True)
-        return distinct([f"{read} → {following}" for read, following in pairs])
+        return distinct([f"{read}→{following}" for read, following in pairs])
 
     @property
     def heads(self) -> list[tuple[int, int]]:

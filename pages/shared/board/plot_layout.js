@@ -48,12 +48,12 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 export function skipping(names, shown) {
   const step = shown.length > 1 ? shown[1] : names.length;
   if (shown.length === names.length || names.every((name) => /^[-−]?\d+$/.test(name))) return "";
-  return ` · every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"}`;
+  return ` · every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"} named`;
 }
 
 /**
- * An axis's title with what it skips: in one line, or in two where it may; without the title where that is
- * longer than the axis; nothing where the title stays as it is.
+ * An axis's title with what it skips, in fewer words where they do not fit: in one line, or in two where it
+ * may; without the title where that is longer than the axis; nothing where the title stays as it is.
  * @param {import("./specs").Axis} axis @param {string[]} names @param {Ticks} ticks @param {number} pixels
  * @param {number} lines @returns {Ticks}
  */
@@ -65,8 +65,10 @@ export function titled(axis, names, ticks, pixels, lines = 1) {
   if (!title) return {};
   if (!fits(title)) return as("");
   if (!skipped) return {};
-  if (fits(title + skipped)) return as(title + skipped);
-  const below = skipped.slice(3);
+  const short = skipped.replace(" named", "");
+  const below = short.slice(3);
+  const beside = [skipped, short].find((said) => fits(title + said));
+  if (beside) return as(title + beside);
   return lines === 2 && fits(below) ? as(`${title}<br>${below}`) : {};
 }
 

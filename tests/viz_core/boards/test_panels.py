@@ -21,6 +21,7 @@ from viz_core.boards import (
     Table,
     board_figure,
 )
+from viz_core.boards.chart import Paint
 from viz_core.boards.panels.diagram import arrows_of
 from viz_core.boards.panels.matrix import MASKED
 from viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
@@ -208,9 +209,9 @@ def test_an_axis_without_a_name_has_no_arrow():
     ("names", "step", "said"),
     [
         (["the", "cat", "sat"], 1, ""),
-        (["the", "cat", "sat"], 2, " · every 2nd"),
-        (["the", "cat", "sat"], 3, " · every 3rd"),
-        (["the"] * 40, 4, " · every 4th"),
+        (["the", "cat", "sat"], 2, " · every 2nd named"),
+        (["the", "cat", "sat"], 3, " · every 3rd named"),
+        (["the"] * 40, 4, " · every 4th named"),
         (["0", "1", "−2"], 2, ""),
     ],
 )
@@ -223,7 +224,7 @@ def test_a_picture_with_more_names_than_room_says_so():
     panel = Matrix(values=np.eye(100), columns=names, rows=names, row_axis="query", column_axis="key")
     axis = board_figure(Board(rows=[[panel]], notice="")).layout.yaxis
     assert axis.tickvals[:3] == (0, 4, 8)
-    assert axis.title.text == "← query · every 4th"
+    assert axis.title.text == "← query · every 4th named"
 
 
 def test_a_mark_is_a_dashed_line_that_says_what_changed():
@@ -311,3 +312,10 @@ def test_arrows_leave_by_the_top_where_the_way_from_the_side_leads_behind_boxes(
 def test_an_arrow_straight_up_goes_from_top_to_bottom() -> None:
     boxes = [(0, 0), (0, 50)]
     assert arrows_of([(boxes[1], boxes[0])], boxes, SIZE) == [((0, 40), (0, 10))]
+
+
+def test_a_mask_that_says_numbers_has_none_of_their_colours():
+    seen = np.eye(3, dtype=bool)
+    said, plain = (Matrix(values=seen, scale="mask", words=words) for words in (("−∞", "0"), ()))
+    scales = [each.chart.traces[0]["colorscale"] for each in (said, plain)]
+    assert scales[0] == [[0, Paint("muted", 0.08)], [1, Paint("muted", 0.08)]] != scales[1]

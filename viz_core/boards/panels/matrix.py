@@ -52,7 +52,8 @@ class Matrix(ChartPanel):
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
     choose: name of the page's input that a press on a cell sets to its place, as "row.column".
-    words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
+    words: what the cells of scale "mask" say for 0 and for 1, then without the colours of numbers; by default
+    0 and 1, where they flip nothing.
     texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
@@ -206,7 +207,7 @@ def _heat(panel: Matrix) -> dict[str, Any]:
         z=panel.values if panel.values.ndim == 2 else Moving(panel.values),
         zmin=0 if from_zero else -reach,
         zmax=reach,
-        colorscale=plain if panel.scale == "plain" else scale,
+        colorscale=plain if panel.scale == "plain" or panel.words else scale,
         showscale=False,
         hovertemplate=(
             f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br>{prefix}<b>%{{z:.5~g}}</b><extra></extra>"

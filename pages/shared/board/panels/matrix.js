@@ -146,7 +146,8 @@ export class Panel {
     for (let at = 0; at < this.cells.length; at++) {
       const cell = this.cells[at];
       const value = values[at];
-      const level = colourLevel(spec.scale, this.reach, value);
+      // what a mask says in words is no number of the scales, whose colours it would share
+      const level = spec.words.length ? null : colourLevel(spec.scale, this.reach, value);
       const inner = /** @type {HTMLInputElement | null} */ (cell.firstElementChild);
       cell.style.background = level === null ? "" : cssColour(colours, level);
       cell.style.color = level === null ? "" : inkOn(colours, level);

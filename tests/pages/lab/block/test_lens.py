@@ -132,7 +132,9 @@ def test_notices_follow_the_cells():
         column = [row[at] for row in cells.texts]
         assert f"final answer “{column[-1]}”" in notice and f"says “{column[0]}”, the token itself" in notice
         since = max((n + 1 for n, word in enumerate(column) if word != column[-1]), default=0)
-        assert f"from **{f'layer {since}' if since else 'the embedding'}** on" in notice
+        lead = f"from **{f'layer {since}' if since else 'the embedding'}** on"
+        is_last = since == len(column) - 1
+        assert ("leads only after the last, **layer 4**" if is_last else lead) in notice
         sure, loss = bold(notice)
         assert sure == pytest.approx(cells.values[-1, at], abs=0.0051)
         assert loss == pytest.approx(panel(board, "KL").values[at, 1], abs=0.0051)

@@ -140,6 +140,7 @@ def test_the_lessons_numbers():
     assert found["peak, with your switches"][AT] == pytest.approx((kept + 2 * 8 * 64e6) / 1e9)
     said = "the attention matrices of one head, one for each of 16 sequences, take **64 MB**"
     assert said in board.notice[AT] and "**12.3 GB**" in board.notice[AT]
+    assert f"keeps {kept / 1e9:.3g} GB, {6 * 8 * 64e6 / 1e9:.3g} of them patterns" in board.notice[AT]
 
 
 SWITCHES = {

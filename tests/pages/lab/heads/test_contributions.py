@@ -124,7 +124,10 @@ def test_the_notice_names_the_loudest_head_at_each_token():
     for at, notice in enumerate(contributions.lesson(Inputs()).board.notice):
         head, share = re.search(r"head \*\*(\d)\*\* .*?\*\*([\d.]+)\*\* of all lengths", notice).groups()
         assert int(head) == int(lengths[:, at].argmax())
-        assert share == f"{lengths[int(head), at] / lengths[:, at].sum():.2f}"
+        digits = len(share) - 2
+        shares = (lengths[:, at] / lengths[:, at].sum()).sort(descending=True).values
+        said = [[f"{each:.{n}f}" for each in shares[:2]] for n in (digits, digits - 1)]
+        assert share == said[0][0] != said[0][1] and (digits == 2 or said[1][0] == said[1][1])
 
 
 def test_one_head_alone_is_the_whole_sum():
@@ -139,3 +142,13 @@ def test_questions(translated):
     most, _, length = contributions.PART.questions()
     assert most.right == int((c @ total).argmax())
     assert length.because.startswith(f"{total.norm() / c.norm(dim=-1).sum():.2f} of that")
+
+
+def test_the_longest_is_told_from_the_next_with_as_many_digits_as_it_takes():
+    shares = torch.tensor([0.5, 0.3, 0.2])
+    near = contributions.longest("it", torch.tensor([0.3341, 0.3338, 0.3321]), shares)
+    assert "head **0** writes the longest vector: **0.3341** of all lengths, the next one 0.3338, and" in near
+    far = contributions.longest("it", torch.tensor([0.2, 0.5, 0.3]), shares)
+    assert far.endswith(
+        "head **1** writes the longest vector: **0.50** of all lengths, and **0.30** of the sum."
+    )

@@ -82,7 +82,7 @@ def test_what_cannot_be_cut_is_refused(whole: Reading, n_heads: int, near: str):
         recut.recut(whole, n_heads)
 
 
-PATTERNS = "weights of 1, 2, 4 and 8 heads: head i of h"
+PATTERNS = "weights with h = 1, 2, 4 and 8 heads"
 FIRST_ROWS = {1: 0, 2: 1, 4: 3, 8: 7}  # of each cut
 
 
@@ -108,7 +108,7 @@ def test_patterns_are_those_of_torch(n_heads: int):
     first = FIRST_ROWS[n_heads]
     mine = shown.values[:, first : first + n_heads]
     close(mine, with_heads(n_heads)[0].transpose(0, 1))  # [query, head, key]
-    names = [f"{head} of {n_heads}" for head in range(n_heads)]
+    names = [f"h = {n_heads}: {head}" for head in range(n_heads)]
     assert list(shown.rows[first : first + n_heads]) == names
 
 

@@ -15,6 +15,7 @@ from pages.lab.objective.inputs import WORDS, Inputs
 from pages.lab.objective.toy import Setup, train
 from pages.shared.board.pack import pack
 from tests.pages.lab.boards import facts, frame, numbers, panel
+from viz_core.boards import Matrix
 
 PARTS = (targets, loss, letters, gradient, warmup)
 LOGITS = torch.tensor(Inputs().logits[0], dtype=torch.float64)
@@ -171,7 +172,7 @@ def test_the_schedule_peaks_where_it_is_marked(lessons):
     toy_loss = panel(lesson.board, "loss of the toy, rate 0.03")
     ends = [line.y[-1] for line in toy_loss.lines]
     assert ends[0] > 0.3 > 0.05 > ends[1]
-    assert f"**{ends[0]:.3f}**, with it at **{ends[1]:.3f}** nats" in lesson.board.notice[at]
+    assert f"**{ends[0]:.3f}** nats, with one of 15 steps at **{ends[1]:.3f}**." in lesson.board.notice[at]
 
 
 def test_a_longer_warm_up_than_the_run_stands_at_its_end():
@@ -189,3 +190,9 @@ def test_an_experiment_changes_one_thing_whatever_was_tried_before():
     for part in (targets, gradient, warmup):
         fields = [experiment.set.keys() for experiment in part.PART.tries]
         assert fields[0] == fields[1] == fields[2]
+
+
+def test_probabilities_are_called_so_in_the_legend():
+    for lesson in (targets.lesson(Inputs()), gradient.lesson(Inputs()), loss.lesson(Inputs())):
+        panels = [each for row in lesson.board.rows for each in row if isinstance(each, Matrix)]
+        assert {each.quantity for each in panels if each.scale == "weights"} == {"probability"}

@@ -81,10 +81,7 @@ def test_losses_by_position_are_those_of_the_models():
         spans = ((0, 32), (32, 64), (64, 128))
         expected = [losses[:, start:end].mean().item() for start, end in spans]
         np.testing.assert_allclose(table[at], expected, rtol=1e-4)
-    refusal = facts(board)["learned answers"]
-    assert refusal.startswith(
-        "128 words, but positions='learned' end at 32: there is nothing for position 33"
-    )
+    assert facts(board)["learned answers"] == "none: 32 vectors, 128 words"
 
 
 @pytest.mark.parametrize("times", [1, 2, 4])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.softmax.spread import DEVIATIONS, change_by_shift, draw, spread
+from pages.lab.softmax.inputs import Inputs
+from pages.lab.softmax.spread import DEVIATIONS, change_by_shift, draw, lesson, spread
+from viz_core.labels import short
 
 AT = {round(deviation, 6): frame for frame, deviation in enumerate(DEVIATIONS.tolist())}
 
@@ -84,3 +86,10 @@ def test_a_size_out_of_bounds_is_refused():
             ValueError, match=rf"n_logits={n_logits} is outside 4 <= n_logits <= 256; try n_logits=16"
         ):
             spread(n_logits, seed=0)
+
+
+def test_the_headline_says_how_far_the_draws_themselves_spread():
+    own = spread(16, seed=0).logits[AT[1.0]].std().item()
+    assert abs(own - 1) > 0.01, "else both sides would be alike"
+    said = f"Drawn with standard deviation **1**, these 16 logits have {short(own)}:"
+    assert lesson(Inputs()).board.notice[AT[1.0]].startswith(said)

@@ -94,7 +94,7 @@ def test_cross_attention_fills_layer_by_layer(board, traced):
 
 def test_logits_then_probabilities_of_the_same_words(board, traced, translator):
     words, bars = panel(board, "linear"), panel(board, "softmax")
-    assert words.title == "linear: the logits of the 8 likeliest of 1,564 words"
+    assert words.title == "linear: the logits of the 8 likeliest of 1,564 words of both languages"
     vocabulary = translator.task.words.vocabulary
     for step in range(N_STEPS):
         best = traced["logits"][step].topk(8)

@@ -143,8 +143,8 @@ def test_passes_and_changes_are_counted():
 def test_notices_tell_both_ways():
     said = forcing.lesson(Inputs()).board.notice[10]
     assert (
-        "“elle” is read for “il”. With teacher forcing this changes **1** of 15 predictions: “fatigué” → "
-        "“fatiguée”" in said
+        "“elle” is fed in place of “il”. With teacher forcing this changes **1** of 15 predictions: "
+        "“fatigué” → “fatiguée”" in said
     )
     assert said.endswith("“l' animal n' a pas traversé la rue parce qu' elle était trop fatiguée”.")
     assert "With teacher forcing this changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]

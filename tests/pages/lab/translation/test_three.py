@@ -144,6 +144,6 @@ def test_rows_of_cross_attention_name_the_word_read_and_the_one_written_next(tir
     board = three.lesson(Inputs(text=SENTENCE))
     cross = panel(board, "cross-attention")
     assert [name.rstrip("₂₃") for name in cross.rows] == [
-        f"{read} → {written}" for read, written in zip(tired.read, tired.written, strict=True)
+        f"{read}→{written}" for read, written in zip(tired.read, tired.written, strict=True)
     ]
     assert list(panel(board, "decoder self-attention, masked").rows)[:2] == ["<bos>", "l'"]

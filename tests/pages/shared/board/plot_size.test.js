@@ -24,12 +24,12 @@ test("names that fit stand in one line; else every other one a line lower; else 
 test("an axis says which of its names it shows; numbers say it themselves", () => {
   const names = ["the", "cat", "sat", "on"];
   assert.equal(skipping(names, [0, 1, 2, 3]), "");
-  assert.equal(skipping(names, [0, 2]), " · every 2nd");
-  assert.equal(skipping(names, [0, 3]), " · every 3rd");
-  assert.equal(skipping(names, [0]), " · every 4th");
+  assert.equal(skipping(names, [0, 2]), " · every 2nd named");
+  assert.equal(skipping(names, [0, 3]), " · every 3rd named");
+  assert.equal(skipping(names, [0]), " · every 4th named");
   assert.equal(skipping(["0", "1", "−2"], [0, 2]), "");
   const bars = curves([], { names: words(40, 6), title: { text: "key" } });
-  assert.match(sizeOf(bars, 412, 300, measure).x.title.text, /^key · every \d+th$/);
+  assert.match(sizeOf(bars, 412, 300, measure).x.title.text, /^key · every \d+th named$/);
 });
 
 const curves = (names, x = {}) => ({
@@ -133,12 +133,13 @@ test("a title says what it skips in one line, or in two if it may", () => {
   const axis = { title: { text: "key →", font: { size: 13 } } };
   const names = words(12, 5);
   const said = (pixels, lines) => titled(axis, names, { tickvals: [0, 6] }, pixels, lines).title?.text;
+  assert.equal(said(165), "key → · every 6th named");
   assert.equal(said(130), "key → · every 6th");
   assert.equal(said(70), undefined);
   assert.equal(said(70, 2), "key →<br>every 6th");
   assert.equal(said(40, 2), undefined);
   assert.equal(said(20, 2), "");
-  assert.equal(titled(axis, names, { tickvals: [0, 6] }, 130).title.font.size, 13);
+  assert.equal(titled(axis, names, { tickvals: [0, 6] }, 165).title.font.size, 13);
   assert.deepEqual(titled({}, names, { tickvals: [0, 6] }, 130), {});
 });
 
