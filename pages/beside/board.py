@@ -47,7 +47,7 @@ def board_of(comparison: Comparison, selection: Selection) -> Board:
         [_map(comparison, selection), *outputs, _facts(comparison, selection)],
     ]
     sides = [("on side A", "on side B")] * len(comparison.frames)
-    if selection.label == STEP:
+    if selection.label == STEP and comparison.names:
         sides = [(f"at {selection.called[0]}", f"at {STEP} {name}") for name in comparison.names]
     notices = [notice(one, other, queries, keys, at) for one, other, at in zip(a, b, sides, strict=True)]
     if not comparison.names:

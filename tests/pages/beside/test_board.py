@@ -167,3 +167,7 @@ def test_a_head_that_forms_is_told_by_its_steps_and_by_the_tokens_on_the_axes() 
     assert called[0] == f"step {steps_of('induction')[-1]:,}"
     assert f"at {called[0]}, at" in board.notice[0] and board.notice[0].endswith(" at step 0.")
     assert " ".join(seen.frames[0].aligned["decoder"].tokens_a) in seen.frames[0].note
+
+
+def test_sides_of_one_frame_are_told_as_sides_whatever_the_label(seen: Comparison) -> None:
+    assert board_of(seen, replace(CHOSEN, label=STEP)).notice == board_of(seen, CHOSEN).notice
