@@ -147,6 +147,7 @@ HUB = NAME
 RUN = re.compile(f"run:({RUN_ID})(@best)?")
 """A run's last checkpoint, or with the ending its best validation."""
 OWN = re.compile("own:([0-9a-f]{64})")
+_WORDS = {"english": "English", "french": "French", "whole": "whole"}
 _STACKS = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
 _REGISTERED: dict[str, Offer] = {}
 
@@ -158,11 +159,12 @@ class Offer:
     load: makes the model from the settings that build it. sizes: the known fields of its config. text: the
     first text; label: of the field for it; reads: "text", "prose" of several lines, the number of a
     "picture", "any picture" by such a number or as a file, or "nothing". settings: what can be set. examples:
-    label, text and what to see in it. showcase: the first view. words: all that it knows, by language. swaps:
-    a word of a text, and the word that reverses its meaning. taught: what it was trained for, in a sentence
-    for beside its attention. contrast: the "model" to compare it with, and the "label" of the button that
-    opens that one. wider: the model that reads what this one has no words for. memory: models with the same
-    memory read the same texts. stamp: changes with the weights.
+    label, text and what to see in it. showcase: the first view. words: all that it knows, by language; of a
+    model that reads pieces, those that it knows whole. swaps: a word of a text, and the one that reverses its
+    meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the "model" to
+    compare it with, and the "label" of the button that opens that one. wider: the model that reads what this
+    one has no words for. memory: models with the same memory read the same texts. stamp: changes with the
+    weights.
     """
 
     name: str
@@ -236,8 +238,10 @@ def shipped() -> dict[str, Offer]:
 
 def _of_card(name: str, card: dict[str, Any]) -> Offer:
     examples = tuple(card.get("examples", ()))
-    words = card["learnt"].get("words")
+    words, pieces = card["learnt"].get("words"), card["learnt"].get("tokenizer", {})
     lists = words if isinstance(words, dict) else {}
+    if pieces.get("kind") == "wordpiece":
+        lists = {"whole": [word for word in pieces["vocabulary"][pieces["n_specials"] :] if word.isalpha()]}
     more = {"label": card["label"]} if "label" in card else {}
     return Offer(
         name=name,
@@ -247,7 +251,7 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
         text=examples[0]["text"] if examples else "",
         examples=examples,
         showcase=card.get("showcase", {}),
-        words={key.capitalize(): lists[key] for key in ("english", "french") if key in lists},
+        words={name: lists[key] for key, name in _WORDS.items() if key in lists},
         swaps=card.get("swaps", {}),
         taught=str(card.get("taught", "")),
         contrast=card.get("contrast", {}),

@@ -270,7 +270,7 @@ def examples() -> None:
         guard_choice("example", "Examples", names)
         if not offer.words:
             return
-        words = st.popover("Words", on_change="rerun", help="All that the translator knows")
+        words = st.popover("Words", on_change="rerun", help="All that the model knows whole")
         if words.open:
             listed = {
                 name: sorted(w for w in known if any(map(str.isalpha, w)))
