@@ -98,7 +98,14 @@ TRANSLATING = (
         name="padding",
     ),
 )
-OF_TASK = {"translation": TRANSLATING, "everyday": TRANSLATING}
+_BY_THE_TEXT = replace(
+    TRANSLATING[0],
+    default="auto",
+    rule=one_of({"auto": "by the text", "en-fr": "EN → FR", "fr-en": "FR → EN"}),
+    turns=False,
+    guessed=False,
+)
+OF_TASK = {"translation": TRANSLATING, "everyday": (_BY_THE_TEXT, *TRANSLATING[1:])}
 """What can be set while a model of a task reads: keywords of the task's `read_by`."""
 
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}

@@ -96,15 +96,21 @@ def read_wider(text: str) -> bool:
     """Has a text with words that the open model lacks read by the one that it names for them, where this
     visitor may open that one; True if it does. The page then says so, with the way back.
     """
-    current = offer()
+    current, session = offer(), st.session_state
     other = offer_of(current.wider) if on_offer.may_open(current.wider) else None
-    lacking = [] if other is None else words_lacking(current, text)
-    if other is None or not lacking:
+    if other is None or session.get("stays") == current.name or not page().params["text"].rule.fits(text):
         return False
-    st.session_state.setdefault("texts", {})[other.memory] = text
-    page().put({"model": other.name})
+    lacking, name = words_lacking(current, text), other.name
+    if not lacking:
+        return False
+    try:
+        cache.on_worker(lambda: cache.model(name, {}).read(text))
+    except ValueError:  # too long for it, say
+        return False
+    session.setdefault("texts", {})[other.memory] = text
+    page().put({"model": name} | {s.name: s.default for s in current.settings if s.of_text})
     switch_model()
-    st.session_state.widened = {"model": current.name, "text": text, "lacking": lacking}
+    session.widened = {"model": current.name, "text": text, "lacking": lacking}
     return True
 
 
@@ -122,10 +128,14 @@ def _tokenizer(name: str, stamp: int) -> WordTokenizer:
 
 
 def read_all_the_same() -> None:
-    """The way back: the model that lacks words of the text reads it, with <unk> in their places."""
-    before = st.session_state.pop("widened")
-    st.session_state.setdefault("texts", {})[offer(before["model"]).memory] = before["text"]
-    open_model(before["model"])
+    """The way back: the model that lacks words of the text reads it, with <unk> in their places, and those
+    that are typed next. The button may be pressed as it vanishes.
+    """
+    before = st.session_state.pop("widened", None)
+    if before is not None:
+        st.session_state.setdefault("texts", {})[offer(before["model"]).memory] = page().kept["text"]
+        st.session_state.stays = before["model"]
+        open_model(before["model"])
     redraw("lab")
 
 
@@ -354,8 +364,9 @@ def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
     nearest ones that are. Before them, whether another model reads the text because of its words.
     """
     widened = st.session_state.get("widened")
-    if widened and page().kept["text"] == widened["text"] and offer(widened["model"]).wider == offer().name:
-        _widened(offer(widened["model"]), widened["lacking"])
+    if widened and offer(widened["model"]).wider == offer().name:
+        same = page().kept["text"] == widened["text"]
+        _widened(offer(widened["model"]), widened["lacking"] if same else [])
     if advice is None and not unknown:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -383,7 +394,8 @@ def _widened(before: Offer, lacking: list[str]) -> None:
     listed = ", ".join(f"“{word}”" for word in lacking[:MOST_OFFERED])
     more = f" and {len(lacking) - MOST_OFFERED} more words" if len(lacking) > MOST_OFFERED else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text(f"“{before.title}” has no word for {listed}{more}: “{offer().title}” reads this.")
+        why = f"“{before.title}” has no word for {listed}{more}: " if lacking else ""
+        st.text(f"{why}“{offer().title}” reads this.")
         st.button(f"back to “{before.title}”", key="widened.back", on_click=read_all_the_same)
         if can_stand_beside():
             st.button("see both", key="widened.both", on_click=see_in_both)
@@ -391,9 +403,10 @@ def _widened(before: Offer, lacking: list[str]) -> None:
 
 def see_in_both() -> None:
     """Opens the text in both models, side by side."""
-    before = st.session_state.widened
-    link = {"model": page().kept["model"], "text": before["text"], "differs": "model"}
-    st.session_state.leave_for_beside = link | {"model2": before["model"]}
+    before = st.session_state.get("widened")
+    if before is not None:
+        link = {"model": page().kept["model"], "text": page().kept["text"], "differs": "model"}
+        st.session_state.leave_for_beside = link | {"model2": before["model"]}
 
 
 # What Explore offers with a trained model: to mask words, or to let it go on writing.

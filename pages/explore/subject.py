@@ -272,7 +272,11 @@ class Subject:
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),
-            **({"translation": _parts(reading.answer), "typed": reading.forced} if reading.answer else {}),
+            **(
+                {"translation": _parts(reading.answer, bool(self.pronouns)), "typed": reading.forced}
+                if reading.answer
+                else {}
+            ),
         }
 
     @property
@@ -359,7 +363,9 @@ def token_text(token: str) -> str:
     return token if token.split() == [token] and token.isprintable() else visible(token, max_length=MAX_LABEL)
 
 
-def _parts(answer: str) -> list[dict[str, Any]]:
-    """An answer in parts, so that its pronouns can stand out."""
+def _parts(answer: str, marked: bool) -> list[dict[str, Any]]:
+    """An answer in parts, so that its pronouns can stand out, where they are `marked`."""
+    if not marked:
+        return [{"text": answer, "strong": False}]
     parts = re.split(rf"\b({'|'.join(_PRONOUNS)})\b", answer)
     return [{"text": part, "strong": part in _PRONOUNS} for part in parts if part]

@@ -48,9 +48,10 @@ def _here(open_model: Open) -> None:
         st.button(plain(name.removeprefix(PREFIX)), key=f"here.{name}", on_click=open_model, args=(name,))
     if len(here) > MOST_LISTED:
         st.caption(f"and {len(here) - MOST_LISTED} more, in the list of models above")
+    folder = "" if visitors.is_class() else " Or carry a model's folder to this machine and type its path."
     st.caption(
         "Others come over the internet: type a name above, or fetch one beforehand with `hf download gpt2`, "
-        "whose copy is found here; or carry a model's folder to this machine and type its path."
+        f"whose copy is found here.{folder}"
     )
 
 

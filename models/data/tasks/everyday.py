@@ -34,7 +34,7 @@ LANGUAGES = {"en": "English", "fr": "French"}
 DIRECTIONS: tuple[Direction, ...] = ("en-fr", "fr-en")
 _CASUAL, _EIGHT = (0, 5), 8  # of so many examples, those at these places are casual: one in each direction
 _SAMPLES = 4
-_KEPT = 500  # pairs that a model brings with it
+_KEPT, _LONGEST = 500, 1_000  # pairs that a model brings with it, and characters of a side
 _MOST_PROBED = 64  # tokens a side
 _SURE = 2.0  # nats by which a text must be likelier in the other language before that is said
 WORD = re.compile(r"\w+|[^\w\s]")
@@ -74,7 +74,7 @@ def _bytes_within(text: str, start: int, end: int) -> range:
 
 @dataclass(frozen=True, kw_only=True)
 class Everyday(BothWays, ParallelText):
-    """The model translates English and French of a table, the one into the other and back.
+    """The model translates English and French of a table, or without one of our grammar, into one another.
 
     Each pair is two examples, a direction each. A quarter of those it is trained on are casual: without first
     capital and full stop on either side. Without a file, the pairs are the grammar's.
@@ -99,13 +99,15 @@ class Everyday(BothWays, ParallelText):
         return cls.of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        if not held_out and not self.rows["training"]:
+            raise ValueError(f"{self.file!r} is not there to train on; choose a file that is")
         return super(ParallelText, self).batch(generator, size, held_out=held_out)
 
     @cached_property
     def pairs(self) -> dict[Split, Sequence[tuple[str, str]]]:
         """English and French; where the file is not here, the held-out pairs that a model brings with it."""
-        kept = self.__dict__.get("_examples")
-        if kept and self.file and not Path(self.file).expanduser().is_file():
+        kept, file = self.__dict__.get("_examples"), Path(self.file).expanduser()
+        if kept and self.file and not (file.is_absolute() and file.is_file()):  # a card has the bare name
             return {"training": (), "held out": kept, "test": ()}
         return super().pairs
 
@@ -125,23 +127,23 @@ class Everyday(BothWays, ParallelText):
         return 2 + len(self._encode(text))
 
     def probe(self) -> Reading:
-        row = self._cut(*self._probe_pair, "en-fr", _MOST_PROBED)
+        row = self._cut(*self._probe_pair, "en-fr", min(self.length, _MOST_PROBED))
         return self._reading(self._probe_pair[0], row.source, row.target)
 
     def read(self, text: str, *, direction: str = "") -> Reading:
-        """The words of both languages are told apart by their pieces (`leaning`)."""
+        """The words of both languages are told apart by their pieces (`leaning`); "auto" is as ""."""
         ids = self._encode(text)
         if not text.strip():
             raise ValueError("the text is empty; give at least one word")
         leaning = self.leaning(ids)
-        chosen = check_direction(direction or DIRECTIONS[leaning < 0])
+        own = DIRECTIONS[leaning < 0]
+        chosen = own if direction in ("", "auto") else check_direction(direction)
         source = [first_token(chosen), *ids, EOS]
         check_room(len(source), self.length)
         better = None
-        if abs(leaning) > _SURE and (leaning < 0) != (chosen == "fr-en"):
+        if abs(leaning) > _SURE and own != chosen:
             read, other = (LANGUAGES[each] for each in chosen.split("-"))
-            because = f"Its pieces are e^{abs(leaning):.1f} times as likely in {other} as in {read}."
-            better = Advice("direction", DIRECTIONS[leaning < 0], because)
+            better = Advice("direction", own, f"Its pieces are those of {other} rather than of {read}.")
         return replace(self._reading(text, source, []), advice=better)
 
     def leaning(self, ids: Sequence[int]) -> float:
@@ -218,24 +220,34 @@ class Everyday(BothWays, ParallelText):
         known = range(len(self._pieces))
         counts = {language: [n[at] for at in known] for language, n in self._counts.items()}
         pairs = self.pairs["test"] or self.pairs["held out"]
-        examples = [list(pair) for pair in pairs[:: max(1, len(pairs) // _KEPT)][:_KEPT]]
+        short = [list(pair) for pair in pairs if max(map(len, pair)) <= _LONGEST]
+        examples = short[:: max(1, len(short) // _KEPT)][:_KEPT]
         return {**super().learnt(), "counts": counts, "examples": examples}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
         super().restore(learnt)
+        if self._pieces.kind != "bpe" or self._pieces.vocabulary[: self._pieces.n_specials] != SPECIALS:
+            raise ValueError("the tokenizer is not one of byte pairs after our own special tokens; give what "
+                             "learnt returned")  # fmt: skip
         counts = learnt.get("counts")
         if not isinstance(counts, dict) or counts.keys() != LANGUAGES.keys():
             raise ValueError("the counts of both languages are missing; give what learnt returned")
         for language, numbers in counts.items():
             if not isinstance(numbers, list) or len(numbers) != len(self._pieces):
                 raise ValueError(f"the counts of {language!r} are not one a piece; give what learnt returned")
-            if not all(type(n) is int and n >= 0 for n in numbers):
+            if not all(type(n) is int and 0 <= n < 2**53 for n in numbers):
                 raise ValueError(f"the counts of {language!r} are no numbers; give what learnt returned")
         examples = learnt.get("examples")
-        if not isinstance(examples, list) or not all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, str) for side in pair)
-            for pair in examples[:_KEPT]
+        if (
+            not examples
+            or not isinstance(examples, list)
+            or not all(
+                isinstance(pair, list)
+                and len(pair) == 2
+                and all(isinstance(side, str) and 0 < len(side) <= _LONGEST for side in pair)
+                for pair in examples[:_KEPT]
+            )
         ):
             raise ValueError("the held-out pairs are missing; give what learnt returned")
         self.__dict__["_examples"] = tuple((english, french) for english, french in examples[:_KEPT])

@@ -70,6 +70,33 @@ def test_a_text_of_known_words_and_a_link_stay_with_their_model() -> None:
     assert shown(page) == ("everyday", "i love pizza")
 
 
+def test_who_went_back_stays() -> None:
+    page = opened()
+    page.text_input(key="text").set_value("i love pizza").run()
+    page.text_input(key="text").set_value("the dog").run()
+    assert said(page) == ["“everyday translator” reads this."] and shown(page)[0] == "everyday"
+    page.button(key="widened.back").click().run()
+    assert shown(page) == ("translator", "the dog")
+    page = opened()
+    page.text_input(key="text").set_value("i love pizza").run()
+    page.button(key="widened.back").click().run()
+    page.text_input(key="text").set_value("we love pizza").run()
+    assert shown(page) == ("translator", "we love pizza")
+
+
+def test_a_text_for_which_the_other_has_no_room_stays() -> None:
+    page = opened()
+    page.text_input(key="text").set_value("the grandmother saw the dog " * 20).run()
+    assert shown(page)[0] == "translator" and "widened" not in page.session_state
+
+
+def test_a_typed_french_sentence_is_read_as_french_and_its_example_too() -> None:
+    page = opened(model="everyday")
+    page.text_input(key="text").set_value("je mange une pomme").run()
+    assert page.session_state["direction"] == "auto" and said(page) == []
+    assert "French" not in " ".join(each.value for each in page.markdown)
+
+
 def test_the_same_sentence_in_both_translators_is_one_press_away(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[dict[str, str]] = []
     monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: left.append(query_params))

@@ -112,9 +112,35 @@ def test_what_is_learnt_comes_back_and_reads_alike_without_the_file(task: Everyd
     assert again.rows["held out"] and set(again.rows["held out"]) <= held_out
     assert not again.rows["training"]
     assert set(islice(again.texts(0), 20)) <= {source for source, _ in held_out}
-    for name in ("counts", "examples"):
+    for name, odd in (
+        ("counts", {"en": []}),
+        ("counts", {language: [10**400] * 320 for language in ("en", "fr")}),
+        ("examples", []),
+        ("examples", [["a", "b" * 2_000]]),
+        (
+            "tokenizer",
+            {"kind": "bpe", "vocabulary": ["!"], "n_specials": 0, "unknown_id": None, "merges": []},
+        ),
+    ):
         with pytest.raises(ValueError, match="give what learnt returned"):
-            again.restore({**learnt, name: {"en": []}})
+            again.restore({**learnt, name: odd})
+
+
+def test_a_file_of_the_card_s_name_in_the_folder_of_the_server_is_not_read(
+    task: Everyday, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.tsv").write_text("\n".join(f"a{at}\tb{at}" for at in range(40)))
+    again = make_task("everyday", {"file": "pairs.tsv", "vocabulary": 320})
+    again.restore(task.learnt())
+    assert ("a1", "b1") not in again.rows["held out"] and not again.rows["training"]
+    with pytest.raises(ValueError, match="is not there to train on; choose a file that is"):
+        again.batch(torch.Generator(), 4)
+
+
+def test_the_pair_that_is_watched_fits_a_short_model(table: Path) -> None:
+    short = make_task("everyday", {"file": str(table), "vocabulary": 320, "length": 16})
+    assert max(ids.shape[1] for ids in short.probe().inputs) <= 16
 
 
 def test_a_typed_translation_is_forced_and_a_beam_and_padding_read_as_they_do_elsewhere(
