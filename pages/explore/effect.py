@@ -160,7 +160,7 @@ def answered(subject: Subject, count: int) -> list[int]:
             begun = count
         return every[begun - 1 :] or every[-1:]
     tokens = subject.reading.tokens.get("encoder", [])
-    return [at for at in every if not model.pooled and tokens[at] == MASK] or every
+    return [at for at, token in enumerate(tokens[:count]) if not model.pooled and token == MASK] or every
 
 
 CONTINUED = 16

@@ -32,7 +32,7 @@ def offer() -> Offer:
     trained = shipped()[DEFAULT]
     return replace(
         trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
-        settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, label=LABEL,
+        settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, wider="", label=LABEL,
         taught="Taught nothing: its weights are random, so where a word looks means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip

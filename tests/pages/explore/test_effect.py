@@ -1,12 +1,14 @@
 """What edits did, as the browser gets it, against two passes of the engine itself."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers
 
 from models import load_model
 from models.fields import read_link
@@ -16,6 +18,7 @@ from pages.explore.edit_lines import condition
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs, declared, write_link
 from pages.explore.subject import subject_of
+from tests.models.zoo.hub import families
 from tests.pages.explore.test_payload import array_of, unpack
 
 OFF = "encoder.0.self heads 2: zero"
@@ -231,6 +234,15 @@ def test_classifiers_fillers_and_writers_say_what_they_answer(
         assert change["at"] == len(subject.tokens["decoder"]) - 1
     if place == "[MASK]":
         assert subject.tokens["encoder"][change["at"]]["text"] == place
+
+
+@pytest.mark.parametrize("kind", ["GPT2ForSequenceClassification", "GPT2ForTokenClassification"])
+def test_a_decoder_that_classifies_says_what_it_answers(kind: str, tmp_path: Path) -> None:
+    folder = families.save("gpt2", tmp_path)
+    config = transformers.GPT2Config.from_pretrained(folder, num_labels=3)
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    change = change_of(f"hf:{folder}", "the cat saw", "decoder.0.self heads 0: zero")
+    assert change["answer"].startswith("Without this head it ")
 
 
 def test_what_was_edited_begins_the_sentence() -> None:
