@@ -163,6 +163,4 @@ def test_the_lab_names_them_or_refuses_in_a_sentence(hybrid: str, monkeypatch: p
     read = lens.lesson(Block(**inputs, other_layer=3))
     rows = next(panel.rows for row in read.board.rows for panel in row if hasattr(panel, "rows"))
     assert list(rows) == ["layer 3", "layer 4", "layer 8"]
-    assert (
-        "on; after layer 4, the KL" in read.board.notice[0] and "Layer 3 alone says" in read.board.notice[0]
-    )
+    assert "; after layer 4, the KL" in read.board.notice[0] and "Layer 3 alone says" in read.board.notice[0]
