@@ -200,9 +200,11 @@ class Subject:
         return {side: list(map(entry, tokens)) for side, tokens in self.reading.tokens.items()}
 
     def rows(self, stack: Stack) -> list[dict[str, str]]:
-        """The tokens of a stack's queries; in cross-attention each with what it writes, as "la → rue"."""
+        """The tokens of a stack's queries; in cross-attention of a model that writes, each with what follows,
+        as "la → rue": of attention that was handed in, nobody knows that.
+        """
         tokens = self.tokens[stack.query_side]
-        if stack.query_side == stack.key_side:
+        if stack.query_side == stack.key_side or not WRITES & set(self.model.abilities):
             return tokens
         after = [token["text"] for token in tokens[1:]] + [self.reading.following or ""]
 

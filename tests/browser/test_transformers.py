@@ -74,7 +74,7 @@ def test_layers_have_their_true_numbers_where_some_alone_attend(explore: Explore
     heads = explore.stage.get_by_role("button", name=re.compile(r"^Open layer \d"))
     named = [str(head.get_attribute("aria-label")).split(":")[0] for head in heads.all()]
     assert len(named) == 8
-    assert {label.split(",")[0] for label in named} == {"Open layer 3", "Open layer 7"}
+    assert {label.split(" head ")[0] for label in named} == {"Open layer 3", "Open layer 7"}
     assert [text for text in explore.written(".grid-view canvas") if text.startswith("L")][:5] == [
         "L3 H0", "L3 H1", "L3 H2", "L3 H3", "L7 H0",
     ]  # fmt: skip

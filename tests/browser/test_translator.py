@@ -203,6 +203,7 @@ def test_the_first_thing_that_anyone_types_is_translated_and_the_way_back_and_to
         explore.page.get_by_role("button", name="back to “translator”").click()
     expect(explore.sentence).to_have_value("I love you")
     expect(explore.stage.locator(".tokens.queries button.unknown")).to_have_count(1)
+    explore.open()
     with explore.redrawn():
         explore.type("my grandmother baked a chocolate cake")
     explore.page.get_by_role("button", name="see both").click()
