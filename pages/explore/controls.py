@@ -209,6 +209,8 @@ def reset() -> None:
     first.kept.clear()
     first.put(first.defaults())
     look_at()
+    for name in ("widened", "stays"):
+        session.pop(name, None)
     session.reset_count = session.get("reset_count", 0) + 1
 
 

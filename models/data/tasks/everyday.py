@@ -15,7 +15,7 @@ import torch
 
 from models.data.grammar.sentences import Direction
 from models.data.learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
-from models.data.tasks.batch import Advice, Aligned, Batch, Rarity, Reading, Sample, Split, check_room
+from models.data.tasks.batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
 from models.data.tasks.finite import THREE, TWO
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.sentence_pairs import (
@@ -24,16 +24,13 @@ from models.data.tasks.sentence_pairs import (
     Row,
     check_direction,
     first_token,
-    make_batch,
 )
 from models.data.tasks.task import Task, generator_of, option
 from models.data.word_tokenizer import EOS, SPECIALS
-from models.engine.transformer import Transformer
 
 LANGUAGES = {"en": "English", "fr": "French"}
 DIRECTIONS: tuple[Direction, ...] = ("en-fr", "fr-en")
 _CASUAL, _EIGHT = (0, 5), 8  # of so many examples, those at these places are casual: one in each direction
-_SAMPLES = 4
 _KEPT, _LONGEST = 500, 1_000  # pairs that a model brings with it, and characters of a side
 _MOST_PROBED = 64  # tokens a side
 _SURE = 2.0  # nats by which a text must be likelier in the other language before that is said
@@ -116,9 +113,6 @@ class Everyday(BothWays, ParallelText):
         """Source and target: at even places from English, at odd ones from French."""
         return {split: _both_ways(pairs, split) for split, pairs in self.pairs.items()}
 
-    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return make_batch([self.example(split, at) for at in numbers])
-
     def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
         """Tokens of the longer side, and of the target among equals: fewer are padding than by characters."""
         return [self._lengths(split)[at] for at in numbers]
@@ -194,17 +188,6 @@ class Everyday(BothWays, ParallelText):
     def rarity(self) -> Rarity:
         both = Counter({self.outputs()[at]: n for at, n in (self._counts["en"] + self._counts["fr"]).items()})
         return Rarity.counted(both, SPECIALS, "the sentences that it was trained on")
-
-    @torch.no_grad()
-    def samples(self, model: Transformer, seed: int) -> list[Sample]:
-        """Held-out sentences, as much of each as the model reads, and what it makes of them."""
-        samples = []
-        for at in range(min(_SAMPLES, len(self.rows["held out"]))):
-            text, translation = self.rows["held out"][at]
-            source = self.example("held out", at).source
-            own = self.answered(model, self._reading(text, source, [])).answer
-            samples.append(Sample(text, own, translation))
-        return samples
 
     def texts(self, seed: int) -> Iterator[str]:
         rows = self.rows["held out"]
@@ -282,7 +265,6 @@ class Everyday(BothWays, ParallelText):
         return self._pieces.encode(f" {as_typed(text).strip()}")
 
     def example(self, split: Split, at: int) -> Row:
-        """One example of a part, as the model reads and writes it."""
         return self._cut(*self.rows[split][at], DIRECTIONS[at % 2], self.length)
 
     def _cut(self, text: str, translation: str, direction: Direction, room: int) -> Row:

@@ -63,7 +63,7 @@ class ParallelText(OwnTable, Pairs):
         return make_batch([self._row(*pair, self.length) for pair in pairs])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
-        return make_batch([self._row(*self.rows[split][at], self.length) for at in numbers])
+        return make_batch([self.example(split, at) for at in numbers])
 
     def references(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """As the file has it, however much of it the model reads."""
@@ -104,14 +104,19 @@ class ParallelText(OwnTable, Pairs):
     def written(self, ids: Sequence[int]) -> str:
         return self._pieces.decode(ids)
 
+    @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
-        """Held-out texts, as much of each as the model reads, and what it makes of that."""
+        """Held-out texts, as much of each as the model reads, and what it makes of them."""
         samples = []
-        for text, translation in self.rows["held out"][:_SAMPLES]:
-            source = self._row(text, translation, self.length).source
+        for at, (text, translation) in enumerate(self.rows["held out"][:_SAMPLES]):
+            source = self.example("held out", at).source
             own = self.answered(model, self._reading(text, source, [])).answer
             samples.append(Sample(text, own, translation))
         return samples
+
+    def example(self, split: Split, at: int) -> Row:
+        """One example of a part, as the model reads and writes it."""
+        return self._row(*self.rows[split][at], self.length)
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the pair that is watched."""
