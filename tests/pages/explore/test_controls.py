@@ -1,6 +1,7 @@
 """What Explore says of a text that the model cannot read as it was meant."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from models.runs.owners import Ownership, Visitor, write_owned
 from models.zoo.offers import offers
 from pages.explore import controls, figure, state
+from pages.explore.subject import subject_of
 from pages.shared import visitors
 from tests.limits import SetLimits
 from tests.pages.explore.test_figure import opened, said, shown
@@ -84,6 +86,15 @@ def test_who_went_back_stays() -> None:
     assert shown(page) == ("translator", "we love pizza")
 
 
+def test_reset_forgets_who_went_back() -> None:
+    page = opened()
+    page.text_input(key="text").set_value("i love pizza").run()
+    page.button(key="widened.back").click().run()
+    next(button for button in page.button if button.label == "Reset").click().run()
+    page.text_input(key="text").set_value("i love pizza").run()
+    assert shown(page) == ("everyday", "i love pizza")
+
+
 def test_a_text_for_which_the_other_has_no_room_stays() -> None:
     page = opened()
     page.text_input(key="text").set_value("the grandmother saw the dog " * 20).run()
@@ -94,7 +105,8 @@ def test_a_typed_french_sentence_is_read_as_french_and_its_example_too() -> None
     page = opened(model="everyday")
     page.text_input(key="text").set_value("je mange une pomme").run()
     assert page.session_state["direction"] == "auto" and said(page) == []
-    assert "French" not in " ".join(each.value for each in page.markdown)
+    read = subject_of(page.session_state["explore.last"])
+    assert read.tokens["encoder"][0]["text"] == "<2en>" and read.reading.answer == "i eat an apple"
 
 
 def test_the_same_sentence_in_both_translators_is_one_press_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,11 +119,21 @@ def test_the_same_sentence_in_both_translators_is_one_press_away(monkeypatch: py
     assert left == [{"model": "everyday", "text": "i love pizza", "differs": "model", "model2": "translator"}]
 
 
-def test_words_that_the_grammar_knows_are_offered_and_put_at_the_end() -> None:
-    known = offers()["translator"].words
-    controls_of = opened()
-    controls_of.session_state["word_to_add"] = known["English"][0]
-    assert controls.words_lacking(offers()["translator"], f"the cat {known['English'][0]}") == []
+def test_a_word_that_the_grammar_knows_is_put_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = opened(text="the cat saw the ")
+    page.session_state["word_to_add"] = "dog"
+    added: list[str] = []
+    monkeypatch.setattr(figure, "st", SimpleNamespace(session_state=page.session_state))
+    monkeypatch.setattr(controls, "page", lambda: SimpleNamespace(kept={"text": "the cat saw the "}))
+    monkeypatch.setattr(controls, "offer", lambda: offers()["translator"])
+    monkeypatch.setattr(controls, "read_text", added.append)
+    figure._add_word()
+    page.session_state["word_to_add"] = "zebra"  # no word of the list, as a message may say
+    figure._add_word()
+    assert added == ["the cat saw the dog"]
+
+
+def test_words_that_a_model_lacks_are_those_of_models_of_words() -> None:
     assert controls.words_lacking(offers()["everyday"], "zzz") == []
     assert controls.words_lacking(offers()["translator"], "the zebra saw a zebra") == ["zebra"]
 
