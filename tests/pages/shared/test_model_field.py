@@ -34,3 +34,11 @@ def test_weights_that_are_cut_short_are_refused_and_the_model_before_them_stays(
     assert sentence.endswith("get them again; the model before it stays.")
     assert shown(page) == before
     assert page.selectbox(key="model").value == "translator"
+
+
+def test_the_models_on_this_machine_are_listed_with_a_press_each(tmp_path: Path) -> None:
+    assert any("No model of transformers is on this machine yet." in each.value for each in opened().caption)
+    families.save("bert", tmp_path / "models" / "small-bert")
+    page = opened()
+    page.button(key="here.hf:small-bert").click().run()
+    assert not page.exception and shown(page)[0] == "hf:small-bert"
