@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import re
@@ -73,13 +74,32 @@ def snapshot(model: Transformer, reading: Reading) -> dict[str, Float16[Tensor, 
 # AdamW and Adam, and their state by the names of the weights.
 
 
+class _Plain(torch.optim.Optimizer):
+    """Its methods without the wrap that imports PyTorch's compiler to hide them from it: none of them is
+    compiled, and every run would begin a second and a half later.
+    """
+
+    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
+    state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = inspect.unwrap(torch.optim.Optimizer.load_state_dict)
+
+
+class _Adam(_Plain, torch.optim.Adam):
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
+class _AdamW(_Plain, torch.optim.AdamW):
+    step = torch.no_grad()(inspect.unwrap(torch.optim.AdamW.step))
+
+
 def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
     """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019), for all weights.
 
     The config's `decay` says which weights decay; see `decays`.
     One fused pass updates all weights where the device has one; its numbers are the same each time.
     """
-    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    kind = _AdamW if config.optimizer == "adamw" else _Adam
     weights: Any = model.parameters()
     if config.decay != "all":
         split: dict[bool, list[Tensor]] = {True: [], False: []}

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -344,3 +346,14 @@ def test_what_a_task_watches_is_kept_with_the_patterns():
     power = (waves.cos().double().T @ numbers).square() + (waves.sin().double().T @ numbers).square()
     shares = power.sum(dim=1) / power.sum()
     torch.testing.assert_close(kept["embedding.powers"].double(), shares, rtol=1e-3, atol=1e-5)
+
+
+def test_a_run_begins_without_what_takes_seconds_to_import():
+    """PyTorch's compiler, which its optimizers import to hide from it, and scipy's statistics."""
+    program = (
+        "import sys\nfrom models.training.loop import Training\n"
+        "from tests.models.training.small import config\n"
+        "list(Training(config()))\n"
+        "print({'torch._dynamo', 'scipy.stats', 'pandas'} & {*sys.modules})"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "set()\n"
