@@ -158,6 +158,7 @@ class Inputs:
 class View:
     """The view of the trace, which the browser changes without asking the server.
 
+    level: how much is seen of it; beat: of the story, from 1.
     sort: the measure by which heads are labelled, in the `order` of their values or of their layers, and
     told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
     when: what is seen of a pass that was edited.
@@ -166,7 +167,9 @@ class View:
     text; of a path the sender, such as "encoder.0.self heads 2", the receiver, and `through` what it goes.
     """
 
+    level: str = offered("level")
     view: str = offered("view", "lines")
+    beat: int = setting(1, whole(1, 5))
     stack: str = setting("encoder.self", one_of(STACKS))
     layer: int = setting(0, INDEX)
     head: int = setting(0, INDEX)

@@ -186,12 +186,13 @@ class StageView:
             "map": self._map,
             "lines": self._lines,
             "numbers": self._numbers,
+            "story": self._numbers,
             "picture": self._picture,
             "output": self._output,
             "effect": self._effect,
             "sums": self._sums,
         }
-        if view == "numbers" and not self.stack.attention.whole:
+        if view in ("numbers", "story") and not self.stack.attention.whole:
             view = "head"
         return make.get(view, self._heatmap)(dark)
 

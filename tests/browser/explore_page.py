@@ -28,6 +28,9 @@ CanvasRenderingContext2D.prototype.clearRect = function (...area) {
 };
 """
 
+# Most of what is tested are the lab's views; the story has tests of its own.
+IN_THE_LAB = 'localStorage.setItem("attention-lab.level", "lab")'
+
 PIXELS = """(canvas) => {
   const { width, height } = canvas;
   const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
@@ -133,9 +136,12 @@ class Tab:
 class ExplorePage(Tab):
     """Explore in one tab."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, *, reads: bool = False) -> None:
+        """reads: on the level of a first visit; else all controls are there."""
         super().__init__(page, ".stage")
         page.add_init_script(NOTE_CANVAS_TEXT)
+        if not reads:
+            page.add_init_script(IN_THE_LAB)
         self.stage = self.figure
 
     def open(self, **params: Any) -> "ExplorePage":

@@ -114,7 +114,7 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePa
 
 def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExplorePage, runs: Path) -> None:
     explore, lm = open_run(explore, runs, "digits-autoencoder", text="2")
-    assert views(explore) == ["grid", "map", "head", "lines", "numbers", "sums", "picture"]
+    assert views(explore) == ["story", "grid", "map", "head", "lines", "numbers", "sums", "picture"]
     expect(explore.stage.locator(".pictures figcaption")).to_have_text(
         ["read", "rebuilt", "where row 1 looks"]
     )
@@ -161,7 +161,7 @@ def test_attention_of_one_s_own_is_handed_in_seen_in_every_view_and_there_after_
         hand_in(explore, "mine.json", json.dumps({"attention": weights.tolist(), **tokens}).encode())
     explore.page.keyboard.press("Escape")
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(2)
-    assert views(explore) == ["grid", "map", "head", "lines", "sums"]  # nothing but patterns
+    assert views(explore) == ["story", "grid", "map", "head", "lines", "sums"]  # nothing but patterns
     explore.choose("view", "head")
     explore.choose("head", 1)
     assert (explore.names_beside("x"), explore.names_beside("y")) == ([*tokens.values()][1], ["der", "Hund"])

@@ -96,11 +96,6 @@ def test_a_link_made_by_editing_everything_on_the_page(explore: ExplorePage, new
     assert parse_qs(urlsplit(explore.page.url).query)["text"] == ["ein Satz, über den man reden kann & mehr?"]
 
 
-def test_the_first_visits_link_is_bare(explore: ExplorePage) -> None:
-    explore.open()
-    assert urlsplit(explore.page.url).query == ""
-
-
 def test_copy_link_puts_the_address_on_the_clipboard(new_explore: NewExplore) -> None:
     explore = new_explore(permissions=["clipboard-read", "clipboard-write"]).untrained(view="lines", head=3)
     explore.stage.get_by_role("button", name="copy link").click()

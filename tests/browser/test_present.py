@@ -110,7 +110,7 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     page.keyboard.press("p")
     fills_the_window(page, ".stage")
     listed = page.locator(".help th").all_text_contents()
-    assert listed == ["→  Page Down", "←  Page Up", "g", "b  .", "l", "t", "?", "Esc"]
+    assert listed == ["→  Page Down", "←  Page Up", "Space", "g", "b  .", "l", "t", "?", "Esc"]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")
     assert explore.chosen("head") != head

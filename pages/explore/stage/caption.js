@@ -22,7 +22,8 @@ function sentence(stage) {
   if (view.view === "effect" || (isOfEdits && data.header.change)) return ofEdits(stage);
   if (own || view.view === "grid") return [own ?? data.header.caption.grid];
   if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
-  if (view.view === "output") return ofOutput(stage);
+  if (view.view === "story") return stage.views.story.say();
+  if (view.view === "output") return ofOutput(stage, view.step);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
@@ -42,17 +43,16 @@ function ofEdits({ data, view, stack }) {
   return [`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`];
 }
 
-/** What is likeliest at the step that is open. @param {Stage} stage */
-function ofOutput({ data, view }) {
+/** What is likeliest at a step. @param {Stage} stage @param {number} at */
+export function ofOutput({ data }, at) {
   const { steps, pooled, stepSide, tokens, caption } = data.header;
-  const step = steps[view.step];
+  const step = steps[at];
   if (!step) return [caption.output];
   const [best, probability] = step.top[0];
-  const at = pooled
-    ? ""
-    : `${stepSide === "decoder" ? "After" : "At"} “${tokens[stepSide][view.step].text}”, `;
+  const where = pooled ? "" : `${stepSide === "decoder" ? "After" : "At"} “${tokens[stepSide][at].text}”, `;
   return [
-    `${at}“${shorten(best, 18)}” is likeliest: ${number(probability)}, by the last linear layer and softmax.`,
+    `${where}“${shorten(best, 18)}” is likeliest: ${number(probability)}, `,
+    "by the last linear layer and softmax.",
   ];
 }
 
@@ -63,8 +63,8 @@ function marked({ view, views }) {
   return { query: (over ?? view).query };
 }
 
-/** @param {Stage} stage @param {number} query */
-function ofQuery(stage, query) {
+/** Where a query looks. @param {Stage} stage @param {number} query */
+export function ofQuery(stage, query) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
   if (!row) return [`Layer ${view.layer} head ${view.head}.`];
@@ -101,7 +101,7 @@ function ofKey(stage, key) {
 }
 
 /** @param {{text: string}} token @param {"query" | "key"} role */
-const strong = ({ text }, role) => el("strong", { class: role, text: `“${shorten(text, 22)}”` });
+export const strong = ({ text }, role) => el("strong", { class: role, text: `“${shorten(text, 22)}”` });
 
 /** @param {Stage} stage @param {number[]} heads */
 const where = ({ view, data }, heads) => {

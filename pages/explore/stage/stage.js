@@ -1,6 +1,7 @@
 /* The stage: one component that holds the trace, the state of the view and the views of it. A change of
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
+import { Choice } from "../../shared/browser/choice.js";
 import { button, el, reveal, writeAddress } from "../../shared/browser/dom.js";
 import { Drawers } from "../../shared/browser/drawers.js";
 import { Glossary } from "../../shared/browser/glossary.js";
@@ -22,9 +23,10 @@ import { OutputView } from "./output.js";
 import { Pictures, PictureView } from "./pictures.js";
 import { MapView } from "./planes.js";
 import { fitting, requestOf } from "./quantities.js";
+import { StoryView } from "./story.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
-import { heaviestKey, linkOf, rowOf, settle, usualView } from "./view.js";
+import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, usualView } from "./view.js";
 
 /** @import { View } from "./types" */
 /** @import { Send } from "../../shared/browser/shell.js" */
@@ -127,6 +129,7 @@ export class Stage {
   /** @param {HTMLElement} host */
   constructor(host) {
     this.views = {
+      story: new StoryView(this),
       grid: new GridView(this),
       map: new MapView(this),
       head: new HeadView(this),
@@ -138,7 +141,6 @@ export class Stage {
       sweep: new SweepView(this),
       effect: new EffectView(this),
     };
-    const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });
     const showAll = () => this.set({ view: "grid" });
     const takeAway = () => {
       const { sums, sweep } = this.views;
@@ -146,8 +148,8 @@ export class Stage {
         this.view.view === "sweep" ? sweep.request : this.view.view === "sums" ? sums.request : {};
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
     };
-    this.swap = button({ class: "primary", onclick: swapText });
-    const all = button({ text: "show all heads", onclick: showAll });
+    this.swap = button({ class: "primary", onclick: () => this.swapText() });
+    const all = button({ class: "of-lab", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
@@ -157,6 +159,7 @@ export class Stage {
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
+    this.level = new Choice("level", (level) => this.setLevel(level));
     this.drawers = new Drawers(["glossary"]);
     this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
@@ -164,11 +167,13 @@ export class Stage {
       this.answerLine.root,
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
+      this.views.story.bar,
       this.panel,
     ]);
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
-    this.story.actions.append(this.present.button);
+    this.story.take.classList.add("of-lab");
+    this.story.actions.append(this.present.button, this.level.root);
     this.outer = el("div", {}, [this.root, ...this.present.layers]);
     const takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
     const leaveTop = keepTop(this.root);
@@ -178,6 +183,7 @@ export class Stage {
     };
     const { signal } = this.listening;
     window.addEventListener("keydown", (event) => this.present.hear(event), { signal, capture: true });
+    window.addEventListener("keydown", (event) => this.hear(event), { signal });
     window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
     fetchPlotlyAhead();
   }
@@ -187,6 +193,8 @@ export class Stage {
 
   leave() {
     this.listening.abort();
+    this.views.story.stop();
+    delete document.documentElement.dataset.level;
     this.drawers.leave();
     this.present.leave();
     this.takeDown();
@@ -196,17 +204,51 @@ export class Stage {
     if (this.passes) this.draw();
   }
 
+  /* Whether the story is what is gone through. */
+  get tells() {
+    return this.view.level === "read" || this.view.view === "story";
+  }
+
   /**
-   * To the next step of the decoder, or to the next head, after the last to the first; or back.
+   * To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
+   * from the last one to the next page; or back.
    * @param {1 | -1} by
    */
   advance(by) {
-    const { view, stack } = this;
-    if (this.stepMatters() || view.view === "output") return this.set({ step: Math.max(0, view.step + by) });
-    const count = stack.layers.length * stack.heads;
-    const at = (placeIn(stack, view.layer, view.head) + by + count) % count;
-    const next = headAt(stack, at);
-    this.set({ ...next, heads: [next.head] });
+    const { view, stack, data } = this;
+    const isStep = this.stepMatters() || view.view === "output";
+    const at = isStep ? view.step : placeIn(stack, view.layer, view.head);
+    const count = isStep ? data.header.steps.length : stack.layers.length * stack.heads;
+    if (this.tells ? this.views.story.advance(by) : at + by >= 0 && at + by < count) {
+      if (this.tells) return;
+      if (isStep) return this.set({ step: at + by });
+      const next = headAt(stack, at + by);
+      return this.set({ ...next, heads: [next.head] });
+    }
+    this.act({ type: "go", by });
+  }
+
+  /* Plays the story. */
+  toggle() {
+    if (this.tells) this.views.story.toggle();
+  }
+
+  /** Arrow keys walk the story. @param {KeyboardEvent} event */
+  hear(event) {
+    if (this.passes && this.tells && !this.present.on) this.views.story.hear(event);
+  }
+
+  /* Reads the text with a word swapped, of which the story keeps the answer so far. */
+  swapText() {
+    this.views.story.remember();
+    this.act({ type: "text", text: this.data.header.swap.text });
+  }
+
+  /** @param {View["level"]} level */
+  setLevel(level) {
+    keepLevel(level);
+    const usual = usualView(this.data.header, this.view.stack, level);
+    this.set({ level, ...(level === "read" || this.view.view === "story" ? { view: usual.view } : {}) });
   }
 
   /**
@@ -283,9 +325,16 @@ export class Stage {
     this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
       this.requests.delete("open");
-      this.view = /** @type {View} */ ({ ...usualView(header, header.linked.stack), ...header.linked });
+      const level = header.linked.level ?? this.view?.level ?? levelOf(header);
+      const usual = usualView(header, header.linked.stack, level);
+      this.view = /** @type {View} */ ({ ...usual, ...header.linked, level });
       this.settle();
-      const opens = header.linked.key ?? usualView(header, header.linked.stack).key;
+      if (
+        level === "read" &&
+        [header.linked, usual].every(({ step, query }) => (step ?? query ?? null) === null)
+      )
+        this.openClearest();
+      const opens = header.linked.key ?? usual.key;
       if (typeof opens !== "number") this.lookAtHeaviest();
     } else {
       // the last step of another text is its own
@@ -312,9 +361,16 @@ export class Stage {
   focusAnew() {
     const { focus, defaults } = this.data.header;
     const follows = this.stack.querySide === "decoder" ? { query: null } : {};
+    Object.assign(this.view, this.views.story.turn());
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
     this.settle();
+    if (this.view.level === "read" && focus.step === undefined) this.openClearest();
     if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
+  }
+
+  openClearest() {
+    Object.assign(this.view, this.views.story.clearest());
+    this.settle();
   }
 
   /** @param {Partial<View>} change */
@@ -353,13 +409,19 @@ export class Stage {
     if (!this.panel.clientWidth) return;
     this.theme = themeOf(this.root, this.present.projected);
     this.bars.draw();
+    const { level } = this.view;
+    document.documentElement.dataset.level = level;
+    this.root.classList.toggle("reading", level === "read");
+    this.level.update(CHOICES.level.options, [level]);
+    reveal(this.views.story.bar, this.tells);
+    this.views.story.drawBar();
     const active = this.views[this.view.view];
     if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
     active.draw();
     this.drawStory();
     this.glossary.explainIn(this.root);
     const { header } = this.data;
-    const open = usualView(header, this.view.stack);
+    const open = usualView(header, this.view.stack, level);
     const usual = settle({ ...open }, this.data);
     // the row that opens follows the step, so a link names it
     const follows = this.stack.querySide === "decoder" && open.query === null;

@@ -3,7 +3,7 @@
 import { beside, hidingOf, timesOf } from "./data.js";
 import { isFurther, isSigned } from "./quantities.js";
 
-/** @import { View, Loose, Row } from "./types" */
+/** @import { Header, View, Loose, Row } from "./types" */
 /** @import { Framed } from "../../shared/browser/message.js" */
 /** @import { TraceData } from "./data.js" */
 
@@ -32,10 +32,37 @@ export const nearest = (at, numbers) =>
 /**
  * What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
  * the example says, such as at the first pronoun.
- * @param {{defaults: Loose, focus: Partial<View>}} header @param {string | undefined} stack @returns {Loose}
+ * Who reads sees the story, or a picture as one.
+ * @param {Pick<Header, "defaults" | "focus" | "pictures">} header @param {string | undefined} stack
+ * @param {View["level"]} level @returns {Loose}
  */
-export function usualView({ defaults, focus }, stack) {
-  return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}) };
+export function usualView({ defaults, focus, pictures }, stack, level) {
+  /** @type {Partial<View>} */ const read = level === "read" ? { view: pictures ? "picture" : "story" } : {};
+  return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}), ...read };
+}
+
+const LEVEL = "attention-lab.level";
+
+/**
+ * The level on which a link opens: the one that it names; all controls where it names anything else of a
+ * view, or edits; else as this browser was left, at first for reading.
+ * @param {Pick<Header, "linked" | "edits">} header @returns {View["level"]}
+ */
+export function levelOf({ linked, edits }) {
+  if (linked.level) return linked.level;
+  if (edits.length || Object.keys(linked).length) return "lab";
+  try {
+    return localStorage.getItem(LEVEL) === "lab" ? "lab" : "read";
+  } catch {
+    return "read";
+  }
+}
+
+/** A browser may refuse to keep anything. @param {View["level"]} level */
+export function keepLevel(level) {
+  try {
+    localStorage.setItem(LEVEL, level);
+  } catch {}
 }
 
 /**
@@ -187,7 +214,8 @@ export function headsAfter(chosen, head, only) {
 }
 
 /**
- * The query parameters of a link to what is shown: the server's part, and what differs from the usual view.
+ * The query parameters of a link to what is shown: the server's part, and what differs from the usual view;
+ * its level, where another would be expected.
  * @param {Record<string, string>} link @param {import("./types").Loose} usual @param {View} view
  */
 export function linkOf(link, usual, view) {
@@ -197,5 +225,8 @@ export function linkOf(link, usual, view) {
     const expected = name === "heads" ? [view.head] : usual[name];
     if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));
   }
+  params.delete("level");
+  const expects = params.size > Object.keys(link).length ? "lab" : "read";
+  if (view.level !== expects) params.set("level", view.level);
   return params;
 }

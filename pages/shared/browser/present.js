@@ -8,7 +8,7 @@ import { DRAWERS } from "./drawers.js";
  * spoils: whether its headline gives the answer of a question away.
  * @typedef {{
  *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
- *   redraw(): void, advance(by: 1 | -1): void, toggle?(): void, faster?(factor: number): void,
+ *   redraw(): void, advance(by: 1 | -1): void, toggle(): void, faster?(factor: number): void,
  *   drawers: import("./drawers.js").Drawers,
  * }} Presentable
  */
@@ -19,16 +19,16 @@ const PAGE = { width: 1152, height: 648 };
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
 const PLAYING = [
-  ["Space", "play, pause"],
   ["+  −", "play faster, slower"],
   ["a", "uncover the headline"],
 ];
 
 /** The keys that what is shown has, and what they do. @param {Presentable} view */
 const helpOf = (view) => [
-  ["→  Page Down", view.toggle ? "next step, then next part, then next page" : "next head, or next step"],
+  ["→  Page Down", "next step, then next part, then next page"],
   ["←  Page Up", "back"],
-  ...(view.toggle ? PLAYING : []),
+  ["Space", "play, pause"],
+  ...(view.faster ? PLAYING : []),
   [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
     view.drawers.names.map((name) => DRAWERS[name].label).join(", "),
@@ -164,7 +164,7 @@ export class Present {
       p: () => this.toggle(),
       ...Object.fromEntries(NEXT.map((key) => [key, () => view.advance(1)])),
       ...Object.fromEntries(BACK.map((key) => [key, () => view.advance(-1)])),
-      " ": () => view.toggle?.(),
+      " ": () => view.toggle(),
       "+": () => view.faster?.(1.5),
       "-": () => view.faster?.(1 / 1.5),
       a: () => this.uncover(),
@@ -197,7 +197,7 @@ export class Present {
 }
 
 /** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
-function isForView(event) {
+export function isForView(event) {
   const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
   if (!(target instanceof HTMLElement)) return true;
   const { type } = /** @type {HTMLInputElement} */ (target);

@@ -106,11 +106,11 @@ test("what is left open is the last step, its row in a decoder, and the first ro
 
 test("the stack that a model opens with is opened where the text says, other stacks are not", () => {
   const header = { defaults: { stack: "encoder.self", query: null }, focus: { query: 7, key: 2 } };
-  assert.deepEqual(usualView(header, undefined), { stack: "encoder.self", query: 7, key: 2 });
-  assert.deepEqual(usualView(header, "encoder.self"), { stack: "encoder.self", query: 7, key: 2 });
-  assert.deepEqual(usualView(header, "decoder.cross"), { stack: "encoder.self", query: null });
+  assert.deepEqual(usualView(header, undefined, "lab"), { stack: "encoder.self", query: 7, key: 2 });
+  assert.deepEqual(usualView(header, "encoder.self", "lab"), { stack: "encoder.self", query: 7, key: 2 });
+  assert.deepEqual(usualView(header, "decoder.cross", "lab"), { stack: "encoder.self", query: null });
   const letters = { defaults: { stack: "decoder.self", query: null }, focus: { query: 9, head: 1 } };
-  assert.deepEqual(usualView(letters, undefined), { stack: "decoder.self", query: 9, head: 1 });
+  assert.deepEqual(usualView(letters, undefined, "lab"), { stack: "decoder.self", query: 9, head: 1 });
 });
 
 /* A window of two queries from 1 and three keys from 2: query 1 of head 0 looks at key 3, of head 1 at 4. */
