@@ -160,7 +160,7 @@ def assert_dimmed(explore: ExplorePage, expected: set[tuple[int, int]]) -> None:
         assert ("dimmed" in str(button.get_attribute("aria-label"))) == dimmed
 
 
-def test_a_click_opens_that_head_and_show_all_leads_back(explore: ExplorePage) -> None:
+def test_a_click_opens_that_head(explore: ExplorePage) -> None:
     explore.untrained(**SIZES)
     explore.stage.locator('.grid-buttons button[data-layer="1"][data-head="2"]').click()
     assert explore.chosen("view") == ["head"]
@@ -168,10 +168,6 @@ def test_a_click_opens_that_head_and_show_all_leads_back(explore: ExplorePage) -
     row = untrained(n_layers=2, n_heads=4, seed=5)["encoder.1.self.pattern"][2, 0]
     key = int(explore.terms()["key"].split("(")[1].rstrip(")"))
     assert agrees(explore.terms()["weight"], row[key].item())
-    explore.choose("view", "numbers")
-    explore.stage.get_by_role("button", name="show all heads").click()
-    assert explore.chosen("view") == ["grid"]
-    assert len(places(explore)) == 8
 
 
 def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None:

@@ -64,8 +64,7 @@ def test_the_first_visit_tells_the_story_in_one_head(explore: ExplorePage, lm: T
     row = lm.trace(TIRED)[f"encoder.{layer}.self.pattern"][head, IT].numpy()
     assert agrees(weight, row[ANIMAL])
     np.testing.assert_allclose(inks(explore), np.where(row >= 0.02, row, 0), atol=0.02)
-    for name in ("tired → wide", "show all heads"):
-        expect(explore.stage.get_by_role("button", name=name)).to_be_visible()
+    expect(explore.stage.locator(".actions").get_by_role("button", name="tired → wide")).to_be_visible()
 
 
 def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(explore: ExplorePage) -> None:

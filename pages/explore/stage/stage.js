@@ -141,7 +141,6 @@ export class Stage {
       sweep: new SweepView(this),
       effect: new EffectView(this),
     };
-    const showAll = () => this.set({ view: "grid" });
     const takeAway = () => {
       const { sums, sweep } = this.views;
       const request =
@@ -149,8 +148,7 @@ export class Stage {
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
     };
     this.swap = button({ class: "primary", onclick: () => this.swapText() });
-    const all = button({ class: "of-lab", text: "show all heads", onclick: showAll });
-    this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
+    this.story = storyLine("Figures", takeAway, () => {}, [this.swap]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
