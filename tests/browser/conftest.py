@@ -1,5 +1,6 @@
 """A real server, a real Chromium; a console error or a request to another host fails the test."""
 
+import itertools
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -76,23 +77,35 @@ def visit_first(browser: Browser, url: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def kept_contexts(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
-    """The context of the server that was asked last, by its address; a module may have its own server."""
-    kept: dict[str, BrowserContext] = {}
+def kept_contexts(browser: Browser) -> Iterator[dict[str, list[BrowserContext]]]:
+    """Those of the server that was asked last, by its address; a module may have its own server."""
+    kept: dict[str, list[BrowserContext]] = {}
     yield kept
-    for context in kept.values():
+    for context in itertools.chain(*kept.values()):
         context.close()
 
 
 @pytest.fixture
-def kept_context(browser: Browser, kept_contexts: dict[str, BrowserContext], app_url: str) -> BrowserContext:
-    """What visitors before have fetched and compiled: a page in it is spared a third of the work."""
-    if app_url not in kept_contexts:
-        for context in kept_contexts.values():
+def free_context(
+    browser: Browser, kept_contexts: dict[str, list[BrowserContext]], app_url: str
+) -> Callable[[], BrowserContext]:
+    """Function that gives a context in which no visitor is: one of those kept, or else another.
+
+    What visitors before have fetched and compiled spares a page in it a third of the work.
+    """
+    for other in kept_contexts.keys() - {app_url}:
+        for context in kept_contexts.pop(other):
             context.close()
-        kept_contexts.clear()
-        kept_contexts[app_url] = new_context(browser, app_url)
-    return kept_contexts[app_url]
+    kept = kept_contexts.setdefault(app_url, [])
+
+    def find() -> BrowserContext:
+        for context in kept:
+            if not context.pages[1:]:
+                return context
+        kept.append(new_context(browser, app_url))
+        return kept[-1]
+
+    return find
 
 
 @pytest.fixture
@@ -105,23 +118,28 @@ def problems() -> Iterator[list[str]]:
 
 @pytest.fixture
 def new_page(
-    browser: Browser, kept_context: BrowserContext, app_url: str, problems: list[str]
+    browser: Browser, free_context: Callable[[], BrowserContext], app_url: str, problems: list[str]
 ) -> Iterator[Callable[..., Page]]:
     """Function that opens a page as a visitor of its own; keywords go to `browser.new_context`."""
-    contexts: list[BrowserContext] = []
+    own: list[BrowserContext] = []
+    pages: list[Page] = []
 
     def open_page(**options: object) -> Page:
-        if options or kept_context.pages[1:]:  # two visitors at a time have nothing in common
-            contexts.append(browser.new_context(**{**usual_options(app_url), **options}))
-            page = contexts[-1].new_page()
+        if options:
+            own.append(browser.new_context(**{**usual_options(app_url), **options}))
+            page = own[-1].new_page()
         else:
-            page = open_anew(kept_context, app_url)
+            pages.append(open_anew(free_context(), app_url))
+            page = pages[-1]
         watch(page, app_url, problems)
         return page
 
     yield open_page
-    for closed in (*contexts, *kept_context.pages[1:]):
-        closed.close()
+    for context in own:
+        context.close()
+    for page in pages:
+        for tab in page.context.pages[1:]:
+            tab.close()
 
 
 def new_context(browser: Browser, app_url: str) -> BrowserContext:

@@ -75,10 +75,8 @@ def assert_accessible(explore: ExplorePage) -> None:
     assert not faults, "\n".join(faults)
 
 
-def test_axe_finds_no_serious_fault_in_any_view_and_the_dialog(new_explore: NewExplore) -> None:
-    explore = new_explore(color_scheme="light").open(
-        text="the animel did not cross the street because it was tired"
-    )
+def test_axe_finds_no_serious_fault_in_any_view_and_the_dialog(explore: ExplorePage) -> None:
+    explore = explore.open(text="the animel did not cross the street because it was tired")
     for view in ("grid", "head", "numbers", "output", "lines"):
         explore.choose("view", view)
         assert_accessible(explore)
@@ -90,8 +88,8 @@ def test_axe_finds_no_serious_fault_in_any_view_and_the_dialog(new_explore: NewE
     assert_accessible(explore)
 
 
-def test_axe_finds_no_serious_fault_in_the_untrained_models_controls(new_explore: NewExplore) -> None:
-    explore = new_explore(color_scheme="light").untrained(n_heads=7)
+def test_axe_finds_no_serious_fault_in_the_untrained_models_controls(explore: ExplorePage) -> None:
+    explore = explore.untrained(n_heads=7)
     expect(explore.problem).to_be_visible()
     assert_accessible(explore)
 

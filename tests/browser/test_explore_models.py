@@ -14,7 +14,7 @@ from models import load_model
 from models.zoo.engine_model import TrainedModel
 from models.zoo.hub.photos import drawn_picture
 from models.zoo.offers import offer_of, offers
-from tests.browser.explore_page import ExplorePage, NewExplore, agrees
+from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
 from viz_core import theme
@@ -51,7 +51,7 @@ def views(explore: ExplorePage) -> list[str]:
 
 @pytest.mark.parametrize("model", SHIPPED)
 def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
-    explore: ExplorePage, new_explore: NewExplore, model: str
+    explore: ExplorePage, model: str
 ) -> None:
     offer = offer_of(model)
     assert offer is not None
@@ -61,10 +61,10 @@ def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
     if "view" not in offer.showcase:
         expect(explore.stage.locator(".grid-buttons button")).to_have_count(heads)
     address = explore.page.url
-    again = new_explore()
-    again.page.goto(address)
-    again.stage.wait_for()
-    expect(again.page).to_have_url(address)
+    explore.page.goto("about:blank")
+    explore.page.goto(address)
+    explore.stage.wait_for()
+    expect(explore.page).to_have_url(address)
 
 
 def test_an_example_opens_on_the_head_and_the_token_that_it_tells_of(explore: ExplorePage) -> None:

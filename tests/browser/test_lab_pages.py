@@ -16,21 +16,19 @@ from tests.browser.lab_parts import PARTS, lasting, overflow, resize, sideways, 
 from tests.browser.lab_scripts import ABOVE_THE_FIGURES, MISREAD, NOT_ON_SCREEN, SMALL_LETTERS, UNREADABLE
 
 SCREEN = {"width": 1366, "height": 768}
-WIDTHS = (1920, 800, 1366)
 
 
 FIRST_PARTS = list({page: (page, part, label) for page, part, label in reversed(PARTS)}.values())[::-1]
 
 
-def in_parts(scheme: str, parts: Sequence[tuple[str, str, str]]) -> pytest.MarkDecorator:
-    """The test runs once for each of these parts, in light or in dark."""
-    given = [(page, (page, part, label, scheme)) for page, part, label in parts]
+def in_parts(parts: Sequence[tuple[str, str, str]]) -> pytest.MarkDecorator:
+    """The test runs once for each of these parts."""
+    given = [(page, (page, part, label)) for page, part, label in parts]
     names = [f"{page}-{label}" for page, _, label in parts]
     return pytest.mark.parametrize(("visited", "arrived"), given, indirect=True, ids=names, scope="module")
 
 
-in_light, in_dark = in_parts("light", PARTS), in_parts("dark", PARTS)
-in_first_part = in_parts("light", FIRST_PARTS)
+in_each_part, in_first_part = in_parts(PARTS), in_parts(FIRST_PARTS)
 """For what all parts share, and tests/pages/lab/test_all_parts.py holds each of them to."""
 
 
@@ -55,9 +53,8 @@ def visited(request: pytest.FixtureRequest, context: BrowserContext, app_url: st
 
 @pytest.fixture(scope="module")
 def arrived(request: pytest.FixtureRequest, visited: BoardPage) -> BoardPage:
-    """The page with one of its parts, which was chosen from the keyboard, in light or dark."""
-    _, _, label, scheme = request.param
-    use_scheme(visited, scheme)
+    """The page with one of its parts, which was chosen from the keyboard."""
+    _, _, label = request.param
     chosen = visited.page.locator(".st-key-lab_heading").get_by_role("radio", name=label, exact=True)
     if chosen.get_attribute("aria-checked") == "false":
         chosen.focus()
@@ -79,8 +76,9 @@ def lab(request: pytest.FixtureRequest, arrived: BoardPage) -> Iterator[BoardPag
     """The part; what a failed test has left half done is not the next one's."""
     yield arrived
     if request.node.stash.get(FAILED, False):
-        _, part, *_ = request.node.callspec.params["arrived"]
+        _, part, _ = request.node.callspec.params["arrived"]
         arrived.page.set_viewport_size(SCREEN)
+        arrived.page.emulate_media(color_scheme="light")
         arrived.open(part=part)
 
 
@@ -91,26 +89,13 @@ def test_a_page_has_its_parts(visited: BoardPage) -> None:
     assert visited.part_chooser.all_inner_texts() == expected
 
 
-@in_light
+@in_each_part
 def test_a_part_fits_the_screen(lab: BoardPage) -> None:
-    """At 1366 x 768 a board and its slider are seen without scrolling, and every headline in two lines.
+    """Presented and on the page, at 1366 x 768 with board and slider without scrolling, and every headline in
+    two lines. Smallest letters, at 1920 x 1080 presented and on the page: of 20 and of 14 pixels.
 
     At no width does anything stick out, and a phone is scrolled downwards only.
     """
-    resize(lab, 390, 844)
-    faults = [f"on a phone: {fault}" for fault in sideways(lab)]
-    for width in WIDTHS:
-        resize(lab, width, 768)
-        faults += [f"at {width} px: {fault}" for fault in [*overflow(lab), *lasting(lab, UNREADABLE)]]
-    faults += lasting(lab, NOT_ON_SCREEN)
-    faults += lasting(lab, ABOVE_THE_FIGURES, 110)
-    faults += lab.page.get_by_test_id("stMain").evaluate(MISREAD)
-    assert not faults, "\n".join(faults)
-
-
-@in_light
-def test_a_presented_part_fits_the_screen(lab: BoardPage) -> None:
-    """Smallest letters, at 1920 x 1080 presented and on the page: of 20 and of 14 pixels."""
     page = lab.page
     page.evaluate("document.documentElement.requestFullscreen = undefined")  # its size could not be changed
     lab.board.get_by_role("button", name="present").click()
@@ -122,17 +107,20 @@ def test_a_presented_part_fits_the_screen(lab: BoardPage) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("html")).not_to_have_attribute("data-present", "")
     resize(lab, 1920, 1080)
-    faults += [f"1920 wide: {fault}" for fault in lasting(lab, SMALL_LETTERS, 14)]
-    resize(lab, **SCREEN)
-    lab.settle()
+    faults += [f"at 1920 px: {fault}" for fault in [*fits(lab), *lasting(lab, SMALL_LETTERS, 14)]]
+    resize(lab, 390, 844)
+    faults += [f"on a phone: {fault}" for fault in sideways(lab)]
+    for width in (800, 1366):
+        resize(lab, width, 768)
+        faults += [f"at {width} px: {fault}" for fault in fits(lab)]
+    faults += lasting(lab, NOT_ON_SCREEN)
+    faults += lasting(lab, ABOVE_THE_FIGURES, 110)
+    faults += page.get_by_test_id("stMain").evaluate(MISREAD)
     assert not faults, "\n".join(faults)
 
 
-@in_light
-def test_axe_finds_no_fault(lab: BoardPage) -> None:
-    assert "undefined" not in lab.shown()
-    faults = violations(lab.page)
-    assert not faults, "\n".join(faults)
+def fits(lab: BoardPage) -> list[str]:
+    return [*overflow(lab), *lasting(lab, UNREADABLE)]
 
 
 @in_first_part
@@ -147,7 +135,7 @@ def test_a_link_shows_another_visitor_the_same(
     assert theirs.link() == link
 
 
-@in_light
+@in_each_part
 def test_an_experiment_changes_the_board(lab: BoardPage, untouched: tuple[str, Any]) -> None:
     """One after another, the last one first: the link above is that of its board."""
     labels = lab.experiments.all_inner_texts()
@@ -174,7 +162,7 @@ def test_reset_undoes_the_experiments(lab: BoardPage, untouched: tuple[str, Any]
     assert (lab.shown(), lab.link()) == untouched
 
 
-@in_light
+@in_each_part
 def test_moving_the_slider_asks_the_server_nothing(lab: BoardPage) -> None:
     if not lab.slider.is_visible():
         return
@@ -186,7 +174,7 @@ def test_moving_the_slider_asks_the_server_nothing(lab: BoardPage) -> None:
         lab.link()
 
 
-@in_light
+@in_each_part
 def test_terms_are_explained_where_they_stand_and_by_key(lab: BoardPage) -> None:
     lab.page.keyboard.press("g")
     meanings = lab.page.locator(".glossary-drawer dd")
@@ -210,7 +198,7 @@ def test_a_part_can_be_taken_away(lab: BoardPage) -> None:
     lab.settle()
 
 
-@in_light
+@in_each_part
 def test_the_keyboard_reaches_and_works_everything(lab: BoardPage) -> None:
     """From the heading on, where the part was chosen with Enter, with Tab alone; then the slider is moved."""
     page = lab.page
@@ -256,9 +244,16 @@ def test_every_question_reveals_an_answer(lab: BoardPage) -> None:
     lab.close_drawer()
 
 
-@in_dark
-def test_colours_have_contrast_in_dark(lab: BoardPage) -> None:
-    """The only fault that axe can find in dark alone."""
+@in_each_part
+def test_axe_finds_no_fault(lab: BoardPage) -> None:
+    """In dark none of contrast, the only one that it can find there alone.
+
+    The last test: it leaves the page in the other colours, in which the next part is seen.
+    """
     assert "undefined" not in lab.shown()
-    faults = violations(lab.page, "color-contrast")
+    is_dark, faults = lab.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"), []
+    for scheme in ("dark", "light") if is_dark else ("light", "dark"):
+        use_scheme(lab, scheme)
+        rules = ["color-contrast"] if scheme == "dark" else []
+        faults += [f"in {scheme}: {fault}" for fault in violations(lab.page, *rules)]
     assert not faults, "\n".join(faults)

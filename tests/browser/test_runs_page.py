@@ -238,4 +238,4 @@ def test_one_run_and_several_fit_the_screen_and_axe_finds_no_fault(
     new_page: NewPage, trained: list[str]
 ) -> None:
     for chosen in ([trained[1]], trained):
-        assert_sound(RunsPage(new_page(color_scheme="light")).open(*chosen))
+        assert_sound(RunsPage(new_page()).open(*chosen))

@@ -110,7 +110,7 @@ def assert_brushed(sweeps: SweepsPage) -> None:
 
 def test_sweeps_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage) -> None:
     for query in ("sweep=four&trial=1", "sweep=%2B&rows=3&task=copy"):
-        sweeps = SweepsPage(new_page(color_scheme="light"))
+        sweeps = SweepsPage(new_page())
         sweeps.page.goto(f"/sweeps?{query}")
         sweeps.board.wait_for(timeout=TRAINING_SECONDS)
         sweeps.settle()
