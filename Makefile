@@ -26,15 +26,16 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
-	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
+# Processes and browsers wait more than they compute: three workers keep two cores busy with both.
+test: unit chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
+	$(VENV_PYTHON) -m pytest tests/processes tests/browser -n 3 --dist loadfile
 
 check: static unit processes  ## the same without the browser
 
 static: install-dev
 	$(VENV_PYTHON) -m ruff check
 	$(VENV_PYTHON) -m ruff format --check
-	$(VENV_PYTHON) -m mypy
+	$(VENV_PYTHON) -m mypy --num-workers 2
 	.venv/bin/lint-imports --no-logo
 	$(VENV_PYTHON) -m tools.javascript
 	.venv/bin/hadolint Containerfile
@@ -44,7 +45,7 @@ unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
 
 processes: unit
-	$(VENV_PYTHON) -m pytest tests/processes -n 3 --dist loadfile  # they wait more than they compute
+	$(VENV_PYTHON) -m pytest tests/processes -n 3 --dist loadfile
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine
