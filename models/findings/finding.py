@@ -95,7 +95,7 @@ class Finding:
     model must be, as the end of "it needs". fits: whether a model's offer says that it is so, as far as one
     knows before it is loaded. measure: takes a model, a `Tell` and the parameters; it raises ValueError, with
     a sentence, for a model that it cannot be measured on. code: the functions that make the numbers, for
-    whoever wants to read them.
+    whoever wants to read them. packages: those that it needs beside torch.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Finding:
     fits: Callable[[dict[str, Any]], bool] = lambda sizes: False
     measure: Callable[..., Outcome]
     parameters: Mapping[str, Field] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
     code: tuple[Callable[..., Any], ...] = ()
 
     def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:

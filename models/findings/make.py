@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from models.files import write_json
-from models.findings import pruning
+from models.findings import outcomes, pruning
 
-MAKERS: dict[str, Callable[[], dict[str, Any]]] = {"pruning": pruning.learn_anew}
-"""What gives the content of each finding's file, which lies beside the finding under its name."""
+MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "pruning": pruning.learn_anew,
+    "outcomes": outcomes.measure_anew,
+}
+"""What gives the content of each file, which lies beside its module under the same name."""
 
 
 def make(name: str, folder: Path = Path(__file__).parent) -> Path:
-    """Writes the file of one finding."""
+    """Writes one file."""
     path = folder / f"{name}.json"
     write_json(path, MAKERS[name]())
     return path
@@ -21,5 +24,5 @@ def make(name: str, folder: Path = Path(__file__).parent) -> Path:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", choices=MAKERS, help="the finding whose result is made")
+    parser.add_argument("name", choices=MAKERS, help="whose result is made")
     print("wrote", make(parser.parse_args().name))

@@ -6,7 +6,7 @@ them its gradient flows. The expected number of gates that are not 0, the L0 nor
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from models.data.tasks.translation import Translation
 from models.fields import Field, whole
 from models.files import read_json
 from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.training.evaluation import translation_scores
+from models.training.evaluation import Example, translation_scores
 from models.zoo import load_model
 from models.zoo.engine_model import TrainedModel
 
@@ -118,11 +118,13 @@ class Quality:
     pronoun: float
 
 
-def quality(lm: TrainedModel[Translation], sentences: int, heads_kept: HeadLists | None = None) -> Quality:
-    """How well it translates held-out sentences, with these heads alone where they are given."""
+def quality(
+    lm: TrainedModel[Translation], sentences: Sequence[Example], heads_kept: HeadLists | None = None
+) -> Quality:
+    """How well it translates these sentences, with these heads alone where they are given."""
     heads = heads_kept or {address: list(range(lm.config.n_heads)) for address in lm.projections()}
     with gated(lm.projections(), values_of(heads, lm.config.n_heads)):
-        scores, pronoun = translation_scores(lm.model, lm.task.words, held_out(sentences))
+        scores, pronoun = translation_scores(lm.model, lm.task.words, sentences)
     return Quality(translation=scores["all"], pronoun=pronoun)
 
 
@@ -168,10 +170,11 @@ def learn_anew() -> dict[str, Any]:
     """What ships: the quality of the whole translator, and of what each penalty leaves of it."""
     torch.set_num_threads(1)  # the same numbers on any machine of this kind
     lm = load_model(MODEL)
-    whole, penalties = vars(quality(lm, SENTENCES)), []
+    sentences = held_out(SENTENCES)
+    whole, penalties = vars(quality(lm, sentences)), []
     for penalty in PENALTIES:
         pruned, heads_kept = prune(lm, penalty)
-        trained, cut = quality(pruned, SENTENCES, heads_kept), quality(lm, SENTENCES, heads_kept)
+        trained, cut = quality(pruned, sentences, heads_kept), quality(lm, sentences, heads_kept)
         left = {"penalty": penalty, "kept": heads_kept, "trained": vars(trained), "cut": vars(cut)}
         penalties.append(left)
     return {"model": MODEL, "sentences": SENTENCES, "whole": whole, "penalties": penalties}
@@ -237,9 +240,9 @@ def measure(model: None, tell: Tell, *, sentences: int) -> Outcome:
     """What shipped, and the same heads cut from the shipped translator now."""
     known = shipped()
     lm = load_model(known.model)
-    cut: list[Quality] = []
+    cut, chosen = list[Quality](), held_out(sentences)
     for each in known.penalties:
-        cut.append(quality(lm, sentences, each.kept))
+        cut.append(quality(lm, chosen, each.kept))
         tell(len(cut) / len(known.penalties))
     return _outcome(known, cut, sentences, lm.config.n_heads)
 

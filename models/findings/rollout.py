@@ -152,6 +152,7 @@ FINDING = Finding(
     model="verbs",
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
+    packages=("scipy",),
     parameters={
         "texts": Field(60, whole(5, 200), "Texts"),
         "blank": Field("unknown", one_of(BLANKS), "A blank is", control="segments"),

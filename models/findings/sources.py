@@ -74,7 +74,8 @@ def longest(model: Model, most: int, seed: int = _SEED) -> Reading:
 
     Raises ValueError for a model that reads none.
     """
-    words = [word for sentence in islice(sentences(seed), most) for word in sentence.split()]
+    drawn = (word for sentence in sentences(seed) for word in sentence.split())
+    words = list(islice(drawn, most))
     best, refused = None, f"its first word has more than {most} tokens"
     for count in range(1, most + 1):
         try:

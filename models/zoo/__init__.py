@@ -18,7 +18,7 @@ from models.zoo.folders import (
     shipped_names,
 )
 from models.zoo.hub import isolation
-from models.zoo.hub.model_folder import PREFIX, Folder, open_folder
+from models.zoo.hub.model_folder import PREFIX, Folder, check_memory, open_folder
 
 if TYPE_CHECKING:
     from models.zoo.engine_model import TrainedModel
@@ -89,8 +89,6 @@ def load_hub(name: str) -> Model:
 
     Where work is done elsewhere, the folder is first tried there: whatever its files do, they do it there.
     """
-    from models.zoo.hub.loading import check_memory
-
     folder = open_folder(name)
     if isolation.is_elsewhere():
         check_memory(folder)

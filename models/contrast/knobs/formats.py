@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from models.contrast.knob import Knob, is_ours, one_of, with_model
 from models.contrast.side import Side
+from models.zoo.hub.model_folder import check_memory_room
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 INT8 = "int8"
@@ -31,8 +32,6 @@ def _why_not(side: Side) -> str:
 
 def _turned(side: Side, value: str) -> Side:
     if not is_ours(side.model):
-        from models.zoo.hub.loading import check_memory_room  # imports transformers
-
         own, new = (FORMATS.get(each, torch.float32).itemsize for each in (side.model.number_format, value))
         # rounded weights are held in the model's own format
         n_bytes = side.model.n_bytes if value == INT8 else side.model.n_bytes * new // own

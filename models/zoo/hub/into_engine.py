@@ -12,7 +12,7 @@ from models.config import ModelConfig
 from models.engine.size import FLOAT_BYTES
 from models.engine.transformer import Transformer
 from models.zoo.hub.from_engine import BERT_NAMES, GPT2_NAMES
-from models.zoo.hub.loading import check_memory_room
+from models.zoo.hub.model_folder import check_memory_room
 
 ACTIVATIONS = {
     "relu": "relu",

@@ -12,7 +12,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
 import torch
 import transformers
 from cachetools import LRUCache
@@ -22,15 +21,13 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils.generic import ContextManagers
 
-from models.byte_units import readable
 from models.engine.capture import ROUNDING
 from models.engine.trace import Trace
 from models.files import FileError
-from models.limits import in_force
 from models.zoo.hub import attention, layout
 from models.zoo.hub.isolation import check_ordinary, first_line
 from models.zoo.hub.layout import LayerModules, Layout
-from models.zoo.hub.model_folder import CONFIG, PASSED, Folder, NoRoomError
+from models.zoo.hub.model_folder import CONFIG, PASSED, WORKING, Folder, check_memory, check_memory_room
 from models.zoo.hub.recorder import Recorder, check_lengths, read_by
 from models.zoo.model import Attention
 
@@ -229,8 +226,6 @@ FEW_LACKING = 1.01
 """A model of at most so many times the weights of its files is loaded: then transformers tells by name which
 are lacking, but for those that no harm comes of (a norm that is not used, a temperature).
 """
-WORKING = 1.3
-"""Loading takes so many times the bytes of the weights for a moment."""
 N_SOURCE, N_TARGET = 7, 5
 """The tokens of the pass that finds the layers; they differ, so that reading another stack shows."""
 MISMATCHED = "ignore_mismatched_sizes"
@@ -354,22 +349,6 @@ def _check_complete(folder: Folder, loading_info: dict[str, Any]) -> None:
             f"{folder.title} lacks {len(absent) + len(wrong)} weights of a {folder.architecture[:60]}, such "
             f"as {(absent + wrong)[0][:80]}, and random ones would take their place; its files belong to "
             "another model: get them again"
-        )
-
-
-def check_memory(folder: Folder) -> None:
-    """Raises NoRoomError for weights that take more than a model may take here."""
-    check_memory_room(folder.title, round(WORKING * folder.n_bytes))
-
-
-def check_memory_room(title: str, needed: int) -> None:
-    """Raises NoRoomError where so many bytes are more than a model may take here."""
-    most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
-    if needed > most:
-        raise NoRoomError(
-            f"{title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
-            "taken here (half of what is free, unless hub_mb says otherwise); open a smaller model, or close "
-            "other programs"
         )
 
 

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import psutil
 from cachetools import LRUCache
 
+from models.byte_units import readable
 from models.files import FileError, read_json, read_json_if_any
+from models.limits import in_force
 
 PREFIX = "hf:"
 NAME = re.compile(r"hf:(?:~?/[^\x00-\x1f]{1,300}|[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?)")
@@ -293,3 +296,23 @@ def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
             waiting += [(name, each) for each in value]
         elif type(value) is int:
             yield name, value
+
+
+WORKING = 1.3
+"""Loading takes so many times the bytes of the weights for a moment."""
+
+
+def check_memory(folder: Folder) -> None:
+    """Raises NoRoomError for weights that take more than a model may take here."""
+    check_memory_room(folder.title, round(WORKING * folder.n_bytes))
+
+
+def check_memory_room(title: str, needed: int) -> None:
+    """Raises NoRoomError where so many bytes are more than a model may take here."""
+    most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
+    if needed > most:
+        raise NoRoomError(
+            f"{title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
+            "taken here (half of what is free, unless hub_mb says otherwise); open a smaller model, or close "
+            "other programs"
+        )

@@ -116,7 +116,7 @@ def test_the_same_heads_cut_by_edits_write_what_the_gates_measured() -> None:
         if pair.recipe:
             named = [[word for word in words if word in PRONOUNS] for words in (written, wanted.split())]
             pronouns.append(named[0] == named[1])
-    found = quality(LM, SENTENCES, each.kept)
+    found = quality(LM, held_out(SENTENCES), each.kept)
     assert found.translation == pytest.approx(sum(right) / SENTENCES)
     assert found.pronoun == pytest.approx(sum(pronouns) / len(pronouns))
 
@@ -145,7 +145,7 @@ def test_the_outcome_says_the_fewest_heads_that_lose_a_hundredth(monkeypatch: py
     assert outcome.holds == (sum(of_encoder) <= 2)
     assert outcome.charts[0].x == [n_kept(each.kept) for each in known.penalties]
     now = outcome.charts[0].series["sentences, merely cut, now"]
-    assert now[-1] == quality(LM, 20, known.penalties[-1].kept).translation
+    assert now[-1] == quality(LM, held_out(20), known.penalties[-1].kept).translation
 
 
 def test_edits_name_the_heads_that_are_gone() -> None:
