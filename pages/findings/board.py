@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from models.findings import BarFilm, Chart, Film, Number, Outcome
-from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Scrub, Table
+from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Table, film_scrub
 from viz_core.labels import decimal, tick_labels
 
 HYPHEN = re.compile(r"(?<![\w.–-])-(?=\d)")  # that stands before a number for a minus
@@ -13,18 +13,14 @@ COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
 
 
 def board_of(outcome: Outcome) -> Board:
-    """The board of a finding; where it has a film, one scrubs through its steps, and through the curves."""
+    """The board of a finding, its pictures first; one scrubs through its film, if it has one."""
     verdict = "It holds here." if outcome.holds else "It does not hold here."
     notice, film = f"**{verdict}** {HYPHEN.sub('−', outcome.said)}", outcome.film
     charts = [_chart(chart, film) for chart in outcome.charts]
     if film is None:
-        return Board(rows=[[_numbers(outcome.numbers)], charts], notice=notice)
-    steps = np.array(film.steps, dtype=np.float64)
-    scrub = Scrub(
-        field="step", label="step", values=steps, words=[f"{step:,}" for step in film.steps], speed=6
-    )
-    rows = [[_numbers(outcome.numbers), _moving(film)], charts]
-    return Board(rows=rows, notice=[notice] * len(steps), scrub=scrub)
+        return Board(rows=[charts, [_numbers(outcome.numbers)]], notice=notice)
+    rows: list[list[Panel]] = [[_moving(film)], charts, [_numbers(outcome.numbers)]]
+    return Board(rows=rows, notice=[notice] * len(film.steps), scrub=film_scrub(film.steps))
 
 
 def _moving(film: Film | BarFilm) -> Panel:
@@ -36,7 +32,7 @@ def _moving(film: Film | BarFilm) -> Panel:
     names = tick_labels(list(film.tokens), escaped=False)
     return Matrix(
         values=film.patterns.numpy().astype(np.float16), title=film.title, rows=names, columns=names,
-        row_axis="query", column_axis="key", scale="weights", picture=True,
+        row_axis="query", column_axis="key", scale="weights", picture=True, large=True,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.findings import Finding, Outcome, findings
+from models.findings.outcomes import measured_beforehand
 from pages.shared import cache
 from pages.shared.work import Job, Queue
 
@@ -28,9 +29,12 @@ class FindingRequest:
 def measure(job: Job) -> Outcome:
     """The outcome of a finding. Raises ValueError, with a sentence, where it cannot be measured."""
     request: FindingRequest = job.request
+    finding, parameters = findings()[request.finding], dict(request.parameters)
+    known = measured_beforehand(finding, request.model, parameters)
+    if known is not None:
+        return known
     model = cache.model(request.model) if request.model else None
-    outcome: Outcome = findings()[request.finding].measured(model, job.tell, **dict(request.parameters))
-    return outcome
+    return finding.measured(model, job.tell, **parameters)
 
 
 queue = Queue(

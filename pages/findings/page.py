@@ -7,9 +7,11 @@ from functools import partial
 import streamlit as st
 
 from models.findings import Finding, findings
+from models.findings.outcomes import measured_beforehand
 from pages.findings import state
 from pages.findings.board import board_of
 from pages.findings.measurement import lines_of, queue
+from pages.shared import model_download
 from pages.shared.board import on_page
 from pages.shared.board.component import board
 from pages.shared.page_parts import heading, say_count
@@ -24,26 +26,35 @@ def page() -> None:
     inputs.take()
     finding = findings()[inputs.kept["finding"]]
     with heading("Findings", state.PAGE):
-        inputs.draw("finding", width=320)
+        inputs.draw("finding", width=320, format_func=state.listed)
     st.markdown(f"**The claim.** {finding.claim} *{finding.paper}.*")
     main, side = st.columns([3.3, 1], gap="medium")
     PAGE.draw(
         lambda: state.request(finding, inputs.kept), main, partial(figure, finding),
-        (side, lambda job: controls(finding)),
+        (side, lambda job: controls(finding, job)),
     )  # fmt: skip
 
 
-def controls(finding: Finding) -> None:
+def controls(finding: Finding, job: Job | None) -> None:
     """What it is measured on, and what may be changed."""
     inputs = state.page()
     names = state.fields(finding)
     with st.container(key="findings_side"):
         for name in names:
             inputs.draw(name, **state.offered(finding, name))
+        if lacking := state.lacking(finding, inputs.kept):
+            if st.session_state.get(model_download.WANTED) != lacking:
+                model_download.want(lacking)
+            model_download.field(lambda model: inputs.put({names[0]: model}))
         st.button("Reset", on_click=inputs.reset, args=(names,), width="stretch")
         rule, caveat = finding.words(**state.values(finding, inputs.kept))
         st.caption(f"**It holds here if** {rule}.")
         st.caption(f"**What this cannot say.** {caveat}")
+        if job and measured_beforehand(finding, job.request.model, dict(job.request.parameters)):
+            st.caption(
+                "These numbers were measured beforehand, by `python -m models.findings.make outcomes`; what "
+                "you change is measured now."
+            )
         say_count()
 
 
@@ -55,8 +66,11 @@ def figure(finding: Finding, job: Job) -> None:
     request, outcome = last
     content, inputs = board_of(outcome), state.page()
     link, step = inputs.link(("finding", *state.fields(finding))), inputs.kept["step"]
-    at = None if content.scrub is None else float(content.scrub.values[-1] if step == state.LAST else step)
-    on_page.show(content, key="findings.board", part=finding.name, link=link, at=at, fits=True)
+    at = None if content.scrub is None else float(step)
+    claim = f"**The claim.** {finding.claim} {finding.paper}."
+    on_page.show(
+        content, key="findings.board", part=finding.name, link=link, at=at, usual=0, fits=True, claim=claim
+    )
     title, name = f"Findings: {finding.title}", f"finding-{finding.name}"
     on_page.take_away(title, name, content, lambda frame: lines_of(finding, request))
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 from models.fields import Field, one_of, whole
 from models.findings import Finding, findings
+from models.zoo.hub.model_folder import check_memory, open_folder
 from models.zoo.offers import HUB, offer_of
 from pages.findings.measurement import FindingRequest
 from pages.shared import on_offer
 from pages.shared.state import State
 
 PAGE = "findings"
-FIRST = "rollout"
+FIRST = "induction"
 SHARE = {"step": 0.01, "format": "%g"}
-LAST = -1
-"""Stands for the last step of a film."""
 MOST_STEPS = 10_000_000
 
 
@@ -30,9 +30,9 @@ def _params() -> dict[str, Field]:
     """The finding that is shown, the step of its film, and of each finding its model and parameters, whose
     names begin with its own.
     """
-    names = {name: finding.title for name, finding in findings().items()}
+    names = sorted(findings(), key=lambda name: name != FIRST)
     params = {"finding": Field(FIRST, one_of(names), "Finding", more={"label_visibility": "collapsed"})}
-    params["step"] = Field(LAST, whole(LAST, MOST_STEPS))
+    params["step"] = Field(0, whole(0, MOST_STEPS))
     for finding in findings().values():
         if finding.model:
             words = f"the name of {finding.needs} that is on offer here"
@@ -74,18 +74,40 @@ def fields(finding: Finding) -> list[str]:
     return [_field(finding, name) for name in names]
 
 
+def lacking(finding: Finding, inputs: dict[str, Any]) -> str:
+    """The model of transformers that is asked for and not on this machine; "" where none is."""
+    model = inputs[_field(finding, "model")] if finding.model else ""
+    return model if HUB.fullmatch(model) and offer_of(model) is None else ""
+
+
+def listed(name: str) -> str:
+    """What the list of findings calls one, with a mark where it cannot be measured as it stands."""
+    finding = findings()[name]
+    try:
+        request(finding, page().kept)
+    except ValueError:
+        return f"{finding.title} · not here"
+    return finding.title
+
+
 def values(finding: Finding, inputs: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a finding as they are in force."""
     return {name: inputs[_field(finding, name)] for name in finding.parameters}
 
 
 def request(finding: Finding, inputs: dict[str, Any]) -> FindingRequest:
-    """What is to be measured. Raises ValueError where the limits or this machine lack the model."""
+    """What is to be measured. Raises ValueError where the limits or this machine lack what it needs."""
     model = inputs[_field(finding, "model")] if finding.model else ""
     if model and not on_offer.may_open(model):
         lacking = f"{model!r} is not among the models on offer here"
         why = on_offer.why_not(model) if HUB.fullmatch(model) else lacking
         raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
+    needed = [*finding.packages, *(["transformers"] if HUB.fullmatch(model) else [])]
+    for package in needed:
+        if find_spec(package) is None:
+            raise ValueError(f"{package} is not installed here, which this needs; pip install {package}")
+    if HUB.fullmatch(model):
+        check_memory(open_folder(model))
     parameters = tuple(values(finding, inputs).items())
     return FindingRequest(finding.name, model, offer.stamp if offer else 0, parameters)

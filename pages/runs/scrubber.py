@@ -9,7 +9,7 @@ from pages.shared.training import curves, heads, runs, tasks_on_offer
 from pages.shared.training.curves import View
 from pages.shared.training.heads import USUAL, best, head_curves
 from pages.shared.training.runs import Run
-from viz_core.boards import Board, Curves, Matrix, Panel, Scrub
+from viz_core.boards import Board, Curves, Matrix, Panel, film_scrub
 
 INDUCTION = "induction"
 LOG = View(log_x=True)
@@ -52,8 +52,7 @@ def board_of(
         pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
         return Board(rows=[top, *rows, numbers, *pictures], notice=see)
     notices = [_notice(entries, step, see) for step in frame_steps]
-    scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in frame_steps])
-    return Board(rows=[top, *rows, numbers], notice=notices, scrub=scrub)
+    return Board(rows=[top, *rows, numbers], notice=notices, scrub=film_scrub(frame_steps))
 
 
 def _training(

@@ -71,7 +71,7 @@ def _board(sweep: Sweep, spec: Spec, content: Board) -> None:
         if act["type"] == "brush" and isinstance(top, Parallel):
             _brush(spec, top, act)
 
-    on_page.show(content, key=KEY, on_act=on_act, part=sweep.name, link=link)
+    on_page.show(content, key=KEY, on_act=on_act, part=sweep.name, link=link, presents=len(content.rows))
 
 
 def _brush(spec: Spec, panel: Parallel, act: Act) -> None:

@@ -25,8 +25,13 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(row).to_contain_text(f"{outcome.numbers[2].value}")
     page.get_by_role("button", name="present").click()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    claim = shown.locator(".claim")
+    expect(claim).to_have_text(
+        f"The claim. {findings()['positional'].claim} {findings()['positional'].paper}."
+    )
     page.keyboard.press("PageDown")  # there is no page after it in a course
     page.keyboard.press("Escape")
+    expect(claim).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_visible()
     assert violations(page, impacts=SERIOUS) == []
     page.get_by_role("combobox", name="Model").click()
@@ -41,6 +46,17 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
         f"It holds here. {findings()['induction'].measured(None).said}"
     )
     expect(shown.locator(".scrub")).to_contain_text("173")
+    page.keyboard.press("p")
+    expect(shown.locator(".scrub output")).to_have_text("0")
+    page.keyboard.press(" ")  # less motion is asked for: a step, which stays
+    expect(shown.locator(".scrub output")).to_have_text("1")
+    expect(shown.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("combobox", name="Finding").click()
+    expect(page.get_by_role("option").first).to_have_text("Induction heads")
+    page.get_by_role("option", name="Indirect objects · not here").click()
+    expect(page.locator(".st-key-problems")).to_contain_text("'gpt2' is not on this machine")
+    expect(page.get_by_role("button", name="Look up gpt2 on Hugging Face")).to_be_visible()
     page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")
     expect(page.locator(".st-key-problems")).to_have_text(
         "A window of 4 keys has no room beside the 4 first; widen it."

@@ -60,6 +60,16 @@ def test_a_link_opens_a_run_at_a_step(runs: RunsPage, trained: list[str], new_pa
     theirs = RunsPage(new_page()).open(link["runs"], step=link["step"])
     expect(theirs.board).to_have_attribute("data-frame", "3")
     assert theirs.shown() == runs.shown()
+    theirs.page.keyboard.press("p")
+    expect(theirs.board).to_have_attribute("data-frame", "0")
+    box = theirs.board.bounding_box()
+    assert box is not None and (box["x"], box["y"]) == (0, 0)
+    expect(theirs.thumbnail("L0 H0")).to_be_visible()
+    expect(theirs.panel("learning rate")).to_be_hidden()
+    theirs.page.keyboard.press("PageDown")
+    expect(theirs.board).not_to_have_attribute("data-frame", "0")
+    theirs.page.keyboard.press("Escape")
+    expect(theirs.panel("learning rate")).to_be_visible()
 
 
 def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage, trained: list[str]) -> None:

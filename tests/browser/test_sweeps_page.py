@@ -72,6 +72,11 @@ def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page)
     sweeps.settle()
     title = "settings and exact match of every trial"
     assert sweeps.lines_of(title) == 4
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    expect(sweeps.panel(title)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
     assert sweeps.notice.startswith("Best: trial ")
     rows = sweeps.trials.locator("tbody tr")
     expect(rows).to_have_count(4)

@@ -21,7 +21,8 @@ class Scrub:
     """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
 
     words: the text beside it at each frame; by default the value itself. speed: frames per second while it
-    plays. plays: it begins to play by itself once a person has changed what the frames show.
+    plays. plays: it begins to play by itself once a person has changed what the frames show. film: it goes
+    through a training, which begins anew when it is presented.
     """
 
     field: str
@@ -30,10 +31,19 @@ class Scrub:
     words: Sequence[str] = ()
     speed: int | float = 12
     plays: bool = False
+    film: bool = False
 
     def __post_init__(self) -> None:
         check_axes("values", self.values, "frame")
         check_length("words", self.words, len(self.values))
+
+
+def film_scrub(steps: Sequence[int]) -> Scrub:
+    """The control of a film of a training, which plays for about eight seconds."""
+    return Scrub(
+        field="step", label="step", values=np.array(steps, dtype=np.float64),
+        words=[f"{step:,}" for step in steps], speed=min(12, max(2, len(steps) / 8)), film=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

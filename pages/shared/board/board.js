@@ -72,7 +72,10 @@ export class Scrubber {
   toggle() {
     if (this.playing) return this.stop();
     const { board } = this;
-    board.show(board.frame === this.last ? 0 : board.frame);
+    const isAtEnd = board.frame === this.last;
+    const stepsInStills = isStill() && board.header.board.scrub?.film;
+    board.show(isAtEnd ? 0 : board.frame + Number(stepsInStills));
+    if (stepsInStills) return;
     this.run();
   }
 
@@ -140,10 +143,17 @@ export class Board {
     this.drawers = new Drawers();
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
+    this.claim = el("p", { class: "claim" });
     this.aids = el("div", { class: "actions" }, [...this.drawers.buttons, this.present.button]);
     this.legend = el("div", { class: "legend muted" });
     const foot = el("div", { class: "foot" }, [this.aids, this.story.actions, this.legend, this.status]);
-    this.root = el("div", { class: "shell board" }, [this.story.root, this.scrubber.root, this.rows, foot]);
+    this.root = el("div", { class: "shell board" }, [
+      this.claim,
+      this.story.root,
+      this.scrubber.root,
+      this.rows,
+      foot,
+    ]);
     this.outer = el("div", { class: "board-place" }, [this.root, ...this.present.layers]);
     this.fitting = new Fitting(this.outer, this.root, this.rows);
     const redraw = () => this.header && this.layOut();
@@ -159,10 +169,14 @@ export class Board {
     return Boolean(this.header.spoils);
   }
 
+  get canPresent() {
+    return Boolean(this.header?.fits || this.header?.presents);
+  }
+
   listen() {
     const { signal } = this.listening;
     window.addEventListener("resize", this.redraw, { signal });
-    const hear = (/** @type {KeyboardEvent} */ event) => this.header?.fits && this.present.hear(event);
+    const hear = (/** @type {KeyboardEvent} */ event) => this.canPresent && this.present.hear(event);
     window.addEventListener("keydown", hear, { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
     const stopNoting = notePredictions(() => this.glossary.explainAsked());
@@ -187,7 +201,7 @@ export class Board {
     if (page) noteOpened(page, part);
     if (before && before.part !== part) this.entered = !this.returned;
     this.returned = false;
-    reveal(this.aids, this.header.fits);
+    reveal(this.aids, this.canPresent);
     const same = before?.part === part && before.moves === moves ? before : null;
     this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
     this.story.take.classList.toggle("absent", this.header.keep === false);
@@ -197,9 +211,8 @@ export class Board {
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
-    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     // What a preset sets up stands where it says, at once; what a person types is played from its start.
-    const plays = board.scrub?.plays && same && same.generation !== generation && !still;
+    const plays = board.scrub?.plays && same && same.generation !== generation && !isStill();
     if (plays) this.frame = 0;
     this.status.textContent = HINT;
     if (before?.part !== part) {
@@ -241,6 +254,7 @@ export class Board {
   /* Sizes first, then the numbers. */
   layOut() {
     this.present.takeRoom();
+    this.claim.replaceChildren(...this.glossary.nodes((this.present.on && this.header.claim) || ""));
     this.fits = this.present.on || (Boolean(this.header.fits) && this.fitting.takeRoom());
     this.root.classList.toggle("fits", this.fits);
     this.drawers.allow({ side: this.present.on, all: Boolean(this.header.page) });
@@ -250,7 +264,10 @@ export class Board {
     const { scrub, rows } = this.header.board;
     this.scrubber.show(scrub);
     this.legend.replaceChildren(...legendNodes(rows, this.theme));
-    const { panels, fitting, signature } = this;
+    const { fitting, signature } = this;
+    const panels = this.present.on ? this.panels.slice(0, this.header.presents || undefined) : this.panels;
+    for (const [at, [panel]] of this.panels.entries())
+      reveal(/** @type {Element} */ (panel.root.parentElement), at < panels.length);
     const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);
     if (this.fits) this.most = fitting.choose(signature, panels, sizeAll, this.most);
     else {
@@ -304,6 +321,13 @@ export class Board {
 
   toggle() {
     this.scrubber.toggle();
+  }
+
+  /* A film of a training begins where that began, unless a link opens it at another step. */
+  rewind() {
+    const { scrub } = this.header.board;
+    const isLinked = !this.width && scrub && new URLSearchParams(window.location.search).has(scrub.field);
+    if (scrub?.film && !isLinked) this.frame = 0;
   }
 
   /** @param {number} factor */
@@ -364,6 +388,9 @@ export class Board {
     this.takeDown();
   }
 }
+
+/** Whether nothing is to move by itself: what would play goes step by step. */
+const isStill = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const HINT = "Point at a number: where it stands, and its digits.";
 

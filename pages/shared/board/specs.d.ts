@@ -39,6 +39,7 @@ export interface Scrub {
   words: string[];
   speed: number;
   plays: boolean;
+  film: boolean;
 }
 
 export interface Spec {
@@ -60,6 +61,10 @@ export interface Header {
   keep?: boolean;
   /* Whether it fills what the window leaves. */
   fits?: boolean;
+  /* So many rows, from the first, can be presented; all of one that fits. */
+  presents?: number;
+  /* What is read above it while it is presented. */
+  claim?: string;
   /* Whether the headline gives the answer of a question away. */
   spoils?: boolean;
   /* The names of the page's parts, in their order. */

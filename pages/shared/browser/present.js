@@ -9,7 +9,7 @@ import { DRAWERS } from "./drawers.js";
  * @typedef {{
  *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
  *   redraw(): void, advance(by: 1 | -1): void, toggle(): void, faster?(factor: number): void,
- *   drawers: import("./drawers.js").Drawers,
+ *   rewind?(): void, drawers: import("./drawers.js").Drawers,
  * }} Presentable
  */
 
@@ -110,6 +110,7 @@ export class Present {
   start() {
     const { documentElement: root } = document;
     this.on = true;
+    this.view.rewind?.();
     globalThis.attentionLabPresents = this;
     root.dataset.present = "";
     window.addEventListener("pointermove", this.follow);

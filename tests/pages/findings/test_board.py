@@ -34,13 +34,13 @@ def test_it_says_whether_the_claim_holds() -> None:
 
 
 def test_numbers_stand_beside_those_of_the_paper() -> None:
-    ((table,), _) = board_of(OUTCOME).rows
+    (_, (table,)) = board_of(OUTCOME).rows  # the pictures come first
     assert isinstance(table, Table)
     assert table.rows == [("share", "0.35", "0.71"), ("heads", "1,234", "")]
 
 
 def test_names_are_bars_and_numbers_are_curves() -> None:
-    bars, curves = board_of(OUTCOME).rows[1]
+    bars, curves = board_of(OUTCOME).rows[0]
     assert isinstance(bars, Bars) and isinstance(curves, Curves)
     assert bars.values.tolist() == [0.25, 0.5]
     assert (list(bars.labels), bars.title) == (["0.0", "0.1"], "by head (asked: 0.90)")
@@ -54,10 +54,10 @@ def test_a_film_is_scrubbed_with_its_curves() -> None:
     patterns = torch.rand(3, 2, 2, generator=torch.Generator().manual_seed(0))
     film = Film(title="head 1.0", tokens=("a", "b"), steps=(0, 10, 2000), patterns=patterns)
     board = board_of(replace(OUTCOME, film=film))
-    (_, matrix), (_, curves) = board.rows
+    (matrix,), (_, curves), _ = board.rows
     assert isinstance(matrix, Matrix) and isinstance(curves, Curves)
     assert np.allclose(matrix.values, patterns.numpy(), atol=1e-3)
-    assert board.scrub is not None and list(board.scrub.words) == ["0", "10", "2,000"]
+    assert board.scrub is not None and list(board.scrub.words) == ["0", "10", "2,000"] and board.scrub.film
     assert curves.at is not None and curves.at.tolist() == [0, 10, 2000]
     assert board.notice == ["**It does not hold here.** It is less."] * 3
 
@@ -68,7 +68,7 @@ def test_bars_that_grow_are_scrubbed_and_no_step_0_is_on_a_logarithmic_axis() ->
         values=torch.tensor([[0.5, 0.5], [0.25, 0.75]]),
     )  # fmt: skip
     board = board_of(replace(OUTCOME, film=film, charts=(replace(OUTCOME.charts[1], log_x=True),)))
-    (_, bars), (curves,) = board.rows
+    (bars,), (curves,), _ = board.rows
     assert isinstance(bars, Bars) and isinstance(curves, Curves)
     assert bars.values.tolist() == [[0.5, 0.5], [0.25, 0.75]] and list(bars.labels) == ["1", "2"]
     assert curves.at is not None and curves.at.tolist() == [1, 10]

@@ -1,5 +1,7 @@
 """What a link to a finding may hold."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from models.fields import read_link
@@ -73,3 +75,32 @@ def test_the_limits_hold_for_the_usual_model_too(monkeypatch: pytest.MonkeyPatch
         ValueError, match=r"'verbs' is not among the models on offer here\. This finding needs"
     ):
         state.request(findings()["rollout"], kept)
+
+
+def test_the_list_begins_with_induction_and_marks_what_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = PARAMS["finding"]
+    assert field.default == next(iter(field.rule.options)) == "induction"
+    kept = {name: each.default for name, each in PARAMS.items()}
+    monkeypatch.setattr(state, "page", lambda: SimpleNamespace(kept=kept))
+    assert [name for name in findings() if state.listed(name).endswith(" · not here")] == [
+        "copy-suppression", "indirect-object",
+    ]  # fmt: skip
+    assert state.lacking(findings()["indirect-object"], kept) == "hf:gpt2"
+    kept["indirect-object_model"] = "shakespeare"
+    assert state.listed("indirect-object") == "Indirect objects"
+    assert state.lacking(findings()["indirect-object"], kept) == state.lacking(findings()["induction"], kept)
+    monkeypatch.setattr(state, "find_spec", lambda name: None)
+    assert state.listed("rollout").endswith(" · not here")
+    with pytest.raises(ValueError, match="scipy is not installed here, which this needs; pip install scipy"):
+        state.request(findings()["rollout"], kept)
+
+
+def test_a_model_too_large_for_the_limits_is_told_before_it_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = {name: each.default for name, each in PARAMS.items()}
+    folder = SimpleNamespace(title="gpt2", n_bytes=10**15)
+    monkeypatch.setattr(on_offer, "may_open", lambda name: True)
+    monkeypatch.setattr(state, "open_folder", lambda name: folder)
+    with pytest.raises(ValueError, match=r"gpt2 needs about .* of memory, but at most"):
+        state.request(findings()["indirect-object"], kept)
