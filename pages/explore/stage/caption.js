@@ -64,7 +64,7 @@ function marked({ view, views }) {
 }
 
 /** Where a query looks. @param {Stage} stage @param {number} query */
-export function ofQuery(stage, query) {
+export function ofQuery(stage, query, digits = 2) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
   if (!row) return [`Layer ${view.layer} head ${view.head}.`];
@@ -79,7 +79,7 @@ export function ofQuery(stage, query) {
     strong(data.tokens(stack.querySide)[query], "query"), // what it writes is said apart
     writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
     isSelf ? "itself" : strong(data.names(stack, "key")[best], "key"),
-    `: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}${hidden}.`,
+    `: ${number(row.weights[best - row.k0], digits)} ${where(stage, row.heads)}${among}${hidden}.`,
   ];
 }
 

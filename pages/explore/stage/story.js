@@ -213,7 +213,7 @@ export class StoryView {
     const { stage } = this;
     const { data, stack, view } = stage;
     const told = this.told();
-    if (!told || view.beat === 1) return ofQuery(stage, view.query);
+    if (!told || view.beat === 1) return ofQuery(stage, view.query, 3);
     const { exact, i, top } = told;
     const { nk, k0 } = exact;
     const asker = strong(data.names(stack, "query")[exact.q0 + i], "query");
