@@ -134,6 +134,14 @@ SCROLLED_SIDEWAYS = """
   return px > 0 ? [`the page by ${px} px`] : [];
 }
 """
+# Where headline and figures begin, if not on the first screen of a phone, with room for the figure.
+BELOW_THE_FIRST_SCREEN = """
+(board, most) => [".notice", ".rows"].flatMap((name) => {
+  const main = document.querySelector("[data-testid=stMain]");
+  const top = Math.round(board.querySelector(name).getBoundingClientRect().top + main.scrollTop);
+  return top > most ? [`${name} begins ${top} px from the top`] : [];
+})
+"""
 # Focus that moves within the board's shadow tree is not told outside it.
 NOTE_FOCUS = """
 (board) => {

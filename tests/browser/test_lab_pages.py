@@ -13,7 +13,14 @@ from tests.browser.axe import violations
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.conftest import FAILED, new_context, open_anew, watch
 from tests.browser.lab_parts import PARTS, lasting, overflow, resize, sideways, tab_through, use_scheme
-from tests.browser.lab_scripts import ABOVE_THE_FIGURES, MISREAD, NOT_ON_SCREEN, SMALL_LETTERS, UNREADABLE
+from tests.browser.lab_scripts import (
+    ABOVE_THE_FIGURES,
+    BELOW_THE_FIRST_SCREEN,
+    MISREAD,
+    NOT_ON_SCREEN,
+    SMALL_LETTERS,
+    UNREADABLE,
+)
 
 SCREEN = {"width": 1366, "height": 768}
 
@@ -94,7 +101,8 @@ def test_a_part_fits_the_screen(lab: BoardPage) -> None:
     """Presented and on the page, at 1366 x 768 with board and slider without scrolling, and every headline in
     two lines. Smallest letters, at 1920 x 1080 presented and on the page: of 20 and of 14 pixels.
 
-    At no width does anything stick out, and a phone is scrolled downwards only.
+    At no width does anything stick out, and a phone is scrolled downwards only, with the figure on its first
+    screen.
     """
     page = lab.page
     page.evaluate("document.documentElement.requestFullscreen = undefined")  # its size could not be changed
@@ -109,7 +117,8 @@ def test_a_part_fits_the_screen(lab: BoardPage) -> None:
     resize(lab, 1920, 1080)
     faults += [f"at 1920 px: {fault}" for fault in [*fits(lab), *lasting(lab, SMALL_LETTERS, 14)]]
     resize(lab, 390, 844)
-    faults += [f"on a phone: {fault}" for fault in sideways(lab)]
+    found = [*sideways(lab), *lasting(lab, BELOW_THE_FIRST_SCREEN, 500)]
+    faults += [f"on a phone: {fault}" for fault in found]
     for width in (800, 1366):
         resize(lab, width, 768)
         faults += [f"at {width} px: {fault}" for fault in fits(lab)]

@@ -158,7 +158,7 @@ export class Stage {
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.level = new Choice("level", (level) => this.setLevel(level));
-    this.drawers = new Drawers(["glossary"]);
+    this.drawers = new Drawers(["glossary", "side"]);
     this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
@@ -404,6 +404,7 @@ export class Stage {
 
   draw() {
     this.present.takeRoom();
+    this.drawers.allow({ side: this.present.on, all: true });
     if (!this.panel.clientWidth) return;
     this.theme = themeOf(this.root, this.present.projected);
     this.bars.draw();

@@ -1,6 +1,6 @@
 /* The board: panels in rows, and the control of their frame, which never asks the server. */
 
-import { button, el, reveal, writeAddress } from "../browser/dom.js";
+import { button, el, onPhone, reveal, writeAddress } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
@@ -219,9 +219,19 @@ export class Board {
       this.drawers.open(null);
       if (!before) this.present.begin();
       this.present.coverHeadline();
+      if (onPhone()) this.showPart();
     }
     this.layOut();
     if (plays) this.scrubber.run();
+  }
+
+  /* On a phone the row of parts is scrolled; Streamlit loads the code of its buttons late. */
+  showPart(looks = 20) {
+    setTimeout(() => {
+      const chosen = document.querySelector(".st-key-lab_heading [aria-checked=true]");
+      if (chosen) chosen.scrollIntoView({ inline: "center", block: "nearest" });
+      else if (looks) this.showPart(looks - 1);
+    }, 250);
   }
 
   /** The scrub's value. @param {Header} header */

@@ -42,6 +42,9 @@ export const region = (className, label, children = []) =>
 /** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
 export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
 
+/** Whether the window is a phone's, as our styles have it. */
+export const onPhone = () => window.matchMedia("(max-width: 640px)").matches;
+
 /** @type {WeakMap<Element, string>} what each part was drawn from */ const drawnFrom = new WeakMap();
 
 /**

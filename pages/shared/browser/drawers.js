@@ -38,12 +38,13 @@ export class Drawers {
   }
 
   /**
-   * The controls stand beside the board, but for one that has the whole screen. Only the lab has drawers.
+   * The controls stand beside the figure, but for one that has the whole screen, and on a phone, where their
+   * button is always there (shell.css). Only the lab has the others.
    * @param {{side: boolean, all: boolean}} are
    */
   allow({ side, all }) {
     this.buttons.forEach((button, at) =>
-      button.classList.toggle("absent", !all || (this.names[at] === "side" && !side)),
+      button.classList.toggle("absent", this.names[at] === "side" ? !side : !all),
     );
   }
 

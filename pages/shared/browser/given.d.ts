@@ -9,7 +9,7 @@ interface Colours {
   grid: string;
   accent: string;
   heads: string[];
-  template: { layout: { colorscale: Record<string, any> } };
+  template: { layout: { dragmode?: string | false; colorscale: Record<string, any> } };
 }
 
 /* Tables of 256 colours as hexadecimal digits. */

@@ -1,6 +1,6 @@
 /* What all components of ours do alike. */
 
-import { button, el } from "./dom.js";
+import { button, el, onPhone } from "./dom.js";
 import { onThemeChange } from "./theme.js";
 
 /** @typedef {(action: object) => void} Send asks the server for something */
@@ -15,6 +15,7 @@ import { onThemeChange } from "./theme.js";
 export function mounting(Kind) {
   /** @param {{parentElement: Host, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {
+    if (!parentElement.attentionLab && onPhone()) closeMenu();
     const view = (parentElement.attentionLab ||= new Kind(parentElement));
     view.receive(data, (action) => setTriggerValue("act", action));
     return () => {
@@ -22,6 +23,13 @@ export function mounting(Kind) {
       parentElement.attentionLab = null;
     };
   };
+}
+
+/* Streamlit leaves a phone's menu open, over the page that was chosen in it. */
+function closeMenu() {
+  const menu = document.querySelector("[data-testid=stSidebar][data-collapsed=false]");
+  /** @type {HTMLElement | null | undefined} */
+  (menu?.querySelector("[data-testid=stSidebarCollapseButton] button"))?.click();
 }
 
 /**

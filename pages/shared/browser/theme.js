@@ -1,6 +1,6 @@
 /* Light or dark, from the background that Streamlit shows. */
 
-import { contextOf } from "./dom.js";
+import { contextOf, onPhone } from "./dom.js";
 import { lookupTable } from "./images.js";
 
 /** @import { Table } from "./images.js" */
@@ -26,6 +26,8 @@ export function themeOf(node, projected = false) {
   PROBE.fillStyle = style.getPropertyValue("--st-background-color").trim() || "#ffffff";
   const parts = [1, 3, 5].map((at) => Number.parseInt(String(PROBE.fillStyle).slice(at, at + 2), 16));
   const theme = projected ? PROJECTOR : parts.reduce((a, b) => a + b) > 382 ? LIGHT : DARK;
+  // A finger that lies on a figure scrolls the page.
+  theme.template.layout.dragmode = onPhone() ? false : "zoom";
   theme.font = style.getPropertyValue("--st-font").trim() || "sans-serif";
   for (const [name, value] of Object.entries(theme))
     if (["query", "key", "value", "accent", "muted"].includes(name))

@@ -1,6 +1,6 @@
 /* The boxes of a computation. */
 
-import { el, shorten, svg, textWidth } from "../../browser/dom.js";
+import { el, onPhone, shorten, svg, textWidth } from "../../browser/dom.js";
 import { caption } from "../words.js";
 
 /** @typedef {[x: number, y: number]} Point */
@@ -60,6 +60,7 @@ const SMALLEST = 12; // pixels of letters; what is too long even so is cut
 const LEAST_ROW = 21; // pixels from one box to the next below
 const LEAST_BOX = 18; // pixels of a box's height, where arrows have little room between rows
 const LEAST_NOTED = 36; // pixels from one box with two lines of words to the next below
+const MOST_WORD = 78; // pixels that a box makes sure of for a word, where it can be scrolled to
 const GAP = 14; // pixels between rows that arrows go through
 
 let tips = 0;
@@ -85,8 +86,21 @@ export class Panel {
     this.ready = null;
   }
 
+  get columns() {
+    return Math.max(...this.spec.nodes.map((node) => node.column)) + 1;
+  }
+
   get rows() {
     return Math.max(...this.spec.nodes.map((node) => node.row)) + 1;
+  }
+
+  /* On a phone boxes have room for their words, and what is wider is scrolled. */
+  get width() {
+    const { spec, board, root, columns } = this;
+    const font = `bold ${SMALLEST}px ${board.theme.font}`; // as what is lit is
+    const word = Math.min(MOST_WORD, Math.max(...spec.nodes.map(({ label }) => textWidth(label, font))));
+    const least = onPhone() ? columns * (spec.edges.length ? (word + 6) / 0.75 : word + 12) : 0;
+    return Math.floor(Math.max(root.clientWidth, least));
   }
 
   get height() {
@@ -98,7 +112,7 @@ export class Panel {
 
   /* Takes its place on the page; what is in it follows when it is drawn. */
   size() {
-    const size = { width: Math.floor(this.root.clientWidth), height: this.height };
+    const size = { width: this.width, height: this.height };
     for (const [name, pixels] of Object.entries(size)) this.picture.setAttribute(name, String(pixels));
     return size;
   }
@@ -117,8 +131,7 @@ export class Panel {
 
   /** @param {number} width @param {number} height */
   prepare(width, height) {
-    const { spec, board, rows } = this;
-    const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
+    const { spec, board, rows, columns } = this;
     const step = width / columns;
     const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
     const wide = Math.min(150, step - arrow);
@@ -224,5 +237,7 @@ export class Panel {
     });
     for (const { line, from, to } of this.edges)
       line.dataset.level = String(Math.min(levels[from], levels[to]));
+    const lit = /** @type {SVGGElement | undefined} */ (this.boxes[levels.indexOf(3)]);
+    if (lit && onPhone()) this.root.scrollLeft = lit.getBBox().x - this.root.clientWidth / 2;
   }
 }
