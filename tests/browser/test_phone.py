@@ -27,7 +27,7 @@ PAGES = [  # name in the navigation, headline, figure, and the controls that are
 @pytest.fixture
 def phone(new_page: Callable[..., Page]) -> Page:
     page = new_page(**PHONE)
-    page.goto("/")
+    page.goto("/?view=head")
     page.locator(".stage[data-generation]").wait_for()
     return page
 
@@ -38,6 +38,7 @@ def test_every_page_fits_a_phone(phone: Page) -> None:
         if name != "Explore":
             phone.get_by_test_id("stExpandSidebarButton").tap()
             phone.get_by_test_id("stSidebarNavLink").get_by_text(name, exact=True).tap()
+            phone.get_by_role("heading", level=1, name=name, exact=True).wait_for()
         phone.locator(headline).first.wait_for()
         settle(phone)
         for part in (headline, figure):
@@ -56,6 +57,7 @@ def test_every_page_fits_a_phone(phone: Page) -> None:
 
 
 def place(part: Locator) -> dict[str, float]:
+    part.wait_for()
     box = part.bounding_box()
     assert box is not None
     return {**box}
