@@ -186,11 +186,11 @@ _WRITER = _Writer()
 class Lesson:
     """One part of a page for its present inputs.
 
-    rows, notice, scrub: of its board. sizes: the present sizes, in LaTeX. code: the functions that computed
-    the numbers; their source is shown. axes: the size of each axis of its tensors; one that is not there has
-    none of the tensors with that axis. see: what is shown, in Markdown. formula: LaTeX. These and the
-    tensors' shapes are those of the page's texts.toml where nothing else is said here: those of the variant,
-    if there are some, with the numbers that `see` names.
+    rows, notice, scrub, across: of its board. sizes: the present sizes, in LaTeX. code: the functions that
+    computed the numbers; their source is shown. axes: the size of each axis of its tensors; one that is not
+    there has none of the tensors with that axis. see: what is shown, in Markdown. formula: LaTeX. These and
+    the tensors' shapes are those of the page's texts.toml where nothing else is said here: those of the
+    variant, if there are some, with the numbers that `see` names.
     """
 
     rows: Sequence[Sequence[Panel]]
@@ -200,6 +200,7 @@ class Lesson:
     axes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     shapes: Sequence[Shape] = ()
     scrub: Scrub | None = None
+    across: int = 0
     see: str = ""
     formula: str = ""
     variant: str = ""
@@ -207,7 +208,7 @@ class Lesson:
 
     @cached_property
     def board(self) -> Board:
-        return Board(rows=self.rows, notice=self.notice, scrub=self.scrub)
+        return Board(rows=self.rows, notice=self.notice, scrub=self.scrub, across=self.across)
 
 
 @dataclass(frozen=True)

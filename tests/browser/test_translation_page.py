@@ -13,7 +13,7 @@ from tests.browser.explore_page import agrees
 from viz_core.labels import short
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
-LOGITS = "linear: the logits of the 8 likeliest of 1,564 words of both languages"
+WORDS = "the 8 likeliest of 1,564 words of both languages: logits of the linear layer, and softmax of them"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
 TOO_WIDE = """labels => labels
   .filter((label) => label.getBBox().width > label.parentNode.querySelector("rect").getBBox().width)
@@ -52,14 +52,14 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
         for cell, weight in zip(shown, weights, strict=True):
             assert weight < 0.005 if cell == "≈0" else agrees(cell, weight)
     likeliest = trace["logits"][7].topk(8)
-    words = [word for word, _ in boxes(translation, LOGITS)]
+    bars, below = translation.bars(WORDS)[:8], translation.traces(WORDS)[2]["text"]
+    words = [text.partition("<br>")[0] for text in below]
     assert words == [lm.task.words.vocabulary[id_] for id_ in likeliest.indices.tolist()]
-    bars = translation.bars("softmax: their probabilities")
     chances = trace["logits"][7].softmax(dim=-1)[likeliest.indices].tolist()
     for bar, chance in zip(bars, chances, strict=True):
         assert chance < 0.005 if bar == "≈0" else agrees(bar, chance)
     translation.scrub(FIRST + PER_STEP * 7)  # the step has only begun
-    assert boxes(translation, LOGITS) == []
+    assert not any(translation.traces(WORDS)[2]["text"])
 
 
 def test_an_unknown_word_is_refused_and_the_figure_stays(translation: BoardPage):

@@ -9,6 +9,7 @@ from viz_core.boards.board import Board as Board
 from viz_core.boards.board import Scrub as Scrub
 from viz_core.boards.board import board_figure as board_figure
 from viz_core.boards.board import film_scrub as film_scrub
+from viz_core.boards.chart import Worded as Worded
 from viz_core.boards.panel import Colour as Colour
 from viz_core.boards.panel import Panel as Panel
 from viz_core.boards.panel import Role as Role

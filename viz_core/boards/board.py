@@ -48,11 +48,15 @@ def film_scrub(steps: Sequence[int]) -> Scrub:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """Rows of panels, and a sentence about them: one, or one per frame. **Stars** make words bold."""
+    """Rows of panels, and a sentence about them: one, or one per frame. **Stars** make words bold.
+
+    across: how many of the rows, counted from the top, keep the whole width where others share it.
+    """
 
     rows: Sequence[Sequence[Panel]]
     notice: str | Sequence[str]
     scrub: Scrub | None = None
+    across: int = 0
 
     def __post_init__(self) -> None:
         n_frames = len(self.scrub.values) if self.scrub else 0

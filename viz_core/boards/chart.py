@@ -1,7 +1,7 @@
 """A chart: Plotly traces and axes, described once for the page, the take-away and a notebook.
 
-The description has three kinds of placeholders, because only the code that draws it knows their values:
-`Moving` (which frame?), `Paint` (light or dark?) and `Written` (how are numbers written here?).
+The description has kinds of placeholders, because only the code that draws it knows their values: `Moving`
+and `Worded` (which frame?), `Paint` (light or dark?) and `Written` (how are numbers written here?).
 The browser fills them in with pages/shared/board/plot_layout.js; `filled` does so for figures made in Python.
 """
 
@@ -71,6 +71,14 @@ class Moving:
     """Values [frame, ...]: each frame shows one entry."""
 
     values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Worded:
+    """Words that change from frame to frame: `at` [frame] says which of the rows."""
+
+    rows: Sequence[Sequence[str]]
+    at: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,8 @@ def filled(value: Any, frame: int, dark: bool) -> Any:
     match value:
         case Moving():
             return filled(value.values[frame], frame, dark)
+        case Worded():
+            return list(value.rows[int(value.at[frame])])
         case Paint(name=name, alpha=alpha):
             return _colour(name, alpha, dark)
         case Written():

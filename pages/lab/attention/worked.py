@@ -83,11 +83,11 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 Matrix(
                     title="one query, two keys", values=np.stack([Q[0].numpy(), *K.numpy()]),
-                    rows=("q1", *_KEYS), column_axis="channel",
+                    rows=("q1", *_KEYS), column_axis="channel", sums=True,
                 ),
                 Matrix(
                     title="channel by channel", values=products(Q[0], K).numpy(), rows=("q1 k1", "q1 k2"),
-                    column_axis="channel",
+                    column_axis="channel", sums=True,
                 ),
             ],
             *_equations({"Q": Q, "K": K, "V": V} | computed),

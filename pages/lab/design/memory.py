@@ -356,14 +356,11 @@ def _compared(counted: int, measured: int) -> tuple[str, str, str]:
 def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
     sentences = []
     for one, switched in zip(plain, mine, strict=True):
-        matrix, four = matrix_bytes(one.n_sequences, one.t), four_copies(one)
-        kept, before, after = kept_bytes(one), peak_bytes(one), peak_bytes(switched)
+        sizes = (peak_bytes(one), four_copies(one) / 4, peak_bytes(switched))
+        before, patterns, after = (f"{_short(size / 1e9)} GB" for size in sizes)
         sentences.append(
-            f"t = {one.t:,}: the attention matrices of one head, one for each of {one.n_sequences} "
-            f"sequences, take **{_short(matrix / 1e6)} MB**; scores, pattern and both their gradients in "
-            f"all heads and layers **{_short(four / 1e9)} GB**. PyTorch keeps {_short(kept / 1e9)} GB, "
-            f"{_short(four / 4e9)} of them patterns, the rest x, q, k, v and z, and peaks at "
-            f"{_short(before / 1e9)} GB; with your switches **{_short(after / 1e9)} GB**."
+            f"With {one.t:,} tokens, training peaks at **{before}**, {patterns} of it attention patterns; "
+            + (f"with your switches at **{after}**." if switched != one else "no saving is switched on.")
         )
     return sentences
 

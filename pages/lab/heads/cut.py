@@ -94,7 +94,7 @@ def lesson(inputs: Inputs) -> Lesson:
             f"largest weight goes from “{names[link.query]}” to “{names[link.key]}”: **{link.weight:.2f}**."
         )
     return Lesson(
-        rows=[_queries(read), _head(read), _output(read), [parameters]],
+        rows=[_queries(read), _head(read), _output(read), [_pattern(read)], [parameters]],
         notice=notices,
         scrub=Scrub("head", "head", np.arange(h)),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={d_head},\; h\cdot d_{{head}}={width}",
@@ -130,16 +130,23 @@ def _head(read: Reading) -> list[Panel]:
     return [
         _by_token(read, "its q", read.q.numpy(), role="query", column_axis="channel"),
         Matrix(title="its k", values=read.k.numpy(), role="key", **of_key),
-        Sign("→"),
-        Matrix(
-            title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
-            **query_by_key(distinct(read.tokens)),
-        ),
-        Sign("×"),
         Matrix(title="its v", values=read.v.numpy(), role="value", **of_key),
-        Sign("="),
-        _by_token(read, "its z", read.z.numpy(), column_axis="channel"),
-    ]  # fmt: skip
+        Sign("→"),
+        _by_token(read, "its z: pattern × v", read.z.numpy(), column_axis="channel"),
+    ]
+
+
+def _pattern(read: Reading) -> Matrix:
+    """Where the chosen head looks, large enough for its words."""
+    names = query_by_key(distinct(read.tokens))
+    return Matrix(
+        title="its pattern: softmax of q · k / √d_head",
+        values=read.pattern.numpy(),
+        scale="weights",
+        large=True,
+        named=True,
+        **names,
+    )
 
 
 def _output(read: Reading) -> list[Panel]:
@@ -178,7 +185,9 @@ def _columns(read: Reading, n_rows: int) -> np.ndarray:
 
 
 def questions() -> tuple[Answer, ...]:
-    four, eight, wide = (reading_of(Inputs(n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32)))
+    four, eight, wide = (
+        reading_of(Inputs(model="random", n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32))
+    )
     now, more, wider = (count(read.attention) for read in (four, eight, wide))
     third = [column for column, head in enumerate(_owners(four)) if head == 2]
     columns = ("all 32", "8 to 15", "16 to 23")

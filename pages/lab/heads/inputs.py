@@ -145,10 +145,11 @@ HEAD_COUNTS = (1, 2, 4, 8, 16)
 
 @dataclass(frozen=True)
 class Inputs(Other):
-    """All parts' inputs; `width`, `length` and `heads` are those of the costs."""
+    """All parts' inputs; `uncut` is the last one's model; `width`, `length`, `heads` are of the costs."""
 
     text: str = setting(SENTENCE, characters(400), "Sentence")
-    model: str = setting("random", one_of(MODELS), "Model")
+    model: str = setting("layer1", one_of(MODELS), "Model")
+    uncut: str = setting("random", one_of(MODELS), "Model")
     n_heads: int = setting(4, one_of(N_HEADS), "n_heads", control="steps")
     d_model: int = setting(32, one_of(D_MODELS), "d_model", "Numbers per token", control="steps")
     d_head: int = setting(
@@ -161,7 +162,7 @@ class Inputs(Other):
     )
     positions: str = setting("sinusoidal", one_of(POSITIONS), "Positions")
     seed: int = setting(0, whole(0, 999), "Seed", "Another seed draws other random weights", control="slider")
-    head: int = setting(0, whole(0, max(N_HEADS) - 1))
+    head: int = setting(1, whole(0, max(N_HEADS) - 1))
     query: int = setting(8, whole(0, MAX_WORDS + 1))
     width: int = setting(64, one_of(WIDTHS), "d_model", "Numbers per token", control="steps")
     length: int = setting(64, one_of(LENGTHS), "Tokens", "Length of the text", control="steps")

@@ -125,7 +125,9 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _whole(inputs: Inputs) -> Reading:
     """A layer with 64 columns, whichever model is chosen."""
-    return reading_of(replace(inputs, n_heads=4, d_model=64, d_head=0, positions="sinusoidal"))
+    return reading_of(
+        replace(inputs, model=inputs.uncut, n_heads=4, d_model=64, d_head=0, positions="sinusoidal")
+    )
 
 
 def _facts(cuts: list[Recut]) -> Facts:
@@ -164,4 +166,4 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(__name__, ("text", "model", When("model", "random", ("seed",))), lesson, questions, scrub="query")
+PART = part(__name__, ("text", "uncut", When("uncut", "random", ("seed",))), lesson, questions, scrub="query")

@@ -89,10 +89,11 @@ def lesson(inputs: Inputs) -> Lesson:
     masked = masked_softmax(scores, allowed)
     sees, n_pairs = allowed.any(dim=-1).tolist(), cost.count_pairs(allowed)
     axes = names(n)
-    bare = axes | {"rows": ()}  # the words of the rows are beside the first matrix
+    bare = axes | {"rows": ()}  # the words of the rows are beside the first matrix of a line
     weights: list[Panel] = [
+        Matrix(values=masked.masked.numpy(), title="masked scores", **axes),
         Sign("softmax →"),
-        Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **axes),
+        Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **bare),
     ]
     if not all(sees):
         formula = Matrix(values=masked.softmax.numpy(), title="by the formula", scale="weights", **bare)
@@ -104,7 +105,6 @@ def lesson(inputs: Inputs) -> Lesson:
                 Sign("+"),
                 mask_matrix(allowed.numpy(), edit="mask", **bare),
                 Sign("="),
-                Matrix(values=masked.masked.numpy(), title="masked scores", **bare),
             ],
             weights,
         ],

@@ -25,11 +25,16 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 _picture("what is added to the words", table, "channel"),
                 _picture("dot products of positions", products, "other position"),
+                Facts.of(
+                    Fact("most like the chosen one", alike.numpy(), 0),
+                    Fact(f"most like one within {NEAR} places", f"{alike_within(likeness, NEAR)} of {n}"),
+                    Fact("pairs at equal distance differ by up to", short(distances.spread)),
+                ),
             ],
             [
                 Curves(
-                    title="the chosen position with every other", x=x, at=x, x_label="other position",
-                    y_label="dot product", lines=[Line(products.numpy(), "dot product")],
+                    title="how alike the chosen position and every other are", x=x, at=x,
+                    x_label="other position", y_label="cosine", lines=[Line(likeness.numpy(), "cosine")],
                 ),
                 Curves(
                     title="all pairs, by distance", x=x, x_label="distance k", y_label="dot product",
@@ -39,11 +44,6 @@ def lesson(inputs: Inputs) -> Lesson:
                             high=distances.high.numpy(),
                         )
                     ],
-                ),
-                Facts.of(
-                    Fact("most like the chosen one", alike.numpy(), 0),
-                    Fact(f"most like one within {NEAR} places", f"{alike_within(likeness, NEAR)} of {n}"),
-                    Fact("pairs at equal distance differ by up to", short(distances.spread)),
                 ),
             ],
         ],

@@ -129,22 +129,10 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[
             [
                 Matrix(
-                    title="PE: one vector for each position", values=tables.numpy(), picture=True, reach=1.0,
+                    title="PE: one vector for each position", values=tables.numpy(), large=True, reach=1.0,
                     rows=[str(p) for p in range(n)], row_axis="position",
                     columns=[str(c) for c in range(d)], column_axis="channel",
-                ),
-                Curves(  # the sines of four pairs, from the fastest to the slowest
-                    title="four of its columns as waves", x=x, x_label="position p", y_label="PE(p)",
-                    y_range=(-1.05, 1.05),
-                    lines=[
-                        Line(tables[:, :, 2 * pair].numpy(), f"channel {2 * pair}", at)
-                        for at, pair in enumerate(pairs)
-                    ],
-                ),
-                Curves(
-                    title="dot product of two positions", x=x, x_label="distance k", y_label="dot product",
-                    lines=[Line(products.mean.numpy(), "PE(p) · PE(p + k)")],
-                ),
+                )
             ],
             [
                 Facts.of(
@@ -152,6 +140,22 @@ def lesson(inputs: Inputs) -> Lesson:
                     Fact("slowest wave", lengths[:, -1], 0, "positions"),
                     Fact(f"product, {APART} apart", products.mean[:, APART].numpy()),
                     Fact(f"product, {4 * APART} apart", products.mean[:, 4 * APART].numpy()),
+                )
+            ],
+            [
+                Curves(  # the sines of four pairs, from the fastest to the slowest
+                    title="four of its columns as waves", x=x, x_label="position p", y_label="PE(p)",
+                    y_range=(-1.05, 1.05),
+                    lines=[
+                        Line(tables[:, :, 2 * pair].numpy(), f"channel {2 * pair}", at, smooth=True)
+                        for at, pair in enumerate(pairs)
+                    ],
+                )
+            ],
+            [
+                Curves(
+                    title="dot product of two positions", x=x, x_label="distance k", y_label="dot product",
+                    lines=[Line(products.mean.numpy(), "PE(p) · PE(p + k)")],
                 )
             ],
         ],

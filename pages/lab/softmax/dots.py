@@ -108,12 +108,16 @@ def lesson(inputs: Inputs) -> Lesson:
     over_d_k: dict[str, Any] = {"x": d_ks, "at": d_ks, "x_label": "d_k", "log_x": True}
     return Lesson(
         rows=[
+            [_weights(plain, "without the scale", AS_IT_IS)],
+            [_weights(scaled, "divided by √d_k", SCALED)],
             [
-                _weights(plain, "without the scale", AS_IT_IS),
-                _weights(scaled, "divided by √d_k", SCALED),
                 Curves(
                     lines=_both(plain.gradient, scaled.gradient), title="gradient that gets through",
                     y_label="norm of the Jacobian", log_y=True, y_range=(1e-6, 1), **over_d_k,
+                ),
+                Curves(
+                    lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights",
+                    y_label="nats", y_range=(0, 1.05 * math.log(inputs.n_keys)), **over_d_k,
                 ),
             ],
             [
@@ -128,10 +132,6 @@ def lesson(inputs: Inputs) -> Lesson:
                         Line(sampled.variance.numpy(), "measured", AS_IT_IS),
                     ],
                     title="variance of q · k", y_label="variance", log_y=True, **over_d_k,
-                ),
-                Curves(
-                    lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights",
-                    y_label="nats", y_range=(0, 1.05 * math.log(inputs.n_keys)), **over_d_k,
                 ),
             ],
             [

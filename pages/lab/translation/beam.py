@@ -87,7 +87,7 @@ HIDDEN, FAINT, PLAIN, LIT = range(4)
 
 
 def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
-    """What is kept stays; what is pruned shows at its own step only, faint, and only the best of it."""
+    """What is kept stays; what is pruned shows at its own step and at the end, faint, and only the best."""
     width = max(len(step.kept) for step in steps)
     n_pruned = min(width, 4) if width <= 4 else 2
     columns = [[*step.kept, *step.pruned[:n_pruned]] for step in steps]
@@ -101,7 +101,7 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
     frames = [_levels(tree, columns, step) for step in range(len(steps) + 1)]
     return Diagram(
         title="the tree: each word, and the log-probability of its sentence up to there",
-        nodes=nodes, edges=edges, levels=np.array(frames), row_height=46 if width <= 4 else 37,
+        nodes=nodes, edges=edges, levels=np.array(frames), row_height=78 if width <= 4 else 44,
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def _levels(tree: BeamTree, columns: list[list[BeamNode]], step: int) -> list[in
     levels = [LIT]
     for number, column in enumerate(columns, start=1):
         for node in column:
-            if number > step or (not node.kept and number < step):
+            if number > step or (not node.kept and number < step < len(columns)):
                 levels.append(HIDDEN)
             elif node.id in best:
                 levels.append(LIT)
@@ -145,9 +145,8 @@ def lesson(inputs: Inputs) -> Lesson:
         Fact("words proposed", proposals, 0),
     )
     return Lesson(
-        rows=[
-            [diagram(tree, searched, read.vocabulary)], [facts], [_hypotheses(read, tree, alpha, penalty)],
-        ],
+        rows=[[diagram(tree, searched, read.vocabulary)], [_hypotheses(read, tree, alpha, penalty), facts]],
+        across=1,
         notice=_notices(read, tree, searched, inputs.width),
         scrub=Scrub(
             "step", "step", np.arange(len(searched) + 1),

@@ -1,7 +1,7 @@
 """The order in which data flows through an encoder-decoder, and what is looked at on the way."""
 
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from pages.lab.translation.inputs import (
     translate,
 )
 from pages.shared.wording import distinct
-from viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub
+from viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub, Worded
 from viz_core.labels import decimal
 
 Chances = Float[Tensor, "step n"]
@@ -139,7 +139,7 @@ def stacks(moments: list[Moment]) -> Diagram:
     levels = np.array([rows[moment.step is None, moment.stage, moment.layer] for moment in moments])
     return Diagram(
         title="encoder, and decoder with its layers 0 and 1", nodes=nodes, edges=edges, levels=levels,
-        row_height=27,
+        row_height=42,
     )  # fmt: skip
 
 
@@ -181,38 +181,29 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
     )  # fmt: skip
 
 
-def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
-    """The likeliest words of each step with their logits, and their probabilities below.
+def words(read: Reading, moments: list[Moment]) -> Bars:
+    """The likeliest words of each step and their logits below the bars of their probabilities.
 
-    Neither shows anything of a step before it is computed: what comes is not given away.
+    Nothing of a step is shown before it is computed: what comes is not given away.
     """
     ids, chances = (tensor.numpy() for tensor in likeliest(read.logits, N_CANDIDATES))  # [step, rank]
     heights = np.full((len(moments), N_CANDIDATES), np.nan, dtype=np.float32)
-    levels = np.full((len(moments), len(read.written), N_CANDIDATES), HIDDEN)
+    shown = np.zeros(len(moments), dtype=int)  # the row of words: none, or those of a step
     for at, moment in enumerate(moments):
         if moment.stage in ("softmax", "word"):
             heights[at] = chances[moment.step]
         if moment.stage in ("linear", "softmax", "word"):
-            levels[at, moment.step] = PLAIN
-            levels[at, moment.step, 0] = LIT
-    nodes = [
-        Node(
-            id=f"{step}.{rank}", label=read.vocabulary[id_], column=rank, row=0,
-            note=decimal(read.logits[step, id_], 1),
-        )
+            shown[at] = 1 + cast(int, moment.step)
+    rows = [
+        [f"{read.vocabulary[id_]}\t{decimal(read.logits[step, id_], 1)}" for id_ in row]
         for step, row in enumerate(ids.tolist())
-        for rank, id_ in enumerate(row)
-    ]  # fmt: skip
-    diagram = Diagram(
-        title=f"linear: the logits of the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words of both "
-        "languages",
-        nodes=nodes, edges=[], levels=levels.reshape(len(moments), -1),
+    ]
+    return Bars(
+        title=f"the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words of both languages: logits of "
+        "the linear layer, and softmax of them",
+        values=heights, labels=RANKS, words=Worded([[""] * N_CANDIDATES, *rows], shown),
+        y_label="probability", reach=1.1, nan_is_empty=True,
     )  # fmt: skip
-    bars = Bars(
-        title="softmax: their probabilities", values=heights, labels=RANKS, reach=1.1, nan_is_empty=True,
-        x_label="the same words, from left to right", y_label="probability",
-    )  # fmt: skip
-    return diagram, bars
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -223,9 +214,11 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         rows=[
             [sentences(read, timeline)],
-            [stacks(timeline), cross(read, timeline)],
-            [*words(read, timeline)],
+            [stacks(timeline)],
+            [cross(read, timeline)],
+            [words(read, timeline)],
         ],
+        across=1,
         notice=[_encoding(read, m) if m.step is None else _decoding(read, m, m.step) for m in timeline],
         scrub=Scrub(
             "moment", "moment", np.arange(len(timeline)),

@@ -18,8 +18,6 @@ SENTENCE = "the animal did not cross the street because it was too tired"
 INCOMPLETE = "la vieille loutre voit toujours le petit la nuit"
 MAX_WORDS = 14
 MAX_STEPS = 20
-AT_THE_PRONOUN = 115
-"""The moment when the pronoun is chosen in the translation of the first sentence."""
 MOST_MOMENTS = 400
 READERS = {"translator": "the shipped translator"} | OPTION
 MOST_HEADS = 1_024
@@ -38,7 +36,7 @@ class Inputs(Other):
     reader: str = setting("translator", one_of(READERS), "Model")
     text: str = setting(SENTENCE, characters(400), "Sentence")
     direction: str = setting("en-fr", one_of(DIRECTIONS), "Direction")
-    moment: int = setting(AT_THE_PRONOUN, whole(0, MOST_MOMENTS))
+    moment: int = setting(0, whole(0, MOST_MOMENTS))
     head: int = setting(7, whole(0, MOST_HEADS - 1))
     phrase: str = setting(INCOMPLETE, characters(400), "Sentence")
     phrase_direction: str = setting("fr-en", one_of(DIRECTIONS), "Direction")

@@ -19,6 +19,7 @@ import {
   rowHeight,
   signatureOf,
 } from "./fitting.js";
+import { lasting } from "./motion.js";
 import { legendNodes } from "./words.js";
 
 /** @import { Scrub, Header, Spec, Panel } from "./specs" */
@@ -128,6 +129,8 @@ export class Board {
   width = 0;
   most = 0; // how high a picture may be
   fits = false; // whether it has a height of its own
+  shownAt = 0; // when its numbers changed last, in milliseconds
+  lasts = 0; // how long its pictures take to follow them
   returned = false; // whether a part was left by the browser's Back
   entered = false; // whether a part was chosen that the address does not tell of yet
   /** @type {ReturnType<typeof setTimeout> | undefined} */ writing;
@@ -138,7 +141,8 @@ export class Board {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame });
     this.story = storyLine("Figure", takeAway, () => this.writeLink());
     this.scrubber = new Scrubber(this);
-    this.rows = el("div", { class: "rows" }, [el("div", { class: "stack" }), el("div", { class: "stack" })]);
+    const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
+    this.rows = el("div", { class: "rows" }, stacks);
     this.status = el("p", { class: "status muted", text: HINT });
     this.drawers = new Drawers();
     this.present = new Present(this);
@@ -198,6 +202,7 @@ export class Board {
     /** @type {Header | undefined} */ const before = this.header;
     this.header = readMessage(bytes);
     const { board, scrub, moves, page, part, generation } = this.header;
+    this.change();
     if (page) noteOpened(page, part);
     if (before && before.part !== part) this.entered = !this.returned;
     this.returned = false;
@@ -252,8 +257,8 @@ export class Board {
       row.map((spec) => new PANELS[spec.drawn_by ?? spec.kind.toLowerCase()].Panel(this, spec)),
     );
     const roots = this.panels.map((row) => row.map((panel) => panel.root));
-    this.rows.children[0].replaceChildren(...roots.map((row) => el("div", { class: "row" }, row)));
-    this.rows.children[1].replaceChildren();
+    for (const stack of this.rows.children) stack.replaceChildren();
+    this.rows.children[0].append(...roots.map((row) => el("div", { class: "row" }, row)));
   }
 
   /** @param {(panel: Panel, spec: Spec) => void} visit */
@@ -279,6 +284,7 @@ export class Board {
     for (const [at, [panel]] of this.panels.entries())
       reveal(/** @type {Element} */ (panel.root.parentElement), at < panels.length);
     const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);
+    fitting.across = this.header.board.across;
     if (this.fits) this.most = fitting.choose(signature, panels, sizeAll, this.most);
     else {
       fitting.arrange(panels, { first: panels.length, share: 1 });
@@ -314,6 +320,7 @@ export class Board {
 
   /** @param {number} frame */
   show(frame) {
+    if (frame !== this.frame) this.change();
     this.frame = frame;
     const { board, generation } = this.header;
     if (board.scrub) {
@@ -327,6 +334,14 @@ export class Board {
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = String(frame);
     announce(this.root, { what: "board", generation });
+  }
+
+  /* The pictures follow the numbers that come now. */
+  change() {
+    const now = performance.now();
+    this.lasts = lasting(now - this.shownAt);
+    this.shownAt = now;
+    this.root.style.setProperty("--lasts", `${this.lasts}ms`);
   }
 
   toggle() {

@@ -117,7 +117,7 @@ export function told(spec, point, frame, board) {
     const lit = { [picture.row_axis]: i, [picture.column_axis]: j };
     return { lit, words: cellWords(picture, i, j, value, board) };
   }
-  const { axis = "", labels, x_label } = /** @type {ChartSpec} */ (spec);
+  const { axis = "", x_label } = /** @type {ChartSpec} */ (spec);
   const { traces, form } = spec.chart;
   const { type, x, y, meta, customdata } = traces[point.curveNumber];
   const at = point.pointNumber;
@@ -126,7 +126,7 @@ export function told(spec, point, frame, board) {
   const now = (numbers) => filled(numbers, frame, board.theme)[at];
   if (type === "bar") {
     const title = spec.title ? `${spec.title}: ` : "";
-    return { lit: { [axis]: at }, words: `${title}${labels?.[at]} = ${number(now(y), 4)}` };
+    return { lit: { [axis]: at }, words: `${title}${unescaped(now(customdata))} = ${number(now(y), 4)}` };
   }
   if (form !== "wide") return { lit: {}, words: undefined };
   const lines = traces.filter((trace) => trace.mode === "lines" && trace.name);

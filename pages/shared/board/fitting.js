@@ -74,10 +74,11 @@ export const HEIGHTS = Array.from({ length: 32 }, (_, at) => Math.round(760 * 0.
 /**
  * Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
  * share of the width, and the rest at the right.
- * @param {number} nRows @param {boolean} breaks whether a row can be broken in two @returns {Arrangement[]}
+ * @param {number} nRows @param {boolean} breaks whether a row can be broken in two
+ * @param {number} across rows above both stacks, which count among the first @returns {Arrangement[]}
  */
-export function arrangements(nRows, breaks = false) {
-  const splits = Array.from({ length: Math.max(0, nRows - 1) }, (_, at) => at + 1);
+export function arrangements(nRows, breaks = false, across = 0) {
+  const splits = Array.from({ length: Math.max(0, nRows - 1 - across) }, (_, at) => across + at + 1);
   const beside = splits.flatMap((first) => [0.5, 0.62, 0.38, 0.7, 0.3].map((share) => ({ first, share })));
   const stack = { first: nRows, share: 1 };
   return [stack, ...(breaks ? [{ ...stack, lines: 2 }] : []), ...beside];
@@ -155,6 +156,7 @@ export function nameIn(rows, axis, at) {
 const LEAST = { width: 1100, height: 400 }; // a smaller window is scrolled
 const BELOW = 8; // pixels that stay free under a board
 const COMFORTABLE = 330; // a picture so high needs no better arrangement
+const FLAT = 5; // times as wide as high: what is wider shows its curve no better
 const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller
 
 export class Fitting {
@@ -162,6 +164,7 @@ export class Fitting {
   height = 0; // of the rows, when it was chosen
   /** @type {number | null} */ taken = null; // the height of the board, where it fits its window
   lines = 1; // that a row takes which can be broken
+  across = 0; // rows that keep the whole width
 
   /** @param {HTMLElement} outer holds the root @param {HTMLElement} root @param {HTMLElement} rows */
   constructor(outer, root, rows) {
@@ -232,7 +235,7 @@ export class Fitting {
     Object.assign(this, { key: whole, height });
     const { activeElement } = /** @type {ShadowRoot} */ (rows.getRootNode());
     /** @type {{score: number, most: number, way: Arrangement} | null} */ let best = null;
-    const ways = arrangements(panels.length, panels.some(canBreak));
+    const ways = arrangements(panels.length, panels.some(canBreak), this.across);
     const stacks = ways.filter((way) => way.share === 1);
     for (const way of ways) {
       this.arrange(panels, way);
@@ -259,16 +262,16 @@ export class Fitting {
    */
   arrange(panels, way) {
     const lines = panels.map((row) => /** @type {HTMLElement} */ (row[0].root.parentElement));
-    const [left, right] = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.rows.children);
+    const [above, left, right] = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.rows.children);
+    const stackOf = (/** @type {number} */ at) => (at < this.across ? above : at < way.first ? left : right);
     // What is put where it stands would lose the focus all the same.
-    if (lines.some((line, at) => line.parentElement !== (at < way.first ? left : right))) {
-      left.append(...lines.slice(0, way.first));
-      right.append(...lines.slice(way.first));
-    }
+    if (lines.some((line, at) => line.parentElement !== stackOf(at)))
+      for (const [at, line] of lines.entries()) stackOf(at).append(line);
     this.lines = way.lines ?? 1;
+    above.classList.toggle("absent", !this.across);
     right.classList.toggle("absent", way.share === 1);
-    left.style.flexBasis = `${100 * way.share}%`;
-    right.style.flexBasis = `${100 * (1 - way.share)}%`;
+    const shares = way.share === 1 ? [1] : [way.share, 1 - way.share];
+    this.rows.style.gridTemplateColumns = shares.map((share) => `minmax(0, ${share}fr)`).join(" ");
   }
 
   /**
@@ -283,8 +286,8 @@ export class Fitting {
   }
 
   /**
-   * Square pixels of what is drawn; a quarter for every matrix without room for its numbers, and for every
-   * row of matrices that wraps: names at its left serve all of it.
+   * Square pixels of what is drawn, but for what makes it flat; a quarter for every matrix without room for
+   * its numbers, and for every row of matrices or equation that wraps: names at its left serve all of it.
    * @param {Panel[][]} panels
    */
   drawnArea(panels) {
@@ -292,7 +295,7 @@ export class Fitting {
     let unread = 1;
     for (const panel of panels.flat()) {
       const box = panel.root.querySelector(".plot, table, canvas, svg")?.getBoundingClientRect();
-      if (box) area += box.width * box.height;
+      if (box) area += Math.min(box.width, FLAT * box.height) * box.height;
       const isNarrow = box && box.width < 0.6 * box.height;
       if (panel.written === false || (panel.spec?.together && isNarrow)) unread /= 4;
     }
@@ -309,8 +312,10 @@ function canBreak(row) {
   return row.length > 2 && row.every((panel) => (panel.needs?.columns ?? 0) > 0);
 }
 
-/** Whether a row of matrices takes more than one line. @param {Panel[]} row */
+/** Whether a row of matrices, or an equation, takes more than one line. @param {Panel[]} row */
 function wraps(row) {
   const [first, last] = /** @type {HTMLElement[]} */ ([row[0].root, row[row.length - 1].root]);
-  return row.every((panel) => panel.needs?.columns) && last.offsetTop >= first.offsetTop + first.offsetHeight;
+  const isWhole =
+    row.some((panel) => panel.spec?.kind === "Sign") || row.every((panel) => panel.needs?.columns);
+  return isWhole && last.offsetTop >= first.offsetTop + first.offsetHeight;
 }

@@ -227,6 +227,7 @@ function colour({ name, alpha }, theme) {
 /** @type {Record<string, (leaf: any, frame: number, theme: Colours) => any>} */
 const LEAVES = {
   Moving: (value, frame) => entry(value, frame),
+  Worded: ({ rows, at }, frame) => rows[at.values[frame]],
   Paint: (value, _frame, theme) => colour(value, theme),
   Written: ({ values, digits, nan_is_empty }, frame, theme) =>
     Array.from(filled(values, frame, theme), (value) =>
@@ -253,7 +254,7 @@ export function filled(value, frame, theme) {
 /** @param {any} value @returns {boolean} */
 function moves(value) {
   if (value === null || typeof value !== "object" || value instanceof Framed) return false;
-  return value.kind === "Moving" || Object.values(value).some(moves);
+  return ["Moving", "Worded"].includes(value.kind) || Object.values(value).some(moves);
 }
 
 /** The names of what moves in a trace. @param {import("./specs").Described} trace */
@@ -284,13 +285,13 @@ export function ticksIn({ height, margin: { t, b } }) {
 const isLine = (/** @type {Described} */ trace) => trace.mode === "lines" && Boolean(trace.name);
 
 /**
- * A picture's share of its row: rows are shared by columns, so that cells come out alike.
+ * A picture's share of its row: rows are shared by columns, so that cells come out alike, and four have room.
  * @param {Pick<import("./specs").PictureSpec, "values" | "rows">} spec
  */
 export function shareOf({ values, rows }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   const columns = values.size(1);
-  return `${columns} 1 ${Math.min(260, names + 8 * columns)}px`;
+  return `${columns} 1 min(${Math.min(260, names + 8 * columns)}px, 22%)`;
 }
 
 /** @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size */

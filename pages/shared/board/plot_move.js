@@ -4,6 +4,8 @@
    takes to draw them: too long for a slider that moves six charts. So this file, and no other, leans on
    private parts of Plotly (names with _, calcdata); tests/browser/test_board.py fails when they go. */
 
+import { between, eased } from "./motion.js";
+
 /** @typedef {any} Body Plotly's element, with the private parts that this file leans on */
 
 /** @param {Body} body @param {number} at */
@@ -17,15 +19,49 @@ function recalculate(body, at) {
   body.calcdata[at] = known;
 }
 
+/** @typedef {[place: number, numbers: import("./specs").Described][]} Moved as in {x: [...], y: [...]} */
+
 /**
- * Gives each trace that moves its numbers, and draws what that changes.
- * @param {Body} body
- * @param {[place: number, numbers: import("./specs").Described][]} numbers as in {x: [...], y: [...]}
+ * What a figure shows now of what moves.
+ * @param {Body} body @param {string[][]} moving the names of what moves in each trace @returns {Moved}
  */
-export function move(body, numbers) {
+export function shownOf({ _fullData: traces }, moving) {
+  return moving.map((names, at) => [at, Object.fromEntries(names.map((name) => [name, traces[at]?.[name]]))]);
+}
+
+/**
+ * Gives each trace that moves its numbers, and draws what that changes, in so many milliseconds.
+ * @param {Body} body @param {Moved} numbers @param {number} lasts @param {Moved} from what was shown of all
+ * traces
+ */
+export function move(body, numbers, lasts = 0, from = []) {
+  for (const [at, values] of numbers) Object.assign(body.data[at], values);
+  const began = performance.now();
+  if (body.motion) cancelAnimationFrame(body.motion);
+  const step = () => {
+    const share = lasts ? Math.min(1, (performance.now() - began) / lasts) : 1;
+    const way =
+      share === 1 ? numbers : numbers.map(([at, to]) => midway(body, at, from[at][1], to, eased(share)));
+    draw(body, /** @type {Moved} */ (way));
+    if (share < 1) body.motion = requestAnimationFrame(step);
+  };
+  step();
+}
+
+/**
+ * @param {Body} body @param {number} at @param {any} from @param {any} to @param {number} share
+ * @returns {Moved[number]}
+ */
+function midway({ _fullData: traces }, at, from, to, share) {
+  const nothing = traces[at].type === "bar" ? 0 : Number.NaN; // what is not there yet rises from the ground
+  const names = Object.keys(to);
+  return [at, Object.fromEntries(names.map((name) => [name, between(from[name], to[name], share, nothing)]))];
+}
+
+/** @param {Body} body @param {Moved} numbers */
+function draw(body, numbers) {
   /** @type {{_fullData: any[], _fullLayout: any}} */ const { _fullData: traces, _fullLayout: layout } = body;
   for (const [at, values] of numbers) {
-    Object.assign(body.data[at], values);
     Object.assign(traces[at], values);
     recalculate(body, at);
   }

@@ -17,6 +17,12 @@ export interface Paint {
   alpha: number;
 }
 
+export interface Worded {
+  kind: "Worded";
+  rows: string[][];
+  at: Framed;
+}
+
 export interface Written {
   kind: "Written";
   values: Framed | Moving;
@@ -50,7 +56,7 @@ export interface Spec {
 }
 
 export interface Header {
-  board: { rows: Spec[][]; notice: string | string[]; scrub: Scrub | null };
+  board: { rows: Spec[][]; notice: string | string[]; scrub: Scrub | null; across: number };
   scrub: { at: number; usual: number } | null;
   /* Of the lab; others have none. */
   page?: string;
@@ -175,6 +181,7 @@ export interface MatrixSpec extends Spec {
 export interface PictureSpec extends MatrixSpec {
   chart: Chart;
   picture: boolean;
+  sums: boolean;
   named: boolean;
   small: boolean;
   large: boolean;

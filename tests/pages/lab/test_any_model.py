@@ -107,9 +107,9 @@ def test_a_temperature_is_of_a_softmax_alone(tmp_path: Path, monkeypatch: pytest
 
 
 def test_parts_that_take_a_small_layer_apart_say_that_no_other_model_fits() -> None:
-    for part in (cut, recut):
+    for part, field in ((cut, "model"), (recut, "uncut")):
         with pytest.raises(ValueError, match="choose random weights or a layer of the translator"):
-            part.lesson(Heads(model="other"))
+            part.lesson(Heads(**{field: "other"}))
 
 
 def test_in_a_class_the_price_of_all_passes_is_bounded(

@@ -1,12 +1,13 @@
 """Upright bars."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from viz_core._checks import check_frames, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Written
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Worded, Written
 from viz_core.boards.panel import (
     CAPTION,
     CHART,
@@ -30,7 +31,8 @@ class Bars(ChartPanel):
     reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
     nan_is_empty: NaN stands for what is not computed yet, and has neither bar nor number.
     lit: the place of the one bar that stands out; the others are then faint. faint_from: the place from which
-    on bars are faint, as those beyond a cut.
+    on bars are faint, as those beyond a cut. words: what stands below the bars in each frame instead of the
+    labels; what follows a tab is a line of its own.
     """
 
     values: np.ndarray
@@ -46,6 +48,7 @@ class Bars(ChartPanel):
     axis: str = ""
     lit: int | None = None
     faint_from: int | None = None
+    words: Worded | None = None
 
     def __post_init__(self) -> None:
         check_frames("values", self.values, "bar")
@@ -64,7 +67,7 @@ class Bars(ChartPanel):
         values = Moving(self.values) if moves else self.values
         tops = np.clip(np.nan_to_num(self.values.astype(np.float32), posinf=0, neginf=0), 0, top)
         names = [word(label, 80) for label in self.labels]
-        bars = dict(
+        bars: dict[str, Any] = dict(
             type="bar",
             x=np.arange(len(names)),
             y=values,
@@ -75,7 +78,7 @@ class Bars(ChartPanel):
             hovertemplate="%{customdata} <b>%{hovertext}</b><extra></extra>",
             showlegend=False,
         )
-        numbers = dict(
+        numbers: dict[str, Any] = dict(
             type="scatter",
             x=np.arange(len(names)),
             y=Moving(tops) if moves else tops,
@@ -87,12 +90,23 @@ class Bars(ChartPanel):
             hoverinfo="skip",
             showlegend=False,
         )
-        ends = [min(0.0, low) if self.low is None else self.low, top * 1.08]
-        x = {"names": list(self.labels), "range": [-0.5, len(names) - 0.5], "showgrid": False, "tickangle": 0}
+        floor = -0.04 * top if self.words else min(0.0, low) if self.low is None else self.low
+        traces, below = [bars, numbers], list(self.labels)
+        if self.words:
+            typed = [[list(map(word, text.split("\t"))) for text in row] for row in self.words.rows]
+            said, under = (
+                replace(self.words, rows=[[gap.join(lines) for lines in row] for row in typed])
+                for gap in (" ", "<br>")
+            )
+            bars["customdata"], below = said, [""] * len(names)
+            traces.append(
+                numbers | {"y": np.full(len(names), floor), "text": under, "textposition": "bottom center"}
+            )
+        x = {"names": below, "range": [-0.5, len(names) - 0.5], "showgrid": False, "tickangle": 0}
         return Chart(
-            traces=[bars, numbers],
+            traces=traces,
             x={"title": axis_title(self.x_label), **x},
-            y={"title": axis_title(self.y_label), "range": ends, "zeroline": True},
+            y={"title": axis_title(self.y_label), "range": [floor, top * 1.08], "zeroline": True},
         )
 
     def _colours(self, count: int) -> Paint | list[Paint]:
@@ -105,4 +119,6 @@ class Bars(ChartPanel):
         return [strong if at == self.lit else faint for at in range(count)]
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
-        return grid_numbers(at_frame(self.values, frame, 1)[None], (), self.labels)
+        words = self.words.rows[int(self.words.at[frame])] if self.words else self.labels
+        labels = [text.replace("\t", " ") for text in words]
+        return grid_numbers(at_frame(self.values, frame, 1)[None], (), labels)

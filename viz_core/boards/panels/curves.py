@@ -15,7 +15,8 @@ from viz_core.boards.panel import Colour, Framed, NumberRow, Pair, at_frame, axi
 class Line:
     """One curve: y [*frame, point]; low and high [*frame, point] bound a band around it.
 
-    faint: it stands behind the others, thin and pale. listed: whether the legend names it.
+    faint: it stands behind the others, thin and pale. listed: whether the legend names it. smooth: what it
+    shows is a wave, of which x has only some points.
     """
 
     y: np.ndarray
@@ -26,6 +27,7 @@ class Line:
     high: np.ndarray | None = None
     faint: bool = False
     listed: bool = True
+    smooth: bool = False
 
     @property
     def arrays(self) -> list[np.ndarray]:
@@ -106,6 +108,7 @@ class Curves(LegendPanel):
                 "color": Paint(line.colour, 0.35 if line.faint else 1.0),
                 "width": 1.25 if line.faint else 2.5,
                 "dash": "7px,5px" if line.dashed else "solid",
+                "shape": "spline" if line.smooth else "linear",
             },
             customdata=Written(line.y if line.y.ndim == 1 else Moving(line.y)),
             hovertemplate=f"{word(self.x_label, 80)} %{{x:,.6~r}}<br><b>%{{customdata}}</b>",

@@ -36,6 +36,8 @@ _MOST_ROWS, _MOST_COLUMNS = 24, 26
 _AXIS = 22
 _BAR = 80
 _THUMBNAIL = 110
+CUT = "cut"
+"""As the `meta` of a trace: the lines along which a matrix is cut."""
 MASKED = Paint("muted", 0.16)
 """What a mask forbids: neither a colour of the scales nor the page's own."""
 
@@ -57,6 +59,7 @@ class Matrix(ChartPanel):
     texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
+    sums: a picture whose columns add up: they light up one after another.
     named: a picture in which every row and column has room for its name.
     gap: what NaN stands for, in words, where it is no number at all: such cells are hatched.
     together: what its number is called where several matrices share both axes: pointing at a cell of one
@@ -90,6 +93,7 @@ class Matrix(ChartPanel):
     together: str = ""
     frame: int | None = None
     picture: bool = False
+    sums: bool = False
     named: bool = False
     small: bool = False
     large: bool = False
@@ -127,7 +131,7 @@ class Matrix(ChartPanel):
     def describe(self) -> Chart:
         """The matrix as a heat map, with the first row on top."""
         n_rows, n_columns = self.values.shape[-2:]
-        traces = [_heat(self)]
+        traces = [_heat(self), *([] if self.is_table else _cuts(self))]
         if self.marked is not None:
             traces.append(_outlines(self.marked, Paint("accent" if self.is_table else "ink")))
         blank = np.isnan if self.gap else np.isneginf
@@ -215,6 +219,27 @@ def _heat(panel: Matrix) -> dict[str, Any]:
     )
 
 
+def _cuts(panel: Matrix) -> list[dict[str, Any]]:
+    """Gaps where one head's columns or rows end and those of the next begin."""
+    n_rows, n_columns = panel.values.shape[-2:]
+    ends = [
+        [at - 0.5 for at in range(1, len(heads)) if heads[at] != heads[at - 1]]
+        for heads in (panel.column_heads, panel.row_heads)
+    ]
+    x = [place for at in ends[0] for place in (at, at, np.nan)] + [-0.5, n_columns - 0.5, np.nan] * len(
+        ends[1]
+    )
+    y = [-0.5, n_rows - 0.5, np.nan] * len(ends[0]) + [place for at in ends[1] for place in (at, at, np.nan)]
+    return [_line(np.array(x), np.array(y), Paint("background"), 3) | {"meta": CUT}] if x else []
+
+
+def _line(x: Any, y: Any, colour: Paint, width: int | float) -> dict[str, Any]:
+    return dict(
+        type="scatter", x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+
+
 def _outlines(marked: np.ndarray, colour: Paint) -> dict[str, Any]:
     """Lines around the marked cells of each frame."""
     paths = [_outline(each.astype(bool)) for each in marked.reshape(-1, *marked.shape[-2:])]
@@ -223,15 +248,8 @@ def _outlines(marked: np.ndarray, colour: Paint) -> dict[str, Any]:
     for path, room in zip(paths, padded, strict=True):
         room[: len(path)] = path
     x, y = (padded[..., axis] for axis in (0, 1))
-    return dict(
-        type="scatter",
-        x=Moving(x) if marked.ndim > 2 else x[0],
-        y=Moving(y) if marked.ndim > 2 else y[0],
-        mode="lines",
-        line={"color": colour, "width": 2.5},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    moves = marked.ndim > 2
+    return _line(Moving(x) if moves else x[0], Moving(y) if moves else y[0], colour, 2.5)
 
 
 def _outline(marked: np.ndarray) -> np.ndarray:

@@ -106,7 +106,7 @@ export class Panel {
   get height() {
     const { rows, board, spec } = this;
     const least = spec.nodes.some((node) => node.note) ? LEAST_NOTED : LEAST_ROW;
-    const row = Math.max(least, Math.min(spec.row_height, board.most / Math.max(rows, 4)));
+    const row = Math.max(least, Math.min(spec.row_height, board.most / Math.min(6, Math.max(rows, 4))));
     return Math.floor(row * rows);
   }
 

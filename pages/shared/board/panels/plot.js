@@ -6,8 +6,9 @@ import { asOurs, numberAsOurs } from "../../browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
+import { cut, sweep } from "../motion.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
-import { move } from "../plot_move.js";
+import { move, shownOf } from "../plot_move.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PlotSpec} Spec */
@@ -24,6 +25,7 @@ export class PlotPanel {
   /** @type {Promise<void> | null} a figure on its way */ coming = null;
   /** @type {string | null} the size and the theme of the figure */ key = null;
   share = 1; // of the height that a chart usually has
+  changed = true; // whether its numbers are other ones than those of the figure
   /** @type {number | undefined} the entry that is pointed at elsewhere */ lit;
 
   /** @param {import("../specs").Board} board @param {Spec} spec */
@@ -72,6 +74,7 @@ export class PlotPanel {
   update(spec) {
     this.own = this.spec = spec;
     this.key = null;
+    this.changed = true;
   }
 
   /* The large matrix of a board shows the thumbnail that was pressed last. */
@@ -107,11 +110,13 @@ export class PlotPanel {
 
   /** @param {string} key @param {Size} size */
   put(key, size) {
-    const { Plotly, body, spec } = this;
+    const { Plotly, body, spec, changed } = this;
+    const first = !body.on;
     this.key = key;
     this.moving = spec.chart.traces.map(movingOf);
     this.drawn = this.frame;
-    const first = !body.on;
+    this.changed = false;
+    const from = first || !changed ? null : shownOf(body, this.moving);
     registerFor(Plotly, spec.chart.traces);
     const config = configOf(spec.title || "figure");
     const traces = tracesOf(spec, this.frame, this.board.theme, size);
@@ -120,15 +125,25 @@ export class PlotPanel {
       this.coming = null;
       body.setAttribute("aria-busy", "false");
       if (first) this.listen();
-      if (this.drawn !== this.frame) this.move();
+      if (this.drawn !== this.frame || from) this.move(from ?? undefined);
+      if (changed) this.unfold();
     });
   }
 
   /* Puts the numbers of another frame into the figure that is there. */
-  move() {
+  move(from = shownOf(this.body, this.moving)) {
     this.drawn = this.frame;
     const moved = movedOf(this.spec, this.moving, this.frame, this.board.theme);
-    if (moved.length) move(this.body, moved);
+    if (moved.length) move(this.body, moved, this.board.lasts, from);
+  }
+
+  /* Other numbers come before the eye: sums channel by channel, and heads cut from a matrix. */
+  unfold() {
+    const { board, body, spec } = this;
+    if (!board.lasts) return;
+    if (spec.sums) sweep(body.querySelector(".heatmaplayer image"), spec.values?.size(1) ?? 1, board.lasts);
+    if (spec.chart.traces[1]?.meta !== "cut") return;
+    cut(/** @type {SVGPathElement} */ (body.querySelector(".scatterlayer .js-line")), board.lasts);
   }
 
   listen() {

@@ -2,16 +2,19 @@
 
 import math
 import re
+from functools import partial
 
 import pytest
 import torch
 
 from models import load_model
-from pages.lab.heads import contributions
+from pages.lab.heads import contributions, inputs
 from pages.lab.heads.cut import blocks
-from pages.lab.heads.inputs import Inputs, Reading
+from pages.lab.heads.inputs import Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.heads.conftest import engine
+
+Inputs = partial(inputs.Inputs, model="random")
 
 
 def written_by(reading: Reading) -> torch.Tensor:

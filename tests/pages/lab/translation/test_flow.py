@@ -78,7 +78,7 @@ def test_a_frame_for_every_part_of_every_step(board):
     assert board.scrub.words[:2] == ["encoder: embedding", "encoder: self-attention 0"]
     assert board.scrub.words[frame(10, 5)] == "step 11: cross-attention 1"
     assert board.scrub.words[frame(10, 9)] == "step 11: chosen word"
-    assert board.scrub.words[Inputs().moment] == "step 11: chosen word"  # where a first visit stands
+    assert Inputs().moment == 0  # where a first visit stands
 
 
 def test_cross_attention_fills_layer_by_layer(board, traced):
@@ -92,32 +92,33 @@ def test_cross_attention_fills_layer_by_layer(board, traced):
     assert np.isnan(shown[:ENCODER]).all()
 
 
+def below(bars, at: int) -> list[str]:
+    """What stands below the bars in a frame."""
+    return bars.words.rows[bars.words.at[at]]
+
+
 def test_logits_then_probabilities_of_the_same_words(board, traced, translator):
-    words, bars = panel(board, "linear"), panel(board, "softmax")
-    assert words.title == "linear: the logits of the 8 likeliest of 1,564 words of both languages"
+    bars = panel(board, "the 8 likeliest of 1,564 words")
     vocabulary = translator.task.words.vocabulary
     for step in range(N_STEPS):
         best = traced["logits"][step].topk(8)
-        here = [words.nodes[at] for at in np.flatnonzero(words.levels[frame(step, 7)])]
-        assert [node.label for node in here] == [vocabulary[id_] for id_ in best.indices.tolist()]
-        assert [float(node.note.replace("−", "-")) for node in here] == pytest.approx(
-            best.values.tolist(), abs=0.051
-        )
+        words, logits = zip(*(text.split("\t") for text in below(bars, frame(step, 7))), strict=True)
+        assert list(words) == [vocabulary[id_] for id_ in best.indices.tolist()]
+        shown = [float(logit.replace("−", "-")) for logit in logits]
+        assert shown == pytest.approx(best.values.tolist(), abs=0.051)
         assert np.isnan(bars.values[frame(step, 7)]).all()
         close(bars.values[frame(step, 8)], traced["logits"][step].softmax(dim=-1).topk(8).values)
         following = [*traced.tokens["decoder"][1:], "<eos>"][step]
-        assert here[0].label == following
+        assert words[0] == following
 
 
 def test_the_words_of_a_step_are_not_shown_before_it(board):
     """The names of all words that will be written stood on the axes from the first frame on."""
-    words = panel(board, "linear")
+    bars = panel(board, "the 8 likeliest")
     for step in range(N_STEPS):
         for place in range(7):
-            assert not words.levels[frame(step, place)].any()
-        of_others = [not node.id.startswith(f"{step}.") for node in words.nodes]
-        assert not words.levels[frame(step, 9)][of_others].any()
-    assert not words.levels[:ENCODER].any()
+            assert not any(below(bars, frame(step, place)))
+    assert not any(text for at in range(ENCODER) for text in below(bars, at))
 
 
 def test_a_preset_lands_on_its_punchline():

@@ -46,7 +46,7 @@ function board(rows, height) {
     return [{ root, most }];
   });
   const stacks = [new Element(...panels.map(([{ root }]) => root.parentElement)), new Element()];
-  const place = new Element(...stacks);
+  const place = new Element(new Element(), ...stacks);
   place.clientHeight = height;
   const over = (stack) => stack.children.reduce((sum, line) => sum + heights.get(line.children[0]), 0);
   Object.defineProperty(place, "scrollHeight", { get: () => Math.max(...stacks.map(over)) });
@@ -74,8 +74,18 @@ test("rows that would be low below each other stand beside each other", () => {
   const most = shown.choose("a");
   assert.deepEqual(lines(shown), [2, 2]);
   assert.ok(most <= 200 && most > 150);
-  assert.deepEqual([shown.stacks[0].style.flexBasis, shown.stacks[1].style.flexBasis], ["50%", "50%"]);
+  assert.equal(shown.place.style.gridTemplateColumns, "minmax(0, 0.5fr) minmax(0, 0.5fr)");
   assert.ok(!shown.stacks[1].classes.has("absent"));
+});
+
+test("a row may keep the whole width above those that stand beside each other", () => {
+  const { fitting, panels, place, stacks } = board([null, null, null], 400);
+  fitting.across = 1;
+  fitting.arrange(panels, { first: 2, share: 0.3 });
+  assert.deepEqual(
+    [place.children[0], ...stacks].map(({ children }) => children.length),
+    [1, 1, 1],
+  );
 });
 
 test("the same content keeps its arrangement while that fits; other content gets its own", () => {

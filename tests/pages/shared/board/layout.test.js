@@ -73,6 +73,7 @@ test("rows stand in one stack, or the first of them beside the rest", () => {
   const ways = arrangements(3);
   assert.deepEqual(ways[0], { first: 3, share: 1 });
   assert.deepEqual([...new Set(ways.slice(1).map(({ first }) => first))], [1, 2]);
+  assert.deepEqual(new Set(arrangements(4, false, 1).map(({ first }) => first)), new Set([4, 2, 3]));
   assert.deepEqual(arrangements(1, true), [
     { first: 1, share: 1 },
     { first: 1, share: 1, lines: 2 },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { move } from "../../../../pages/shared/board/plot_move.js";
+import { move, shownOf } from "../../../../pages/shared/board/plot_move.js";
 
 /* An element as Plotly leaves it, which notes what is asked of Plotly's modules. */
 function figure(...types) {
@@ -52,4 +52,17 @@ test("a trace without points keeps a place where Plotly looks for its settings",
   const body = figure("scatter");
   move(body, [[0, { y: [] }]]);
   assert.deepEqual(body.calcdata[0], [{ x: undefined, y: undefined, t: {}, trace: body._fullData[0] }]);
+});
+
+test("a figure has its numbers at once, and its picture follows", () => {
+  const asked = [];
+  globalThis.requestAnimationFrame = (step) => asked.push(step);
+  globalThis.cancelAnimationFrame = () => {};
+  const body = figure("bar");
+  body._fullData[0].y = [0];
+  move(body, [[0, { y: [8] }]], 20, shownOf(body, [["y"]]));
+  assert.deepEqual(body.data[0].y, [8]);
+  assert.ok(body._fullData[0].y[0] < 8);
+  while (asked.length) asked.shift()();
+  assert.deepEqual(body._fullData[0].y, [8]);
 });

@@ -8,8 +8,10 @@ const array = (values, ...shape) => new Framed(Float32Array.from(values), shape)
 const moving = (values, ...shape) => ({ kind: "Moving", values: array(values, ...shape) });
 
 test("a bar says its label and its number at the frame, and lights up its entry", () => {
-  const traces = [{ type: "bar", x: array([0, 1], 2), y: moving([0.1, 0.2, 0.3, 0.75], 2, 2) }];
-  const spec = { title: "weights", axis: "key", labels: ["the", "cat"], chart: { form: "wide", traces } };
+  const traces = [
+    { type: "bar", x: array([0, 1], 2), y: moving([0.1, 0.2, 0.3, 0.75], 2, 2), customdata: ["the", "cat"] },
+  ];
+  const spec = { title: "weights", axis: "key", chart: { form: "wide", traces } };
   const point = { curveNumber: 0, pointNumber: 1 };
   assert.deepEqual(told(spec, point, 1, board), { lit: { key: 1 }, words: "weights: cat = 0.7500" });
   assert.equal(told({ ...spec, title: "" }, point, 0, board).words, "cat = 0.2000");
