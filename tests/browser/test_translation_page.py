@@ -33,7 +33,7 @@ def boxes(lab: BoardPage, title: str) -> list[tuple[str, int]]:
 
 
 def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
-    translation.open()
+    translation.open(moment=115)
     lm = load_model("translator")
     trace = lm.trace(SENTENCE)
     with translation.quiet():
