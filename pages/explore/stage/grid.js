@@ -40,7 +40,7 @@ export class Switches {
           title: off ? "This head is off: press to have it again" : "Press to switch this head off",
           "aria-label": `Layer ${layer} head ${head}, is ${off ? "off" : "on"}`,
           "aria-pressed": String(off),
-          style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px`,
+          style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px;font-size:12px`,
           onclick: () => this.stage.edit(line, "switch"),
         });
       }),
@@ -147,14 +147,13 @@ export class GridView {
   layout(stack, places, sorted, left = 0, top = 0) {
     const [width, height] = [this.scroll.clientWidth - 8 - left, this.scroll.clientHeight - 8 - top];
     const count = places.length;
-    let columns = stack.heads;
-    if (sorted || width / columns < 56) {
-      const best = (/** @type {number} */ n) => Math.min(width / n, height / Math.ceil(count / n) - 34);
-      columns = 1;
-      for (let n = 1; n <= Math.min(count, 24); n++) if (best(n) > best(columns)) columns = n;
-    }
-    const rows = Math.ceil(count / columns);
     const label = 34;
+    const best = (/** @type {number} */ n) => Math.min(width / n, height / Math.ceil(count / n) - label);
+    // Layer by layer, of which a wide window has several in a line, or as many as there is room for.
+    const step = sorted || width / stack.heads < 56 ? 1 : stack.heads;
+    let columns = step;
+    for (let n = step; n <= Math.min(count, 24); n += step) if (best(n) > best(columns)) columns = n;
+    const rows = Math.ceil(count / columns);
     const cell = Math.max(52, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
     const size = { width: left + columns * cell, height: top + rows * (cell + label) };
     return { places, columns, rows, cell, label, left, top, ...size };
@@ -201,7 +200,7 @@ export class GridView {
       this.note.replaceChildren(
         data.signed
           ? `${changeSentence(this.extent)}${hidden}`
-          : `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
+          : `Choose a measure to sort the heads by it; without one, they stand layer by layer.${hidden}`,
       );
       return;
     }
@@ -238,7 +237,8 @@ export class GridView {
     context.fillText(`L${layer} H${head}`, x + 6, y + plan.cell + 8);
     context.fillStyle = theme.muted;
     context.font = `11px ${theme.font}`;
-    context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 22, side + 6);
+    // below the switch
+    context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 27, side + 6);
   }
 
   /**
