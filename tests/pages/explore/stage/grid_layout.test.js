@@ -11,7 +11,7 @@ function plan(layers, clientWidth, clientHeight) {
 }
 
 test("a wide place has several layers in a line, whole ones, where that makes the heads larger", () => {
-  assert.deepEqual(plan(3, 1440, 700), [8, 2]);
+  assert.deepEqual(plan(3, 1440, 480), [8, 2]);
   assert.deepEqual(plan(2, 960, 400), [4, 2]);
   assert.deepEqual(plan(1, 1440, 700), [4, 1]);
 });
