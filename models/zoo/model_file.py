@@ -24,6 +24,7 @@ from torch import Tensor
 from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Task, make_task
+from models.engine.size import count_parameters
 from models.engine.transformer import Transformer
 from models.files import FileError, check_size, read_bounded, write_json, write_whole
 from models.limits import in_force
@@ -127,10 +128,11 @@ def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
 
 
 def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfig) -> None:
-    """Compares names and shapes on the device "meta", before the model takes memory."""
+    """Compares names and shapes before a model takes more memory than its file has numbers."""
 
     def shapes() -> dict[str, tuple[int, ...]]:
-        with torch.device("meta"):
+        is_larger = count_parameters(config).total > sum(value.numel() for value in tensors.values())
+        with torch.device("meta" if is_larger else "cpu"):  # "meta" takes PyTorch seconds the first time
             return {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
 
     expected = checked(weights, "config", shapes)

@@ -3,6 +3,8 @@
 import json
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -278,3 +280,10 @@ def test_a_model_beyond_the_formats_size_is_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(model_file, "MOST_PARAMETERS", 100)
     with pytest.raises(ValueError, match="parameters do not fit one ONNX file; it takes at most 100"):
         write_onnx(trained(TEXT), tmp_path / "model.onnx")
+
+
+def test_a_model_is_opened_without_the_compiler_of_pytorch() -> None:
+    """It would take the first visitor seconds."""
+    code = "import models, sys; models.load_model('grokking'); print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
