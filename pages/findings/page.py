@@ -75,6 +75,6 @@ def figure(finding: Finding, job: Job) -> None:
     on_page.take_away(title, name, content, lambda frame: lines_of(finding, request))
 
 
-state.page().enter()
+state.enter()
 board.load()
 page()

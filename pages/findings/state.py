@@ -7,6 +7,8 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
+import streamlit as st
+
 from models.fields import Field, one_of, whole
 from models.findings import Finding, findings
 from models.zoo.hub.model_folder import check_memory, open_folder
@@ -23,6 +25,14 @@ MOST_STEPS = 10_000_000
 
 def page() -> State:
     return State(PAGE, _params())
+
+
+def enter() -> None:
+    """Takes the link's values on arrival. Older links leave out rollout, which came first then."""
+    link = st.query_params
+    if "finding" not in link and any(name.startswith("rollout_") for name in link):
+        link["finding"] = "rollout"
+    page().enter()
 
 
 @cache

@@ -104,3 +104,15 @@ def test_a_model_too_large_for_the_limits_is_told_before_it_is_loaded(
     monkeypatch.setattr(state, "open_folder", lambda name: folder)
     with pytest.raises(ValueError, match=r"gpt2 needs about .* of memory, but at most"):
         state.request(findings()["indirect-object"], kept)
+
+
+@pytest.mark.parametrize(("link", "finding"), [({"rollout_texts": "20"}, "rollout"), ({}, "induction")])
+def test_an_older_link_to_rollout_does_not_name_it(
+    link: dict[str, str], finding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state.st, "query_params", link)
+    read = lambda: read_link(PARAMS, link)[0].get("finding", "induction")  # noqa: E731
+    seen: list[str] = []
+    monkeypatch.setattr(state, "page", lambda: SimpleNamespace(enter=lambda: seen.append(read())))
+    state.enter()
+    assert seen == [finding]
