@@ -77,4 +77,6 @@ def test_a_changed_control_costs_a_few_times_what_an_echoed_slider_does(app: Ser
 def test_the_opening_page_is_small(app: Server) -> None:
     first, change = costs(app, "", "Beam width", [3])
     assert first.n_messages <= 50 and change.n_messages <= 12
-    assert first.n_bytes + program_bytes(app) <= 260_000
+    assert (
+        first.n_bytes + program_bytes(app) <= 280_000
+    )  # the story and the styles of a phone took 10 kB of them
