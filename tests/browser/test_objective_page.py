@@ -20,6 +20,16 @@ def lab(page: Page) -> BoardPage:
     return BoardPage(page, "objective")
 
 
+# Resolves once a figure's picture has followed its numbers.
+ARRIVED = """
+(figure) => new Promise((done) => {
+  const follows = ({ y }, at) => `${y}` === `${figure.data[at].y}`;
+  const look = () => (figure._fullData.every(follows) ? done() : requestAnimationFrame(look));
+  look();
+})
+"""
+
+
 def fact(lab: BoardPage, label: str) -> float:
     return read_number(lab.facts()[label].split()[0])
 
@@ -39,6 +49,10 @@ def test_another_seed_and_smoothing_train_anew_and_play(new_page: Callable[..., 
     assert fact(lab, "H(y, p): the loss") == pytest.approx(run.loss[-1].item(), abs=6e-4)
     assert "cannot fall below 0.421" in lab.notice
     assert lab.link() == {"seed": "6", "smoothing": "0.1"}
+    lab.board.get_by_role("button", name="Step back").click()  # its numbers are there at once
+    assert 0 < lab.board.evaluate("(board) => parseInt(board.style.getPropertyValue('--lasts'))") <= 600
+    for figure in lab.board.locator(".plot").all():
+        figure.evaluate(ARRIVED)
 
 
 def test_q_is_written_and_its_loss_is_pytorchs_and_no_distribution_is_refused(lab: BoardPage):
