@@ -144,7 +144,6 @@ def _pattern(read: Reading) -> Matrix:
         values=read.pattern.numpy(),
         scale="weights",
         large=True,
-        named=True,
         **names,
     )
 
