@@ -8,7 +8,7 @@ from pages.explore.edit_lines import after_press
 from pages.explore.figure import REQUESTS
 from pages.explore.stage.component import stage
 from pages.explore.state import Inputs
-from pages.shared import glossary, page_parts
+from pages.shared import chain, glossary, page_parts
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import last, show_problems
 from pages.shared.state import problems
@@ -37,6 +37,8 @@ def on_act(act: Act) -> None:
             controls.page().edit("edits", "\n".join(joined))
         case "beside":
             st.session_state.leave_for_beside = controls.beside_link(act)
+        case "go" | "skip":
+            chain.go("explore", act)
         case "open":
             st.session_state.opened = figure_module.opened_from(act)
         case kind if kind in REQUESTS:

@@ -139,7 +139,7 @@ class Shape:
 class Question:
     """Predict, then reveal. `right` is the place of the answer among the options; `because` explains it.
 
-    Both come from numbers computed now, not from the author. in_headline: as in QuestionTexts.
+    Both come from numbers computed now, not from the author. in_headline, set: as in QuestionTexts.
     """
 
     ask: str
@@ -147,6 +147,7 @@ class Question:
     right: int
     because: str
     in_headline: bool | None = None
+    set: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,8 @@ class Answer:
         ask, because, *options = (
             _WRITER.vformat(text, (), self.numbers) for text in (texts.ask, texts.because, *texts.options)
         )
-        return Question(ask, self.options or tuple(options), self.right, because, texts.in_headline)
+        options = self.options or tuple(options)
+        return Question(ask, options, self.right, because, texts.in_headline, texts.set)
 
 
 class _Writer(string.Formatter):
@@ -218,7 +220,8 @@ class Part:
     name: as in a link. controls: what stands beside the board. lesson: from the page's inputs (the scrub's
     at its default) to what is shown; ValueError with a sentence where they are impossible; runs on the
     inference thread, without Streamlit. questions: two or three; their facts are computed at call. scrub:
-    the input that the browser moves alone. also: the inputs that are written into the board's cells.
+    the input that the browser moves alone. also: the inputs that are written into the board's cells. walks:
+    the input whose options are the part's sequence, which a clicker goes through.
     """
 
     name: str
@@ -229,6 +232,7 @@ class Part:
     questions: Callable[[], Sequence[Question]]
     scrub: str | None = None
     also: tuple[str, ...] = ()
+    walks: str | None = None
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -245,6 +249,7 @@ def part(
     *,
     scrub: str | None = None,
     also: tuple[str, ...] = (),
+    walks: str | None = None,
 ) -> Part:
     """The part that a module, pages.lab.<page>.<part>, is, with its texts from the page's texts.toml.
 
@@ -268,7 +273,7 @@ def part(
         return [answer.to(texts) for answer, texts in zip(questions(), text.questions, strict=True)]
 
     tries = tuple(Try(label, values) for label, values in text.tries.items())
-    return Part(name, text.label, controls, with_texts, tries, with_answers, scrub, also)
+    return Part(name, text.label, controls, with_texts, tries, with_answers, scrub, also, walks)
 
 
 def _shapes(tensors: Mapping[str, str], sizes: Mapping[str, int]) -> Iterator[Shape]:

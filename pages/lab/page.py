@@ -12,9 +12,8 @@ from typing import Any, cast
 import streamlit as st
 
 from models.fields import SHOWN
-from models.limits import in_force
 from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from pages.shared import cache, glossary, lab_stops, page_parts, server_load
+from pages.shared import cache, chain, glossary, page_parts, server_load
 from pages.shared.board import on_page, pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -27,15 +26,24 @@ from viz_core import theme
 def ask(page: LabPage, part: Part) -> None:
     """The part's questions, one below the other; each shows its answer once a prediction is made."""
     st.markdown("##### Predict, then reveal")
-    for at, question in enumerate(questions_of(page, part)):
+    for at in range(len(questions_of(page, part))):
         with st.container(key=f"lab_question_{at}"):
-            _ask_one(f"{page.name}/{part.name}/{at}", question)
+            _ask_one(page, part, at)
 
 
-def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
-    """Whether a headline gives a right answer away, so that it has to be covered while people think."""
+def _place(page: LabPage, part: Part, at: int) -> str:
+    """The key of a question's answer."""
+    return f"{page.name}/{part.name}/{at}"
+
+
+def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> dict[str, Any] | None:
+    """The first question whose answer a headline gives away: it has to be covered while people think."""
     headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
-    return any(_is_in(headline, question) for question in questions_of(page, part))
+    for at, question in enumerate(questions_of(page, part)):
+        if _is_in(headline, question):
+            place = _place(page, part, at)
+            return {"place": place, "question": at, "ask": question.ask, "options": question.options}
+    return None
 
 
 def _is_in(headline: str, question: Question) -> bool:
@@ -53,8 +61,15 @@ def questions_of(page: LabPage, part: Part) -> Sequence[Question]:
 
 
 @st.fragment
-def _ask_one(place: str, question: Question) -> None:
-    choice = st.radio(question.ask, question.options, index=None, key=place)
+def _ask_one(page: LabPage, part: Part, at: int) -> None:
+    place, question = _place(page, part, at), questions_of(page, part)[at]
+
+    def move() -> None:
+        page.state.put(question.set)
+        page_parts.redraw("lab")
+
+    moves = move if question.set else None
+    choice = st.radio(question.ask, question.options, index=None, key=place, on_change=moves)
     guard_choice(place, "Answer", question.options)
     show_problems(problems())
     if choice is None:
@@ -136,12 +151,13 @@ def run(page: LabPage) -> None:
     _lab(page)
 
 
-@st.fragment
+@st.fragment(key="lab")
 def _lab(page: LabPage) -> None:
     state = page.state
     state.enter()
-    if "leave_by" in st.session_state:
-        _leave(page)
+    if "entered_by" in st.session_state:
+        by = st.session_state.pop("entered_by")
+        _enter(page, page.parts[0 if by > 0 else -1], by)
     part, now = page.part(), page.now()
     if st.session_state.get("drawn_part") != (page.name, part.name):
         state.write_again()
@@ -223,28 +239,47 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
                 refuse(f"{act['field'][:SHOWN]!r} is no input of this part; reload the page.")
             case "part":
                 page.state.put({"part": page.find_part(act["name"]).name})
-            case "go":
-                _go(page, part, 1 if act["by"] > 0 else -1)
+            case "answer":
+                _answer(page, part, act["question"], act["option"])
+            case "go" | "skip":
+                _go(page, part, act)
             case _:
                 st.session_state[on_page.TAKE_AWAY] = act
 
     board.show(view.packed.message(**_header(page, part, view, now)), key=key, on_act=on_act)
 
 
-def _go(page: LabPage, part: Part, by: int) -> None:
-    """To the next part or the one before; past the last, to the next page (`_leave`)."""
+def _answer(page: LabPage, part: Part, at: int, option: int) -> None:
+    """Notes what was answered in the headline's place, and shows the answer on the board."""
+    questions = questions_of(page, part)
+    if not (0 <= at < len(questions) and 0 <= option < len(questions[at].options)):
+        return refuse("This part asks no such question; reload the page.")
+    st.session_state[_place(page, part, at)] = questions[at].options[option]
+    page.state.put(questions[at].set)
+
+
+def _go(page: LabPage, part: Part, act: Act) -> None:
+    """To the next stop of the part's sequence, the next part, the next page; or back."""
+    by = 1 if act["by"] > 0 else -1
+    if act["type"] == "go" and part.walks:
+        stops = page.state.params[part.walks].rule.options
+        at = stops.index(page.state.kept[part.walks]) + by
+        if 0 <= at < len(stops):
+            return page.state.put({part.walks: stops[at]})
     at = page.parts.index(part) + by
     if 0 <= at < len(page.parts):
-        page.state.put({"part": page.parts[at].name})
+        # Who skips back looks at a part from its start.
+        _enter(page, page.parts[at], by if act["type"] == "go" else 1)
     else:
-        st.session_state.leave_by = by
+        chain.go(page.name, act)
 
 
-def _leave(page: LabPage) -> None:
-    """To the page after this one, or before it, where there is one; where there is none, it stays."""
-    at = lab_stops.NAMES.index(page.name) + st.session_state.pop("leave_by")
-    if 0 <= at < len(lab_stops.NAMES) and not in_force().kiosk:
-        st.switch_page(f"lab/{lab_stops.NAMES[at]}/page.py")
+def _enter(page: LabPage, part: Part, by: int) -> None:
+    """Shows a part at the first stop of its sequence, or at the last, where one comes back."""
+    walks = (
+        {part.walks: page.state.params[part.walks].rule.options[0 if by > 0 else -1]} if part.walks else {}
+    )
+    page.state.put({"part": part.name, **walks})
 
 
 def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ They are read without the pages themselves, so that no page has to be loaded to 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,8 @@ NAMES = (
 class QuestionTexts:
     """What is asked, the options, and why one is right; {names} stand for numbers that are computed.
 
-    options: none where they are computed, too. in_headline: whether the headline gives the answer away; where
+    options: none where they are computed, too. set: the inputs with which the board shows the answer, or the
+    experiment that sets them. in_headline: whether the headline gives the answer away; where
     nothing is said, it does if it has the answer's words.
     """
 
@@ -31,6 +32,7 @@ class QuestionTexts:
     because: str
     options: tuple[str, ...] = ()
     in_headline: bool | None = None
+    set: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,22 @@ def stop(name: str) -> Stop:
 def _part(
     *, see: str = "", tries: Any = (), questions: Sequence[Any] = (), variants: Any = (), **rest: Any
 ) -> PartTexts:
-    values = {
-        label: {name: _frozen(v) for name, v in inputs.items()} for label, inputs in dict(tries).items()
-    }
-    texts = tuple(_question(**question) for question in questions)
+    values = {label: _inputs(inputs) for label, inputs in dict(tries).items()}
+    texts = tuple(_question(values, **question) for question in questions)
     others = {name: _part(**variant) for name, variant in dict(variants).items()}
     return PartTexts(see=" ".join(see.split()), tries=values, questions=texts, variants=others, **rest)
 
 
-def _question(*, ask: str, because: str, options: Sequence[str] = (), **rest: Any) -> QuestionTexts:
-    return QuestionTexts(" ".join(ask.split()), " ".join(because.split()), tuple(options), **rest)
+def _question(
+    tries: Mapping[str, dict[str, Any]], *, ask: str, because: str, options: Sequence[str] = (), **rest: Any
+) -> QuestionTexts:
+    shows = rest.pop("set", {})
+    values = tries[shows] if isinstance(shows, str) else _inputs(shows)
+    return QuestionTexts(" ".join(ask.split()), " ".join(because.split()), tuple(options), set=values, **rest)
+
+
+def _inputs(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _frozen(value) for name, value in values.items()}
 
 
 def _frozen(value: Any) -> Any:

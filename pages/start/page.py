@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.shared import chain
 from pages.shared.browser.component import Act
 from pages.shared.lab_stops import part_of
 from pages.shared.page_parts import show_problems
@@ -12,11 +13,13 @@ arrive("start")
 way.load()
 
 
-def open_part(act: Act) -> None:
-    """Notes where a press leads; a page is left only once its script runs."""
+def on_act(act: Act) -> None:
+    """Leaves for the part that was pressed, or goes on as a clicker does."""
+    if act["type"] != "open":
+        return chain.go("start", act)
     place = part_of(act["page"], act["part"])
     if place:
-        st.session_state.opens = place
+        st.switch_page(f"lab/{place[0]}/page.py", query_params={"part": place[1]})
     else:
         refuse("The lab has no such part; press one of those below.")
 
@@ -27,8 +30,5 @@ with st.container(key="start_heading"):
         "Nine stops through *Attention Is All You Need* (Vaswani et al., 2017). At each, move something, "
         "predict what happens, then look."
     )
-way.show(MESSAGE, key="way", on_act=open_part)
+way.show(MESSAGE, key="way", on_act=on_act)
 show_problems(problems())
-if "opens" in st.session_state:
-    name, part = st.session_state.pop("opens")
-    st.switch_page(f"lab/{name}/page.py", query_params={"part": part})

@@ -1,7 +1,10 @@
 /* Nine stops and their parts, each a link, with a mark where this browser remembers something. */
 
 import { button, el, reveal } from "../shared/browser/dom.js";
+import { Drawers } from "../shared/browser/drawers.js";
+import { Glossary } from "../shared/browser/glossary.js";
 import { forget, marks } from "../shared/browser/marks.js";
+import { Present } from "../shared/browser/present.js";
 import { mounting, putUp } from "../shared/browser/shell.js";
 import { themeOf } from "../shared/browser/theme.js";
 
@@ -10,7 +13,10 @@ import { themeOf } from "../shared/browser/theme.js";
 
 class Way {
   /** @type {Stop[]} */ stops = [];
-  /** @type {import("../shared/browser/shell.js").Send} */ send;
+  /** @type {import("../shared/browser/shell.js").Send} */ act;
+  drawers = new Drawers([]);
+  glossary = new Glossary({});
+  spoils = null;
 
   /** @param {HTMLElement} host */
   constructor(host) {
@@ -19,15 +25,39 @@ class Way {
     this.forget = button({ text: "forget", onclick: () => this.start() });
     const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
     this.root = el("div", { class: "shell way" }, [this.list, foot]);
-    this.leave = putUp(host, this.root, () => themeOf(this.root));
+    this.story = { notice: this.done };
+    this.present = new Present(this);
+    foot.append(this.present.button);
+    this.outer = el("div", {}, [this.root, ...this.present.layers]);
+    const takeDown = putUp(host, this.outer, () => this.redraw());
+    const listening = new AbortController();
+    const hear = (/** @type {KeyboardEvent} */ event) => this.present.hear(event);
+    window.addEventListener("keydown", hear, { signal: listening.signal, capture: true });
+    this.leave = () => {
+      listening.abort();
+      this.present.leave();
+      takeDown();
+    };
   }
 
   /** @param {Uint8Array} bytes @param {import("../shared/browser/shell.js").Send} send */
   receive(bytes, send) {
-    this.send = send;
+    this.act = send;
+    const isFirst = !this.stops.length;
     this.stops = JSON.parse(new TextDecoder().decode(bytes));
-    themeOf(this.root);
+    if (isFirst) this.present.begin();
+    this.redraw();
     this.show();
+  }
+
+  redraw() {
+    this.present.takeRoom();
+    themeOf(this.root, this.present.projected);
+  }
+
+  /** @param {1 | -1} by */
+  advance(by) {
+    this.act({ type: "go", by });
   }
 
   start() {
@@ -79,7 +109,7 @@ class Way {
     const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      this.send({ type: "open", page, part });
+      this.act({ type: "open", page, part });
     };
     return el("a", { href: `${page}?part=${part}`, text, onclick });
   }

@@ -61,7 +61,7 @@ def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
         page.keyboard.press(key)
         expect(layer).to_be_hidden()
     listed = keys.locator("th").all_text_contents()
-    assert listed[2:6] == ["Space", "+  −", "a", "f  s  q  g  i"]
+    assert listed[2:7] == ["n  N", "Space", "+  −", "a", "f  s  q  g  i  w"]
     for key, name in (("f", "formula"), ("s", "code"), ("q", "questions")):
         page.keyboard.press(key)
         expect(page.locator(f".st-key-lab_drawer_{name}")).to_be_visible()
@@ -82,11 +82,70 @@ def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
 
 
 def test_a_headline_that_tells_an_answer_waits(page: Page) -> None:
+    page.set_viewport_size(SCREEN)
     lab = BoardPage(page, "positions").open(part="waves")
+    notice, cover = lab.board.locator(".notice"), lab.board.locator(".cover")
     page.keyboard.press("p")
-    expect(lab.board.locator(".notice")).to_be_hidden()
+    expect(notice).to_be_hidden()
+    expect(cover).to_contain_text("Which dot product is larger")
     page.keyboard.press("a")
-    expect(lab.board.locator(".notice")).to_be_visible()
+    expect(notice).to_be_visible()
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("part=shift"))
+    expect(cover).to_contain_text("How many matrices")
+    page.keyboard.press("q")
+    drawer = page.locator(".st-key-lab_drawer_questions")
+    asked, rows = drawer.bounding_box(), lab.board.locator(".rows").bounding_box()
+    assert asked and rows and asked["y"] + asked["height"] <= rows["y"]
+    page.locator(".st-key-lab_question_1").get_by_text("shifted by 7").click()
+    expect(page).to_have_url(re.compile("shift=7"))  # the board shows the answer
+    expect(cover).to_be_visible()  # another question was answered
+    page.keyboard.press("Escape")
+    cover.get_by_role("button", name="one for every shift", exact=True).click()
+    expect(notice).to_be_visible()
+
+
+def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
+    page.set_viewport_size(SCREEN)
+    page.goto("/attention?present=1")
+    lab = BoardPage(page, "attention")
+    lab.board.wait_for()
+    for step in ("v0", "v1", "v2", "v3", "v4", "v5", "v6"):
+        page.keyboard.press("PageDown")
+        expect(page).to_have_url(re.compile(f"step={step}"))
+    page.keyboard.press("PageDown")
+    expect(page).to_have_url(re.compile("part=worked"))
+    lab.scrub(0)
+    page.keyboard.press("PageUp")
+    expect(page).to_have_url(re.compile("step=v6"))
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("part=order"))
+    page.keyboard.press("w")
+    page.keyboard.type("cats chase mice")
+    page.keyboard.press("Enter")
+    expect(page.locator(".board")).to_contain_text("chase")
+    fills_the_window(page, ".board")
+
+
+def test_the_screen_stays_filled_from_page_to_page(page: Page) -> None:
+    """From the start to the lab, and from its last part to the end of the chain."""
+    page.set_viewport_size(SCREEN)
+
+    def is_presented(name: str, figure: str) -> None:
+        expect(page).to_have_url(re.compile(f"/{name}([?]|$)"))
+        expect(page.locator(f"html[data-present] .presented > {figure}")).to_be_visible()
+        expect(page.get_by_test_id("stHeader")).to_be_hidden()
+
+    page.goto("/start?present=1")
+    for name, figure in (("start", ".way"), ("", ".stage"), ("attention", ".board")):
+        is_presented(name, figure)
+        page.keyboard.press("n")
+    page.goto("/design?part=memory&present=1")
+    for name in ("design", "beside", "findings"):
+        is_presented(name, ".board")
+        page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("/runs"))
 
 
 def test_back_goes_back_part_by_part(page: Page) -> None:
@@ -110,10 +169,21 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     page.keyboard.press("p")
     fills_the_window(page, ".stage")
     listed = page.locator(".help th").all_text_contents()
-    assert listed == ["→  Page Down", "←  Page Up", "Space", "g", "b  .", "l", "t", "?", "Esc"]
+    assert listed == ["→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w", "b  .", "l", "t", "?", "Esc"]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")
     assert explore.chosen("head") != head
     expect(page).to_have_url(re.compile("present=1"))
+    page.keyboard.press("w")
+    page.keyboard.type("the dog was tired")
+    page.keyboard.press("Escape")
+    page.keyboard.press("w")
+    typed = page.locator(".st-key-explore_text input[type=text]").first
+    expect(typed).not_to_have_value("the dog was tired")
+    page.keyboard.type("the street was too wide")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("text=the.street.was.too.wide"))
+    expect(page.locator("html[data-drawer]")).to_have_count(0)
+    fills_the_window(page, ".stage")
     page.keyboard.press("p")
     expect(page.get_by_test_id("stHeader")).to_be_visible()

@@ -8,6 +8,7 @@ from typing import get_type_hints
 from pages.explore.state import OFFERED, View
 from pages.explore.sweep import SweepRequest
 from pages.shared.browser.component import Component, Kind, Kinds
+from pages.shared.chain import ACTS as OF_CLICKERS
 
 HERE = Path(__file__).parent
 PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
@@ -16,6 +17,7 @@ WHOLE: dict[str, Kind] = {name: _TYPES.get(kind, kind) for name, kind in get_typ
 VIEW = {name: kind for name, kind in WHOLE.items() if kind is str or name in PLACE}
 SWEPT = {each.name: WHOLE[each.name] for each in fields(SweepRequest)}
 ACTS: Kinds = {
+    **OF_CLICKERS,
     "text": {"text": str},
     "edits": {"text": str},
     "edit": {"line": str, "how": str, "count": int},

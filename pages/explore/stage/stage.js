@@ -158,7 +158,7 @@ export class Stage {
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.level = new Choice("level", (level) => this.setLevel(level));
-    this.drawers = new Drawers(["glossary", "side"]);
+    this.drawers = new Drawers(["glossary", "side", "text"]);
     this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
@@ -187,7 +187,7 @@ export class Stage {
   }
 
   listening = new AbortController();
-  spoils = false; // no question is asked here
+  spoils = null; // no question is asked here
 
   leave() {
     this.listening.abort();

@@ -111,11 +111,11 @@ def _row(label: str, words: Sequence[str], new: Sequence[int], comparison: Compa
             rows=names, row_axis="token", column_axis="channel",
         ),
         Matrix(
-            title=f"reordered, {label}", values=comparison.reordered.numpy(), reach=reach,
+            title="reordered", values=comparison.reordered.numpy(), reach=reach,
             rows=[names[at] for at in new], row_axis="place", column_axis="channel",
         ),
         Matrix(
-            title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=names, row_axis="token"
+            title="difference", values=moved.numpy(), reach=reach, rows=names, row_axis="token"
         ),
     ]  # fmt: skip
 

@@ -523,4 +523,4 @@ CONTROLS = (
     Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
     When("step", "v6", ("n_heads",)),
 )
-PART = part(__name__, CONTROLS, lesson, questions, also=("X", "Q"))
+PART = part(__name__, CONTROLS, lesson, questions, also=("X", "Q"), walks="step")

@@ -172,4 +172,4 @@ def questions() -> tuple[Answer, ...]:
 SMALL = Note(
     "Seven small models and one seed show what can happen, not which scheme is best in large models."
 )
-PART = part(__name__, ("times", "held_out", SMALL), lesson, questions)
+PART = part(__name__, ("times", "held_out", SMALL), lesson, questions, walks="times")

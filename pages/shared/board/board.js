@@ -168,9 +168,8 @@ export class Board {
     this.listen();
   }
 
-  /* Whether its headline gives the answer of a question away. */
   get spoils() {
-    return Boolean(this.header.spoils);
+    return this.header.spoils ?? null;
   }
 
   get canPresent() {
@@ -183,7 +182,10 @@ export class Board {
     const hear = (/** @type {KeyboardEvent} */ event) => this.canPresent && this.present.hear(event);
     window.addEventListener("keydown", hear, { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
-    const stopNoting = notePredictions(() => this.glossary.explainAsked());
+    const stopNoting = notePredictions(() => {
+      this.glossary.explainAsked();
+      if (this.present.covered && this.present.isAnswered) this.present.uncover();
+    });
     signal.addEventListener("abort", stopNoting);
     this.fitting.watch(() => !this.present.on && this.redraw(), signal);
   }

@@ -3,14 +3,16 @@
 from pathlib import Path
 
 from pages.shared.browser.component import Component, Kinds
+from pages.shared.chain import ACTS as OF_CLICKERS
 
 HERE = Path(__file__).parent
 PANELS = sorted((HERE / "panels").glob("*.js"))
 ACTS: Kinds = {
+    **OF_CLICKERS,
     "edit": {"field": str, "value": str},
     "takeaway": {"frame": int},
     "part": {"name": str},
-    "go": {"by": int},
+    "answer": {"question": int, "option": int},
     "brush": {"axis": int, "low": (int, float), "high": (int, float)},
 }
 board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS, acts=ACTS)

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared import chain
 from pages.shared.board import pack
 from pages.shared.board.component import board as component
 from pages.shared.browser.component import Act
@@ -52,7 +53,9 @@ def show(board: Board, *, key: str, on_act: Callable[[Act], None] | None = None,
     def note(act: Act) -> None:
         if act["type"] == "takeaway":
             st.session_state[TAKE_AWAY] = act
-        elif on_act is not None:  # a clicker may also ask for a page after this one
+        elif act["type"] in chain.ACTS:
+            chain.go(key.partition(".")[0], act)  # a board's key begins with the name of its page
+        elif on_act is not None:
             on_act(act)
 
     try:

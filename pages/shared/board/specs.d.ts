@@ -71,8 +71,8 @@ export interface Header {
   presents?: number;
   /* What is read above it while it is presented. */
   claim?: string;
-  /* Whether the headline gives the answer of a question away. */
-  spoils?: boolean;
+  /* The question whose answer the headline gives away. */
+  spoils?: import("../browser/present.js").Spoilt | null;
   /* The names of the page's parts, in their order. */
   parts?: string[];
   /* What the terms on it mean, by their forms in lower case. */

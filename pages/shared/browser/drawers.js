@@ -1,7 +1,7 @@
 /* What a page keeps in drawers beside its figure: the page sends them all, one at a time is seen
    (pages/shared/page.css). */
 
-import { button } from "./dom.js";
+import { button, reveal } from "./dom.js";
 
 /** By the name of their container on the page: what their button says, and the key that opens them. */
 export const DRAWERS = {
@@ -10,6 +10,16 @@ export const DRAWERS = {
   questions: { label: "questions", key: "q" },
   glossary: { label: "glossary", key: "g" },
   side: { label: "controls", key: "i" },
+  text: { label: "write a text", key: "w" },
+};
+
+/** The text that a page reads; presented, its field stands under the headline like the questions. */
+const FIELD =
+  ".st-key-explore_text input, .st-key-lab_side :is(input[type=text]:not([role=combobox]), textarea)";
+/** By name, what of the page takes room under the headline of a figure that has the screen. */
+const STRIPS = {
+  questions: ".st-key-lab_drawer_questions",
+  text: ":is(.st-key-explore_text, .st-key-lab_side)",
 };
 
 /** @typedef {keyof typeof DRAWERS} Drawer */
@@ -17,11 +27,16 @@ export const DRAWERS = {
 export class Drawers {
   /** @type {Drawer | null} */ opened = null;
   /** @type {HTMLElement | null} the button that opened it, where no key did */ opener = null;
+  /** @type {HTMLInputElement | HTMLTextAreaElement | null} the text as it is written */ field = null;
+  text = ""; // as it was before
+  changed = () => {}; // is called when the opened drawer takes more or less room
+  resizer = new ResizeObserver(() => this.changed());
 
   /** @param {Drawer[]} names those that the page has */
   constructor(names = /** @type {Drawer[]} */ (Object.keys(DRAWERS))) {
     this.names = names;
-    this.buttons = names.map((name) =>
+    const withButtons = names.filter((name) => name !== "text");
+    this.buttons = withButtons.map((name) =>
       button({
         text: DRAWERS[name].label,
         title: `Open beside the figure, or close; key ${DRAWERS[name].key}`,
@@ -43,15 +58,38 @@ export class Drawers {
    * @param {{side: boolean, all: boolean}} are
    */
   allow({ side, all }) {
-    this.buttons.forEach((button, at) =>
-      button.classList.toggle("absent", this.names[at] === "side" ? !side : !all),
-    );
+    for (const button of this.buttons) reveal(button, button.dataset.drawer === "side" ? side : all);
   }
 
   /** @param {string} key of the keyboard */
   forKey(key) {
-    const isThere = (/** @type {number} */ at) => !this.buttons[at].classList.contains("absent");
-    return this.names.find((name, at) => DRAWERS[name].key === key.toLowerCase() && isThere(at));
+    const name = this.names.find((name) => DRAWERS[name].key === key.toLowerCase());
+    const isThere =
+      name === "text"
+        ? "present" in document.documentElement.dataset && document.querySelector(FIELD)
+        : this.buttons.some(
+            ({ dataset, classList }) => dataset.drawer === name && !classList.contains("absent"),
+          );
+    return isThere ? name : undefined;
+  }
+
+  /* How much room the opened drawer takes under the headline. */
+  get room() {
+    const strip = this.opened && this.opened in STRIPS && STRIPS[/** @type {"text"} */ (this.opened)];
+    return strip ? (document.querySelector(strip)?.getBoundingClientRect().height ?? 0) : 0;
+  }
+
+  /** Ends the writing of a text: it is read, or else the one before stays. @param {boolean} isRead */
+  finish(isRead) {
+    const { field } = this;
+    if (field && !isRead) {
+      // React hears of a value only where its own setter is passed by.
+      const { prototype } = /** @type {any} */ (field.constructor);
+      Object.getOwnPropertyDescriptor(prototype, "value")?.set?.call(field, this.text);
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
+    this.open(null);
   }
 
   /** @param {Drawer} name */
@@ -63,21 +101,29 @@ export class Drawers {
   open(name) {
     this.opened = name;
     const { documentElement, body } = document;
+    this.resizer.disconnect();
     if (name) {
       documentElement.dataset.drawer = name;
       body.append(this.close);
-      this.close.focus();
+      this.field = name === "text" ? document.querySelector(FIELD) : null;
+      this.text = this.field?.value ?? "";
+      (this.field ?? this.close).focus();
+      this.field?.select();
+      const strip = name in STRIPS && document.querySelector(STRIPS[/** @type {"text"} */ (name)]);
+      if (strip) this.resizer.observe(strip);
     } else {
       delete documentElement.dataset.drawer;
       this.close.remove();
       this.opener?.focus();
       this.opener = null;
     }
+    this.changed();
     for (const button of this.buttons)
       button.setAttribute("aria-expanded", String(button.dataset.drawer === name));
   }
 
   leave() {
+    this.resizer.disconnect();
     delete document.documentElement.dataset.drawer;
     this.close.remove();
   }

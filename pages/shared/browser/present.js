@@ -5,16 +5,23 @@ import { DRAWERS } from "./drawers.js";
 
 /**
  * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
- * spoils: whether its headline gives the answer of a question away.
+ * spoils: the question whose answer its headline gives away.
  * @typedef {{
- *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
- *   redraw(): void, advance(by: 1 | -1): void, toggle(): void, faster?(factor: number): void,
- *   rewind?(): void, drawers: import("./drawers.js").Drawers,
+ *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: Spoilt | null,
+ *   glossary: {nodes(text: string): (Node | string)[]},
+ *   act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
+ *   toggle?(): void, faster?(factor: number): void, rewind?(): void,
+ *   drawers: import("./drawers.js").Drawers,
  * }} Presentable
  */
 
+/** @typedef {{place: string, question: number, ask: string, options: string[]}} Spoilt */
+
 /** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
 const PAGE = { width: 1152, height: 648 };
+
+/** What is on a page of Streamlit's while its figure is not there yet. */
+const COMPUTING = ".stProgress, .computing, [data-test-script-state=running]";
 
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
@@ -27,7 +34,8 @@ const PLAYING = [
 const helpOf = (view) => [
   ["→  Page Down", "next step, then next part, then next page"],
   ["←  Page Up", "back"],
-  ["Space", "play, pause"],
+  ["n  N", "skip the rest of this part; back a part"],
+  ...(view.toggle ? [["Space", "play, pause"]] : []),
   ...(view.faster ? PLAYING : []),
   [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
@@ -43,6 +51,7 @@ const helpOf = (view) => [
 export class Present {
   on = false;
   covered = false; // whether the headline is
+  /** @type {Spoilt | null} what it gives away, and stands in its place */ asked = null;
   projector = true; // whether the colours are those for a projector
 
   /** @param {Presentable} view */
@@ -53,11 +62,8 @@ export class Present {
       title: "This alone, for a projector; key p",
       onclick: () => this.toggle(),
     });
-    this.cover = button({
-      class: "cover absent",
-      text: "What do you expect? Press here, or a, for the answer.",
-      onclick: () => this.uncover(),
-    });
+    this.cover = el("div", { class: "cover absent" });
+    view.drawers.changed = () => this.on && view.redraw();
     const help = helpOf(view).map(([keys, does]) =>
       el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
     );
@@ -86,16 +92,26 @@ export class Present {
 
   /* Gives what is shown the whole window, or its place on the page back. */
   takeRoom() {
-    const { outer, root } = this.view;
+    const { outer, root, drawers, story } = this.view;
     outer.classList.toggle("presented", this.on);
     outer.classList.toggle("projected", this.projected);
     const { innerWidth, innerHeight } = window;
-    const zoom = this.on ? Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height) : 1;
+    const full = Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height);
+    // What stands under the headline makes the rest smaller as a whole: nothing on it moves or is cut off.
+    const room = this.on ? drawers.room : 0;
+    const zoom = this.on ? Math.min(full, (innerHeight - room) / PAGE.height) : 1;
     Object.assign(root.style, {
       transform: this.on ? `scale(${zoom})` : "",
       width: this.on ? `${innerWidth / zoom}px` : "",
       height: this.on ? `${innerHeight / zoom}px` : "",
     });
+    const headline = /** @type {HTMLElement} */ (story.notice.parentElement);
+    headline.style.marginBottom = room ? `${room / zoom}px` : "";
+    const { style } = document.documentElement;
+    const ofDrawers = Math.max(1, full);
+    style.setProperty("--present-zoom", String(ofDrawers));
+    const top = ((headline.offsetTop + headline.offsetHeight) * zoom) / ofDrawers;
+    style.setProperty("--present-top", `${top}px`);
   }
 
   toggle() {
@@ -127,28 +143,45 @@ export class Present {
     if (document.fullscreenElement) document.exitFullscreen();
   }
 
-  /* The headline of a part that gives a question's answer away waits until it is asked for. */
+  /* The headline that gives a question's answer away waits until that is given, or asked for. */
   coverHeadline() {
-    this.covered = this.on && this.view.spoils;
+    this.asked = this.view.spoils;
+    this.covered = this.on && Boolean(this.asked) && !this.isAnswered;
     this.showCover();
+  }
+
+  get isAnswered() {
+    return Boolean(document.querySelector(`[data-predicted="${this.asked?.place}"]`));
   }
 
   uncover() {
     this.covered = false;
     this.showCover();
+    this.view.redraw();
   }
 
   showCover() {
+    const { asked } = this;
     reveal(this.cover, this.covered);
+    if (this.covered && asked) {
+      const { question } = asked;
+      const answers = asked.options.map((text, option) =>
+        button({ text, onclick: () => this.view.act({ type: "answer", question, option }) }),
+      );
+      const ask = el("span", {}, this.view.glossary.nodes(asked.ask));
+      this.cover.replaceChildren(ask, el("div", { class: "choice" }, answers));
+    }
     this.view.story.notice.classList.toggle("absent", this.covered);
   }
 
   /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
   hear(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
     const { drawers } = this.view;
+    const ends = drawers.opened === "text" && !event.isComposing && ["Enter", "Escape"].includes(event.key);
+    if (event.ctrlKey || event.metaKey || event.altKey || !(ends || isForView(event))) return;
     const drawer = drawers.forKey(event.key);
-    if (drawer) drawers.toggle(drawer);
+    if (ends) drawers.finish(event.key === "Enter");
+    else if (drawer) drawers.toggle(drawer);
     else if (event.key === "Escape" && drawers.opened) drawers.open(null);
     else if (!this.key(event)) return;
     event.preventDefault();
@@ -165,7 +198,8 @@ export class Present {
       p: () => this.toggle(),
       ...Object.fromEntries(NEXT.map((key) => [key, () => view.advance(1)])),
       ...Object.fromEntries(BACK.map((key) => [key, () => view.advance(-1)])),
-      " ": () => view.toggle(),
+      n: () => view.act({ type: "skip", by: event.shiftKey ? -1 : 1 }),
+      " ": () => view.toggle?.(),
       "+": () => view.faster?.(1.5),
       "-": () => view.faster?.(1 / 1.5),
       a: () => this.uncover(),
@@ -188,12 +222,22 @@ export class Present {
     document.removeEventListener("fullscreenchange", this.leftFullScreen);
   }
 
-  /* The board goes; if none of another page takes its place, nothing is presented any more. */
+  /* The board goes. The screen stays filled until that of another page takes its place, unless somebody ends
+     it or nothing is computed there. */
   leave() {
     this.stopListening();
-    setTimeout(() => {
+    const ends = new AbortController();
+    const end = () => {
+      ends.abort();
+      clearInterval(looking);
       if (globalThis.attentionLabPresents === this) delete document.documentElement.dataset.present;
-    }, 3000);
+    };
+    const hear = (/** @type {KeyboardEvent} */ { key }) => key === "Escape" && end();
+    window.addEventListener("keydown", hear, ends);
+    const look = () => {
+      if (globalThis.attentionLabPresents !== this || !document.querySelector(COMPUTING)) end();
+    };
+    const looking = setInterval(look, 3000);
   }
 }
 

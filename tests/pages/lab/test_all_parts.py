@@ -51,6 +51,17 @@ def test_every_question_has_one_answer_of_a_few_and_the_glossary_its_terms(lab: 
 
 
 @every_part
+def test_answers_and_the_clicker_set_inputs_of_the_part(lab: LabPage, part: Part) -> None:
+    declared = lab.state.params
+    for question in questions_of(lab, part):
+        assert question.set.keys() <= set(part.fields)
+        assert all(declared[name].rule.fits(value) for name, value in question.set.items())
+    if part.walks:
+        assert part.walks in part.fields and part.walks != part.scrub
+        assert declared[part.walks].rule.options[0] == declared[part.walks].default
+
+
+@every_part
 def test_every_tensor_of_its_texts_is_shown_with_its_shape(lab: LabPage, part: Part) -> None:
     """For some inputs: tensors with an axis that a lesson does not have are left out."""
     texts = stop(lab.name).parts[part.name]

@@ -102,7 +102,7 @@ def spoils(headline: str | list[str], **question: Any) -> bool:
     cache.results.drop()
     asked = Question(**{"ask": "?", "options": ("12", "20"), "right": 0, "because": ".", **question})
     part = SimpleNamespace(name="part", questions=lambda: (asked,))
-    return spoiled_by(cast(Any, SimpleNamespace(name="page")), cast(Any, part), headline)
+    return bool(spoiled_by(cast(Any, SimpleNamespace(name="page")), cast(Any, part), headline))
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,12 @@ def arrows_of(edges: Sequence[Line], boxes: Sequence[Pair], size: Pair) -> list[
 
 
 def _line(start: Pair, end: Pair, size: Pair, *, upright: bool) -> Line:
-    """From one side of a box to the facing side of another; upright: by top and bottom, where it can."""
+    """From one side of a box to the facing side of another; upright: by top and bottom, where one box is
+    above the other.
+    """
     (x1, y1), (x2, y2) = start, end
     dx, dy = x2 - x1, y2 - y1
-    if abs(dx) <= 1 or (upright and abs(dy) > 1):
+    if abs(dx) <= 1 or (upright and abs(dy) > size[1]):
         out = float(np.sign(dy)) * size[1] / 2
         return (x1, y1 + out), (x2, y2 - out)
     out = float(np.sign(dx)) * size[0] / 2

@@ -15,7 +15,7 @@ import { caption } from "../words.js";
  */
 function lineOf([[x1, y1], [x2, y2]], [wide, tall], upright) {
   const [dx, dy] = [x2 - x1, y2 - y1];
-  if (Math.abs(dx) <= 1 || (upright && Math.abs(dy) > 1)) {
+  if (Math.abs(dx) <= 1 || (upright && Math.abs(dy) > tall)) {
     const out = (Math.sign(dy) * tall) / 2;
     return [
       [x1, y1 + out],

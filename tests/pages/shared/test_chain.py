@@ -1,0 +1,26 @@
+"""A clicker's chain of pages: each is there, none is left out, and it ends where it ends."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.limits import in_force
+from pages.shared import chain
+from pages.shared.lab_stops import NAMES
+
+
+def test_all_pages_of_the_chain_are_there_and_the_lab_stands_in_its_middle() -> None:
+    pages = Path(chain.__file__).parents[1]
+    assert all((pages / name / "page.py").exists() for name in chain.CHAIN if name not in NAMES)
+    at = chain.CHAIN.index(NAMES[0])
+    assert chain.CHAIN[at - 1] == "explore" and chain.CHAIN[at : at + len(NAMES)] == NAMES
+    assert chain.CHAIN[0] == "start" and chain.CHAIN[-1] == "runs"
+
+
+def test_each_page_leads_to_the_next_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    for one, other in zip(chain.CHAIN, chain.CHAIN[1:], strict=False):
+        assert (chain.neighbour(one, 1), chain.neighbour(other, -7)) == (other, one)
+    assert chain.neighbour("start", -1) is chain.neighbour("runs", 1) is chain.neighbour("train", 1) is None
+    monkeypatch.setattr(chain, "in_force", lambda: replace(in_force(), kiosk="explore"))
+    assert chain.neighbour("explore", 1) is None
