@@ -67,7 +67,16 @@ OPENED = {
     "type": "open", "stack": "encoder.self", "layer": 1, "head": 2, "q0": 0, "k0": 0, "special": "shown",
 }  # fmt: skip
 FIELDS = {name: "" if kind is str else 0 for name, kind in VIEW.items()}
-SHOWN = {"type": "takeaway", **FIELDS, "heads": [0, 1], "step": 0, "query": 0, "key": 0, "limit": 0.5}
+SHOWN = {
+    "type": "takeaway",
+    **FIELDS,
+    "heads": [0, 1],
+    "beat": 1,
+    "step": 0,
+    "query": 0,
+    "key": 0,
+    "limit": 0.5,
+}
 SHOWN["among"] = [2, 5]
 
 
