@@ -166,10 +166,10 @@ class Answer:
 
     def to(self, texts: QuestionTexts) -> Question:
         """The question with its numbers written in."""
-        ask, because, *options = (
+        ask, because, *written = (
             _WRITER.vformat(text, (), self.numbers) for text in (texts.ask, texts.because, *texts.options)
         )
-        options = self.options or tuple(options)
+        options = self.options or tuple(written)
         return Question(ask, options, self.right, because, texts.in_headline, texts.set)
 
 
