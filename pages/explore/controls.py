@@ -108,7 +108,7 @@ def read_wider(text: str) -> bool:
     except ValueError:  # too long for it, say
         return False
     session.setdefault("texts", {})[other.memory] = text
-    page().put({"model": name} | {s.name: s.default for s in current.settings if s.of_text})
+    page().put({"model": name} | {s.name: s.default for s in other.settings if s.of_text})
     switch_model()
     session.widened = {"model": current.name, "text": text, "lacking": lacking}
     return True

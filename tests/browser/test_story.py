@@ -47,8 +47,8 @@ def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePag
         shares = [float(shown.replace("≈", "")) for shown in numbers(story)]
         assert shares == pytest.approx(pattern.tolist(), abs=6e-4)
         stage.get_by_role("group", name="story").get_by_role("button", name="4 values mix").click()
-        assert agrees(notice(story).split("head 3: ")[1].split()[0], pattern[ANIMAL].item())
-        story.choose("story", 5)  # and a word is written
+        assert agrees(notice(story).split("takes ")[1].split()[0], pattern[ANIMAL].item())
+        page.keyboard.press("ArrowRight")  # from the pressed button too; a word is written
     outputs = stage.get_by_role("group", name="Likeliest outputs").get_by_role("button")
     il = trace["logits"].softmax(-1)[trace.tokens["decoder"].index("qu'")]
     first, share = outputs.first.inner_text().split()
@@ -61,6 +61,8 @@ def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePag
     story.choose("story", 3)
     stage.get_by_role("button", name="The numbers of “street”").click()  # each number opens its computation
     expect(stage.get_by_role("region", name="The numbers of one cell")).to_contain_text("street")
+    stage.get_by_role("button", name="back to the story").click()
+    assert story.chosen("story") == ["3"]
     story.choose("story", 1)
     story.choose("level", "lab")
     expect(stage.locator(".controls")).to_be_visible()

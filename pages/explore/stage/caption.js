@@ -44,14 +44,14 @@ function ofEdits({ data, view, stack }) {
 }
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
-export function ofOutput({ data }, at) {
+export function ofOutput({ data }, at, digits = 2) {
   const { steps, pooled, stepSide, tokens, caption } = data.header;
   const step = steps[at];
   if (!step) return [caption.output];
   const [best, probability] = step.top[0];
   const where = pooled ? "" : `${stepSide === "decoder" ? "After" : "At"} “${tokens[stepSide][at].text}”, `;
   return [
-    `${where}“${shorten(best, 18)}” is likeliest: ${number(probability)}, `,
+    `${where}“${shorten(best, 18)}” is likeliest: ${number(probability, digits)}, `,
     "by the last linear layer and softmax.",
   ];
 }

@@ -39,6 +39,7 @@ export class StoryView {
     this.beats = new Choice("story", (beat) => this.show(beat), "beats");
     this.play = button({ class: "play", onclick: () => this.toggle() });
     this.bar = el("div", { class: "bar story-bar" }, [this.play, this.beats.root]);
+    this.beats.root.addEventListener("keydown", (event) => this.walk(event)); // the focus moves along
     this.asker = el("span", { class: "query" });
     this.query = el("span", { class: "strip" });
     this.rows = el("div", { class: "story-rows", role: "group", "aria-label": "Ask from" });
@@ -63,7 +64,8 @@ export class StoryView {
       el("div", { class: "story-line mixes" }, [this.mixed, this.sum]),
     ]);
     const heading = el("h3", { text: "What the model makes of it" });
-    this.side = el("div", { class: "story-side" }, [heading, this.answer, this.pieces]);
+    this.heads = el("p", { class: "muted" });
+    this.side = el("div", { class: "story-side" }, [heading, this.answer, this.pieces, this.heads]);
     this.root = el("div", { class: "view story-view" }, [this.waits, this.board, this.side]);
   }
 
@@ -103,6 +105,7 @@ export class StoryView {
   /* Plays the beats that are left, or all of them again. */
   toggle() {
     if (this.timer) return this.stop();
+    if (this.isAway) return this.show(this.stage.view.beat);
     if (this.stage.view.view !== "story" || this.stage.view.beat === this.offered().at(-1)?.value)
       this.show(1);
     else this.advance(1);
@@ -116,12 +119,24 @@ export class StoryView {
     if (this.stage.passes) this.drawBar();
   }
 
-  /** Arrow keys walk the story outside of fields and buttons. @param {KeyboardEvent} event */
+  /** Arrow keys walk the story outside of fields; Escape leads back. @param {KeyboardEvent} event */
   hear(event) {
-    const by = Number(event.key === "ArrowRight") - Number(event.key === "ArrowLeft");
-    if (!by || event.ctrlKey || event.altKey || event.metaKey || !isForView(event)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || !isForView(event)) return;
+    if (event.key === "Escape" && this.isAway) this.show(this.stage.view.beat);
+    this.walk(event);
+  }
+
+  /** @param {KeyboardEvent} event */
+  walk({ key }) {
+    const by = Number(key === "ArrowRight") - Number(key === "ArrowLeft");
+    if (!by) return;
     this.stop();
     this.advance(/** @type {1 | -1} */ (by));
+  }
+
+  /* Whether numbers are seen to which the story led. */
+  get isAway() {
+    return !["story", "picture"].includes(this.stage.view.view);
   }
 
   /* Keeps the answer, to stand beside that of the text with a word swapped. */
@@ -222,10 +237,8 @@ export class StoryView {
     if (view.beat === 5) return this.sayAnswer(asker);
     if (view.beat === 4)
       return [
-        "Each token hands over its value, weighted by its share. The sum, z, is what ",
-        asker,
-        ` gets from ${stage.headName()}: ${number(share, 3)} times the value of `,
-        ...[best, " and what the others add."],
+        ...["Each token offers its value; ", asker, ` takes ${number(share, 3)} of that of `, best],
+        `, and of others what they share. The sum, z, is what ${stage.headName()} adds.`,
       ];
     if (view.beat === 2) {
       const scores = Array.from(exact.scores.subarray(i * nk, (i + 1) * nk));
@@ -253,12 +266,12 @@ export class StoryView {
     const { data, stack } = stage;
     const { steps, stepSide } = data.header;
     const step = this.answerStep() ?? 0;
-    if (stack.querySide === stepSide || stepSide === "encoder") return ofOutput(stage, step);
+    if (stack.querySide === stepSide || stepSide === "encoder") return ofOutput(stage, step, 3);
     const [name, share] = steps[step].top[0];
     const written = steps[step].chosen ?? name;
     const other = written === name ? "" : ` (it wrote “${shorten(written, 18)}”)`;
     const rest = steps[step].top[1];
-    const next = rest ? `; “${shorten(rest[0], 18)}” ${number(rest[1], 3)}` : "";
+    const next = rest ? `; “${shorten(rest[0], 18)}” ${shortNumber(rest[1], 3)}` : "";
     const where = this.pronounStep() === step ? ["for ", asker] : ["where it looks most at ", asker];
     return [
       ...["All this goes on through the model; ", ...where, ", it writes "],
@@ -269,7 +282,8 @@ export class StoryView {
   drawBar() {
     const { view } = this.stage;
     const isLast = view.beat === this.offered().at(-1)?.value;
-    this.play.textContent = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
+    const tells = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
+    this.play.textContent = this.isAway ? "← back to the story" : tells;
     this.play.title = "The story by itself; arrow keys go beat by beat";
     this.beats.update(this.offered(), view.view === "story" ? [view.beat] : []);
   }
@@ -378,7 +392,7 @@ export class StoryView {
       column.style.setProperty("--high", `${(100 * Math.abs(value)) / span}%`);
       column.style.setProperty("--later", `${(place * MOTION) / 2 / keys.length}ms`);
       column.classList.toggle("asks", isSelf && k0 + at === view.query);
-      const text = ofScores ? number(row[at], 1) : shortNumber(row[at], 3);
+      const text = ofScores ? number(row[at]) : shortNumber(row[at], 3);
       const numbers = column.querySelector(".bar-number");
       if (numbers) numbers.textContent = text;
       const what = row[at] === -Infinity ? "masked" : ofScores ? "score" : "share";
@@ -430,7 +444,9 @@ export class StoryView {
     });
     const isSelf = stack.querySide === stack.keySide;
     const [height, own] = [this.curves.clientHeight, keys.indexOf(view.query - k0)];
-    const from = isSelf && own >= 0 ? middles[own] : this.curves.clientWidth / 2;
+    const chip = this.rows.querySelector('[aria-pressed="true"]')?.getBoundingClientRect();
+    const above = chip ? (chip.left + chip.width / 2 - field.left) / zoom : this.curves.clientWidth / 2;
+    const from = isSelf && own >= 0 ? middles[own] : above;
     const path = (/** @type {number} */ to) => {
       if (!isSelf) return `M${from},0 C${from},${height / 2} ${to},${height / 2} ${to},${height}`;
       const [reach, aside] = [Math.min(height - 6, 40 + Math.abs(to - from) / 2), to === from ? 26 : 0];
@@ -458,7 +474,9 @@ export class StoryView {
 
   /* What the model answers; the likeliest outputs where the story ends, each leads to all of them. */
   drawAnswer() {
-    const { data, theme } = this.stage;
+    const { data, theme, stack } = this.stage;
+    const count = stack.layers.length * stack.heads;
+    this.heads.textContent = `${count} heads look, each its own way; layers and heads count from 0.`;
     const { steps, swap } = data.header;
     const step = this.answerStep();
     reveal(this.side, step !== null);

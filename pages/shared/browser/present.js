@@ -76,7 +76,7 @@ export class Present {
       this.spot.style.setProperty("--x", `${clientX}px`);
       this.spot.style.setProperty("--y", `${clientY}px`);
     };
-    this.leftFullScreen = () => !document.fullscreenElement && this.on && this.toggle();
+    this.leftFullScreen = () => !document.fullscreenElement && this.on && this.escape();
   }
 
   /* A link may ask for it, and the page before this one: its board is gone, the screen is still filled. */
@@ -211,10 +211,17 @@ export class Present {
         this.projector = !this.projector;
         view.redraw();
       },
-      Escape: () => this.toggle(),
+      Escape: () => this.escape(),
     };
     does[name]?.();
     return name in does;
+  }
+
+  /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
+  escape() {
+    const open = this.layers.findLast((layer) => !layer.classList.contains("absent"));
+    if (open) open.classList.add("absent");
+    else this.toggle();
   }
 
   stopListening() {
