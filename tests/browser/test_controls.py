@@ -125,7 +125,7 @@ def test_changes_add_up_and_reset_takes_all_back(explore: ExplorePage) -> None:
     assert_shows(explore, seed=2, norm="post", positions="learned")
     with explore.redrawn():
         explore.page.get_by_role("button", name="Reset", exact=True).click()
-    expect(explore.page).to_have_url(re.compile("/$"))
+    expect(explore.page).to_have_url(re.compile(r"/\?level=lab$"))
     expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")
 
 

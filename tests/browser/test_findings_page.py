@@ -29,7 +29,6 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(claim).to_have_text(
         f"The claim. {findings()['positional'].claim} {findings()['positional'].paper}."
     )
-    page.keyboard.press("PageDown")  # there is no page after it in a course
     page.keyboard.press("Escape")
     expect(claim).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_visible()

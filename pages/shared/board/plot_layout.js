@@ -291,7 +291,7 @@ const isLine = (/** @type {Described} */ trace) => trace.mode === "lines" && Boo
 export function shareOf({ values, rows }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   const columns = values.size(1);
-  return `${columns} 1 min(${Math.min(260, names + 8 * columns)}px, 22%)`;
+  return `${columns} 1 min(${Math.min(260, names + 8 * columns)}px, max(190px, 22%))`;
 }
 
 /** @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size */
