@@ -11,8 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV_PYTHON = .venv/bin/python
 
 .PHONY: help install run serve test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
-	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes in-processes \
-	in-browsers
+	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,15 +26,7 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-# Processes and browsers wait more than they compute, and keep two cores busy together. They are two commands:
-# Playwright's event loop forbids `asyncio.run` to its own process.
-test: unit chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
-	@$(MAKE) --no-print-directory --jobs=2 in-processes in-browsers
-
-in-processes:
-	$(VENV_PYTHON) -m pytest tests/processes -n 2 --dist loadfile
-
-in-browsers:
+test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
 check: static unit processes  ## the same without the browser
@@ -52,7 +43,8 @@ static: install-dev
 unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
 
-processes: unit in-processes
+processes: unit
+	$(VENV_PYTHON) -m pytest tests/processes -n 3 --dist loadfile  # they wait more than they compute
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine
