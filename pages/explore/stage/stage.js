@@ -362,7 +362,7 @@ export class Stage {
     Object.assign(this.view, this.views.story.turn());
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
     this.settle();
-    if (this.view.level === "read" && focus.step === undefined) this.openClearest();
+    if (this.view.level === "read" && (focus.step ?? focus.query) === undefined) this.openClearest();
     if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
   }
 

@@ -159,18 +159,24 @@ export class StoryView {
     return { beat: 1 };
   }
 
-  /* The row of a decoder that looks most at one token that is not special: there an unread text is opened. */
+  /* The row that looks most at another word: there an unread text is opened, but for one that goes on. */
   clearest() {
     const { stage } = this;
     const { stack, data } = stage;
     const exact = stage.exactHead();
-    if (!exact || stack.querySide === stack.keySide) return {};
+    if (!exact || stack.id === "decoder.self") return {};
     const { softmax, nq, nk, q0, k0 } = exact;
-    const isWord = upTo(nk).map((at) => data.names(stack, "key")[k0 + at].mark !== "special");
-    const most = upTo(nq).map((row) =>
-      Math.max(...isWord.map((is, at) => (is ? softmax[row * nk + at] : 0))),
-    );
-    return { step: q0 + most.indexOf(Math.max(...most)), query: null };
+    const isSelf = stack.querySide === stack.keySide;
+    const isWord = (/** @type {"query" | "key"} */ role, /** @type {number} */ at) =>
+      data.names(stack, role)[at].mark !== "special";
+    const most = upTo(nq).map((row) => {
+      if (isSelf && !isWord("query", q0 + row)) return 0;
+      const counts = (/** @type {number} */ at) =>
+        isWord("key", k0 + at) && !(isSelf && k0 + at === q0 + row);
+      return Math.max(...upTo(nk).map((at) => (counts(at) ? softmax[row * nk + at] : 0)));
+    });
+    const query = q0 + most.indexOf(Math.max(...most));
+    return isSelf ? { query } : { step: query, query: null };
   }
 
   /** What is told of the head and the query; null while numbers are on their way. @returns {Told | null} */
@@ -387,7 +393,7 @@ export class StoryView {
     const { weighted, others } = stack.whole ? partsOf(exact, i, keys) : { weighted: [], others: [] };
     keys.forEach((at, place) => {
       const column = /** @type {HTMLElement} */ (this.columns.children[place]);
-      const [value, span] = [Number.isFinite(row[at]) ? row[at] : low, high - low || 1];
+      const [value, span] = [Number.isFinite(row[at]) ? row[at] : 0, high - low || 1];
       column.style.setProperty("--from", `${(100 * (Math.min(value, 0) - low)) / span}%`);
       column.style.setProperty("--high", `${(100 * Math.abs(value)) / span}%`);
       column.style.setProperty("--later", `${(place * MOTION) / 2 / keys.length}ms`);
