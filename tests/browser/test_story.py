@@ -47,7 +47,7 @@ def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePag
         shares = [float(shown.replace("≈", "")) for shown in numbers(story)]
         assert shares == pytest.approx(pattern.tolist(), abs=6e-4)
         stage.get_by_role("group", name="story").get_by_role("button", name="4 values mix").click()
-        assert agrees(notice(story).split("takes ")[1].split()[0], pattern[ANIMAL].item())
+        assert agrees(notice(story).split("shares, ")[1].split()[0], pattern[ANIMAL].item())
         page.keyboard.press("ArrowRight")  # from the pressed button too; a word is written
     outputs = stage.get_by_role("group", name="Likeliest outputs").get_by_role("button")
     il = trace["logits"].softmax(-1)[trace.tokens["decoder"].index("qu'")]
@@ -93,3 +93,18 @@ def test_a_typed_sentence_is_told_by_the_model_that_can_read_it(new_page: Callab
     rows = stage.get_by_role("group", name="Ask from").get_by_role("button")
     rows.nth(1).click()
     assert rows.nth(1).get_attribute("aria-pressed") == "true"
+
+
+def test_what_a_mask_forbids_has_no_bar_and_a_text_opens_on_words(story: ExplorePage) -> None:
+    story.trained("shakespeare", beat=2, level="read", text="ROMEO: what light", query=5, step=5)
+    heights = story.stage.locator(".story-column").evaluate_all(
+        "(all) => all.flatMap((one) => [...one.querySelectorAll('.rise')].map((bar) =>"
+        " [one.innerText, bar.getBoundingClientRect().height]))"
+    )
+    forbidden = [height for text, height in heights if "−∞" in text]
+    assert forbidden and max(forbidden) == 0
+    assert max(height for text, height in heights if "−∞" not in text) > 20
+    story.trained("translator", text="the cat saw the dog", level="read")
+    asks = story.stage.locator(".story-column.asks")
+    expect(asks).to_have_count(1)
+    assert "special" not in str(asks.get_attribute("class"))

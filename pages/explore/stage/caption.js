@@ -24,6 +24,7 @@ function sentence(stage) {
   if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
   if (view.view === "story") return stage.views.story.say();
   if (view.view === "output") return ofOutput(stage, view.step);
+  if (view.view === "numbers") return ofPair(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
@@ -80,6 +81,21 @@ export function ofQuery(stage, query, digits = 2) {
     writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
     isSelf ? "itself" : strong(data.names(stack, "key")[best], "key"),
     `: ${number(row.weights[best - row.k0], digits)} ${where(stage, row.heads)}${among}${hidden}.`,
+  ];
+}
+
+/** What a query gives to a key. @param {Stage} stage */
+function ofPair(stage) {
+  const { data, view, stack } = stage;
+  const row = stage.row(view.query);
+  const weight = row?.weights[view.key - row.k0];
+  if (!row || weight === undefined) return [`Layer ${view.layer} head ${view.head}.`];
+  const isSelf = view.query === view.key && stack.querySide === stack.keySide;
+  return [
+    strong(data.names(stack, "query")[view.query], "query"),
+    " gives ",
+    isSelf ? "itself" : strong(data.names(stack, "key")[view.key], "key"),
+    ` ${number(weight, 3)} ${where(stage, row.heads)}.`,
   ];
 }
 

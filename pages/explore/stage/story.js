@@ -5,9 +5,10 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { button, el, isNew, reveal, shorten, svg } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf } from "../../shared/browser/images.js";
+import { eased, isStill, MOST } from "../../shared/browser/motion.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { isForView } from "../../shared/browser/present.js";
-import { ofOutput, ofQuery, strong } from "./caption.js";
+import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { partsOf, topKeys } from "./data.js";
 import { upTo, within } from "./view.js";
 
@@ -15,20 +16,13 @@ import { upTo, within } from "./view.js";
 /** @typedef {{exact: Exact, i: number, keys: number[], top: number}} Told of keys, the heaviest is `top` */
 
 const BEAT_SECONDS = 4;
-const MOTION = 600; // milliseconds
 const COLUMN = [42, 60]; // pixels that a key needs, at least and at most
 const OUTPUTS = 4;
-
-/** @param {number} share of the way, eased at both ends */
-const eased = (share) => share * share * (3 - 2 * share);
-
-const wantsStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class StoryView {
   /** @type {{word: string, name: string, share: number} | null} the answer before a word was swapped */
   former = null;
   swaps = false; // a text with a word swapped is on its way
-  reach = 1; // the number of the strongest colour of values and their sum
   /** @type {number | undefined} */ timer;
   sweep = 0; // the frame that moves the thickest curve
   end = 0; // where this curve ends now
@@ -65,7 +59,14 @@ export class StoryView {
     ]);
     const heading = el("h3", { text: "What the model makes of it" });
     this.heads = el("p", { class: "muted" });
-    this.side = el("div", { class: "story-side" }, [heading, this.answer, this.pieces, this.heads]);
+    this.taught = el("p", { class: "muted" });
+    this.side = el("div", { class: "story-side" }, [
+      heading,
+      this.answer,
+      this.taught,
+      this.heads,
+      this.pieces,
+    ]);
     this.root = el("div", { class: "view story-view" }, [this.waits, this.board, this.side]);
   }
 
@@ -73,10 +74,11 @@ export class StoryView {
   offered() {
     const { stack, data } = this.stage;
     const asks = shorten(this.askerName(), 12);
+    const isSelf = stack.querySide === stack.keySide;
     const answers = data.header.stepSide === "decoder" ? "a word is written" : "the answer";
     return [
       { value: 1, text: data.header.pictures ? "1 the picture" : "1 the sentence" },
-      { value: 2, text: `2 “${asks}” asks`, needs: stack.whole },
+      { value: 2, text: isSelf ? `2 “${asks}” asks` : "2 the next word asks", needs: stack.whole },
       { value: 3, text: "3 scores become shares" },
       { value: 4, text: "4 values mix", needs: stack.whole },
       { value: 5, text: `5 ${answers}`, needs: data.header.steps.length > 0 },
@@ -243,8 +245,12 @@ export class StoryView {
     if (view.beat === 5) return this.sayAnswer(asker);
     if (view.beat === 4)
       return [
-        ...["Each token offers its value; ", asker, ` takes ${number(share, 3)} of that of `, best],
-        `, and of others what they share. The sum, z, is what ${stage.headName()} adds.`,
+        ...["Each token offers its value. ", asker, " takes them in these shares, "],
+        ...[
+          `${number(share, 3)} of that of `,
+          best,
+          `; added up they are z, what ${stage.headName()} hands on.`,
+        ],
       ];
     if (view.beat === 2) {
       const scores = Array.from(exact.scores.subarray(i * nk, (i + 1) * nk));
@@ -323,23 +329,17 @@ export class StoryView {
   /** The token that asks, its query; of cross-attention the rows to ask from. @param {Told} told */
   drawAsker({ exact, i }) {
     const { data, stack, view } = this.stage;
-    const { q, d, z, v, softmax, nk } = exact;
+    const { q, d, z, v } = exact;
     this.asker.textContent = `“${shorten(this.askerName(), 24)}” · query`;
     const isMixed = view.beat >= 4;
     reveal(this.sum, isMixed);
     this.mixed.className = isMixed ? "value" : "key";
     this.mixed.textContent = isMixed
-      ? `↑ values × shares, added up: z of ${this.stage.headName()}`
+      ? `↑ each value, as strong as its share; added up: z of ${this.stage.headName()}`
       : "↑ the key of each token";
     if (stack.whole) {
-      const largest = (/** @type {ArrayLike<number>} */ values) =>
-        Math.max(...Array.from(values, (value) => Math.abs(value)));
-      const row = q.subarray(i * d, (i + 1) * d);
-      this.strip(this.query, row, largest(row));
-      const sum = z.subarray(i * d, (i + 1) * d);
-      const weighted = upTo(nk).map((at) => softmax[i * nk + at] * largest(v.subarray(at * d, (at + 1) * d)));
-      this.reach = Math.max(largest(sum), ...weighted);
-      this.strip(this.sum, sum, this.reach);
+      this.strip(this.query, q.subarray(i * d, (i + 1) * d), largest(q));
+      this.strip(this.sum, z.subarray(i * d, (i + 1) * d), largest(v));
     }
     const isSelf = stack.querySide === stack.keySide;
     const rows = isSelf ? [] : data.names(stack, "query").slice(exact.q0, exact.q0 + exact.nq);
@@ -372,7 +372,7 @@ export class StoryView {
   drawColumns(told) {
     const { data, stack, view } = this.stage;
     const { exact, i, keys } = told;
-    const { nk, k0, d, scores, softmax, k } = exact;
+    const { nk, k0, d, scores, softmax, k, v } = exact;
     const names = keys.map((at) => data.names(stack, "key")[k0 + at]);
     const isSelf = stack.querySide === stack.keySide;
     if (isNew(this.columns, [names, keys, nk, stack.id])) {
@@ -389,24 +389,22 @@ export class StoryView {
     const row = Array.from((ofScores ? scores : softmax).subarray(i * nk, (i + 1) * nk));
     const finite = row.filter(Number.isFinite);
     const [low, high] = ofScores ? [Math.min(0, ...finite), Math.max(0, ...finite)] : [0, 1];
-    const reach = Math.max(...Array.from(k ?? [0], Math.abs));
-    const { weighted, others } = stack.whole ? partsOf(exact, i, keys) : { weighted: [], others: [] };
+    const offered = view.beat >= 4 ? v : k;
     keys.forEach((at, place) => {
       const column = /** @type {HTMLElement} */ (this.columns.children[place]);
       const [value, span] = [Number.isFinite(row[at]) ? row[at] : 0, high - low || 1];
       column.style.setProperty("--from", `${(100 * (Math.min(value, 0) - low)) / span}%`);
       column.style.setProperty("--high", `${(100 * Math.abs(value)) / span}%`);
-      column.style.setProperty("--later", `${(place * MOTION) / 2 / keys.length}ms`);
+      column.style.setProperty("--later", `${(place * MOST) / 2 / keys.length}ms`);
       column.classList.toggle("asks", isSelf && k0 + at === view.query);
       const text = ofScores ? number(row[at]) : shortNumber(row[at], 3);
       const numbers = column.querySelector(".bar-number");
       if (numbers) numbers.textContent = text;
       const what = row[at] === -Infinity ? "masked" : ofScores ? "score" : "share";
       column.querySelector(".heights")?.setAttribute("title", `${what} ${row[at]}: open how it is computed`);
+      column.style.setProperty("--share", String(softmax[i * nk + at]));
       const strip = /** @type {HTMLElement} */ (column.querySelector(".strip"));
-      if (!stack.whole) return;
-      if (view.beat >= 4) this.strip(strip, weighted[place], this.reach);
-      else this.strip(strip, k.subarray(at * d, (at + 1) * d), reach);
+      if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d), largest(offered));
     });
     const last = this.columns.querySelector(".others");
     if (!last) return;
@@ -414,8 +412,9 @@ export class StoryView {
     const numbers = /** @type {HTMLElement} */ (last.querySelector(".bar-number"));
     numbers.textContent =
       ofScores || stack.normalizer !== "softmax" ? "" : shortNumber(Math.max(0, 1 - shown));
-    if (view.beat >= 4 && stack.whole)
-      this.strip(/** @type {HTMLElement} */ (last.querySelector(".strip")), others, this.reach);
+    const strip = /** @type {HTMLElement} */ (last.querySelector(".strip"));
+    if (view.beat >= 4 && stack.whole) this.strip(strip, partsOf(exact, i, keys).others, largest(v));
+    else strip.replaceChildren();
   }
 
   /**
@@ -469,9 +468,9 @@ export class StoryView {
     cancelAnimationFrame(this.sweep);
     const [start, began] = [this.end, performance.now()];
     this.end = to;
-    if (wantsStill() || view.beat !== 1 || !start || start === to) return;
+    if (isStill() || view.beat !== 1 || !start || start === to) return;
     const move = (/** @type {number} */ now) => {
-      const share = Math.min(1, Math.max(0, now - began) / MOTION);
+      const share = Math.min(1, Math.max(0, now - began) / MOST);
       main.setAttribute("d", path(start + (to - start) * eased(share)));
       if (share < 1) this.sweep = requestAnimationFrame(move);
     };
@@ -487,15 +486,8 @@ export class StoryView {
     const step = this.answerStep();
     reveal(this.side, step !== null);
     if (step === null) return;
-    const words = data.header.stepSide === "decoder" ? steps.map(({ chosen }) => chosen ?? "") : [];
-    const isSeen = (/** @type {string} */ word, /** @type {number} */ at) =>
-      at === step || !/^<.*>$/.test(word);
-    this.answer.replaceChildren(
-      ...words.flatMap((word, at) =>
-        isSeen(word, at) ? [at === step ? el("strong", { text: word }) : word, " "] : [],
-      ),
-      ...(words.length ? [] : ["→ ", el("strong", { text: steps[step].top[0][0] })]),
-    );
+    this.answer.replaceChildren(...translationOf(data.header));
+    this.taught.replaceChildren(...this.stage.glossary.nodes(data.header.taught.text));
     this.outputs.replaceChildren(
       ...steps[step].top
         .slice(0, OUTPUTS)
@@ -523,6 +515,9 @@ export class StoryView {
     );
   }
 }
+
+/** The largest size of all numbers. @param {Float32Array} values */
+const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
 /** @param {number} share */
 const width = (share) =>

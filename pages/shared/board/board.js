@@ -5,6 +5,7 @@ import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
+import { isStill, lasting } from "../browser/motion.js";
 import { tickText } from "../browser/numbers.js";
 import { Present } from "../browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
@@ -19,7 +20,6 @@ import {
   rowHeight,
   signatureOf,
 } from "./fitting.js";
-import { lasting } from "./motion.js";
 import { legendNodes } from "./words.js";
 
 /** @import { Scrub, Header, Spec, Panel } from "./specs" */
@@ -415,9 +415,6 @@ export class Board {
     this.takeDown();
   }
 }
-
-/** Whether nothing is to move by itself: what would play goes step by step. */
-const isStill = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const HINT = "Point at a number: where it stands, and its digits.";
 

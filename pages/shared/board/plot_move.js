@@ -4,7 +4,7 @@
    takes to draw them: too long for a slider that moves six charts. So this file, and no other, leans on
    private parts of Plotly (names with _, calcdata); tests/browser/test_board.py fails when they go. */
 
-import { between, eased } from "./motion.js";
+import { between, eased } from "../browser/motion.js";
 
 /** @typedef {any} Body Plotly's element, with the private parts that this file leans on */
 

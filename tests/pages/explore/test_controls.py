@@ -101,10 +101,12 @@ def test_a_text_for_which_the_other_has_no_room_stays() -> None:
     assert shown(page)[0] == "translator" and "widened" not in page.session_state
 
 
-def test_a_typed_french_sentence_is_read_as_french_and_its_example_too() -> None:
-    page = opened(model="everyday")
+@pytest.mark.parametrize("model", ["everyday", "translator"])
+def test_a_typed_french_sentence_is_read_as_french(model: str) -> None:
+    page = opened(model=model)
+    page.text_input(key="text").set_value("i love pizza").run()  # which the translator leaves to the other
     page.text_input(key="text").set_value("je mange une pomme").run()
-    assert page.session_state["direction"] == "auto" and said(page) == []
+    assert shown(page)[0] == "everyday" and page.session_state["direction"] == "auto"
     read = subject_of(page.session_state["explore.last"])
     assert read.tokens["encoder"][0]["text"] == "<2en>" and read.reading.answer == "i eat an apple"
 

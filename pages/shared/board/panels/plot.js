@@ -2,11 +2,11 @@
    once; a frame moves what moves in them. */
 
 import { el, textWidth } from "../../browser/dom.js";
+import { cut, sweep } from "../../browser/motion.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
-import { cut, sweep } from "../motion.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
 import { move, shownOf } from "../plot_move.js";
 import { caption } from "../words.js";

@@ -1,17 +1,19 @@
 /* How pictures follow numbers that are there at once: in at most 600 ms, by one easing, and still where less
    motion is asked for. */
 
-const MOST = 600; // milliseconds
+export const MOST = 600; // milliseconds
 const LEAST = 120; // what changes again so soon, under a hand that drags, is drawn at once
 const POWER = 3;
 
 /** How far a motion has come, fast at first, as board.css has it. @param {number} share of its time */
 export const eased = (share) => 1 - (1 - share) ** POWER;
 
+/** Whether nothing is to move by itself: what would play goes step by step. */
+export const isStill = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 /** How long a change may take, so that none lags behind the next. @param {number} since the one before it */
 export function lasting(since) {
-  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  return still || since < LEAST ? 0 : Math.min(MOST, since);
+  return isStill() || since < LEAST ? 0 : Math.min(MOST, since);
 }
 
 /**

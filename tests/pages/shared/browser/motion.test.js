@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { between, eased, lasting, sweep } from "../../../../pages/shared/board/motion.js";
+import { between, eased, lasting, sweep } from "../../../../pages/shared/browser/motion.js";
 
 let still = false;
 
