@@ -285,13 +285,15 @@ export function ticksIn({ height, margin: { t, b } }) {
 const isLine = (/** @type {Described} */ trace) => trace.mode === "lines" && Boolean(trace.name);
 
 /**
- * A picture's share of its row: rows are shared by columns, so that cells come out alike, and four have room.
- * @param {Pick<import("./specs").PictureSpec, "values" | "rows">} spec
+ * A picture's share of its row: rows are shared by columns, so that cells come out alike; four have room, but
+ * where each name has to be read.
+ * @param {Pick<import("./specs").PictureSpec, "values" | "rows" | "named">} spec
  */
-export function shareOf({ values, rows }) {
+export function shareOf({ values, rows, named }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   const columns = values.size(1);
-  return `${columns} 1 min(${Math.min(260, names + 8 * columns)}px, max(190px, 22%))`;
+  const width = `${Math.min(260, names + 8 * columns)}px`;
+  return `${columns} 1 ${named ? width : `min(${width}, 22%)`}`;
 }
 
 /** @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size */
