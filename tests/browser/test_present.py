@@ -121,6 +121,7 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
     page.keyboard.press("n")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile("part=order"))
+    lab.settle()
     page.keyboard.press("w")
     page.keyboard.type("cats chase mice")
     page.keyboard.press("Enter")

@@ -163,6 +163,7 @@ export class Present {
   showCover() {
     const { asked } = this;
     reveal(this.cover, this.covered);
+    this.cover.replaceChildren();
     if (this.covered && asked) {
       const { question } = asked;
       const answers = asked.options.map((text, option) =>
