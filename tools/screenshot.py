@@ -32,10 +32,6 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1366, "height": 768})
         page.goto(server.url)
         page.locator(".stage[data-generation]").wait_for(timeout=60_000)
-        # All heads of the layer: the picture of the classic talks.
-        for head in (0, 1, 2):
-            page.locator(f'.choice.chips button[data-value="{head}"]').click()
-        page.mouse.move(0, 0)
         page.screenshot(path=PICTURE)
         page.goto(f"{server.url}/?{urlencode(EDITED)}")
         page.locator(".answers .other").wait_for(timeout=60_000)  # what it writes without these heads

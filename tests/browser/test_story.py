@@ -61,6 +61,7 @@ def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePag
     story.choose("story", 3)
     stage.get_by_role("button", name="The numbers of “street”").click()  # each number opens its computation
     expect(stage.get_by_role("region", name="The numbers of one cell")).to_contain_text("street")
+    assert notice(story).startswith("“it” gives “street” ")
     stage.get_by_role("button", name="back to the story").click()
     assert story.chosen("story") == ["3"]
     story.choose("story", 1)

@@ -401,7 +401,9 @@ export class StoryView {
       const numbers = column.querySelector(".bar-number");
       if (numbers) numbers.textContent = text;
       const what = row[at] === -Infinity ? "masked" : ofScores ? "score" : "share";
-      column.querySelector(".heights")?.setAttribute("title", `${what} ${row[at]}: open how it is computed`);
+      column
+        .querySelector(".heights")
+        ?.setAttribute("title", `${what} ${number(row[at], 4)}: open how it is computed`);
       column.style.setProperty("--share", String(softmax[i * nk + at]));
       const strip = /** @type {HTMLElement} */ (column.querySelector(".strip"));
       if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d), largest(offered));
