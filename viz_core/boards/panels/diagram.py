@@ -53,9 +53,9 @@ def _line(start: Pair, end: Pair, size: Pair, *, upright: bool) -> Line:
 
 
 def _passes(line: Line, box: Pair, size: Pair) -> bool:
-    """Whether a line passes behind a box: no side of either parts them."""
+    """Whether a line passes behind a box, and does not only touch it: no side of either parts them."""
     (x1, y1), (x2, y2) = line
-    (wide, tall), (x, y) = size, box
+    (wide, tall), (x, y) = (side - 1 for side in size), box
     dx, dy = (x2 - x1) / 2, (y2 - y1) / 2
     right, down = x - x1 - dx, y - y1 - dy  # from the line's middle
     return bool(

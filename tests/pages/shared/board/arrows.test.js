@@ -52,3 +52,12 @@ test("an arrow straight up goes from top to bottom", () => {
     ],
   ]);
 });
+
+test("no rounding of a width makes an arrow pass behind the boxes that it joins", () => {
+  for (let step = 70; step < 90; step += 0.7) {
+    const boxes = [0, 1, 2].map((at) => [(at + 0.5) * step, 20 + (at % 2) * 20]);
+    const edges = [0, 1].map((at) => [boxes[at], boxes[at + 1]]);
+    for (const [[, from], [, to]] of arrowsOf(edges, boxes, [0.75 * step, 15]))
+      assert.equal(Math.abs(from - to), 20); // from side to side, not from bottom to top
+  }
+});
