@@ -447,13 +447,13 @@ def csv_of(view: StageView) -> str:
 
 
 def _cells(view: StageView) -> pd.DataFrame:
-    """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score,
-    and, where the pass was edited, the weight without edits.
+    """One row a cell of the open head: query (of cross-attention "la → rue", as on the stage), key, weight,
+    what is traced of product, bias, score, and, where the pass was edited, the weight without edits.
     """
     arrays, n_query, n_key = view.of_head(), view.stack.n_query, view.stack.n_key
     queries, keys = (
-        np.array(takeaway_dialog.spreadsheet_cells(view.names(side)), dtype=object)
-        for side in (view.stack.query_side, view.stack.key_side)
+        np.array(takeaway_dialog.spreadsheet_cells(names), dtype=object)
+        for names in (view.row_names(), view.names(view.stack.key_side))
     )
     columns: dict[str, np.ndarray] = {
         "query_position": np.repeat(np.arange(n_query), n_key),

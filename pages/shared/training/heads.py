@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from pages.shared.training import curves, runs
 from pages.shared.training.curves import View
 from pages.shared.training.runs import Run
 from viz_core.boards import Curves, Line, Matrix, Panel
-from viz_core.labels import tick_labels
+from viz_core.labels import MAX_LENGTH, tick_labels
 from viz_core.measures import MEASURES, head_scores
 
 ACROSS = 8
@@ -83,9 +84,10 @@ def _thumbnails(
     if any(address not in frame or frame[address].shape != shape for frame in frames) or len(shape) != 3:
         return []
     stack = [frame[address].astype(np.float16, copy=False) for frame in frames]
-    side = address.split(".")[0]
-    rows = _labels(tokens.get(side), shape[1])
-    columns = _labels(tokens.get("encoder" if ".cross." in address else side), shape[2])
+    side, crosses = address.split(".")[0], ".cross." in address
+    asking = tokens.get(side)
+    rows = _labels(_writing(asking), shape[1], 2 * MAX_LENGTH) if crosses else _labels(asking, shape[1])
+    columns = _labels(tokens.get("encoder" if crosses else side), shape[2])
     axes: dict[str, Any] = {"rows": rows, "columns": columns, "row_axis": "query", "column_axis": "key"}
     matrices = []
     for head in range(shape[0]):
@@ -102,11 +104,16 @@ def _stack(match: re.Match[str]) -> str:
     return f"{match[1]}.{match[3]}"
 
 
-def _labels(tokens: Sequence[str] | None, count: int) -> list[str]:
+def _writing(tokens: Sequence[str] | None) -> Sequence[str] | None:
+    """Of cross-attention, which looks for what to write: each word with what follows, "la → rue"."""
+    return tokens and [*(f"{read} → {next_}" for read, next_ in pairwise(tokens)), tokens[-1]]
+
+
+def _labels(tokens: Sequence[str] | None, count: int, most: int = MAX_LENGTH) -> list[str]:
     """A label per position; none where the probe's words do not fit the pattern."""
     if tokens is None or len(tokens) != count:
         return []
-    return tick_labels([str(token) for token in tokens], escaped=False)
+    return tick_labels([str(token) for token in tokens], max_length=most, escaped=False)
 
 
 Arrays = dict[str, np.ndarray]

@@ -112,3 +112,12 @@ def test_a_score_is_told_step_by_step(
 ) -> None:
     told = score_in_words(2.0, 0.25, bias, cap, score)
     assert told == f"sum of the products **2** × scale 0.25 = 0.5{words}"
+
+
+def test_a_row_of_cross_attention_names_the_word_read_and_the_word_written_in_the_table_too() -> None:
+    view = StageView(Inputs(), {"stack": "decoder.cross", "layer": 1, "head": 0})
+    table = pd.read_csv(io.StringIO(csv_of(view)))
+    n_key = view.stack.n_key
+    assert "la → rue" in set(table["query"])
+    assert list(table["query"][::n_key]) == [row["text"] for row in view.subject.rows(view.stack)]
+    assert list(table["key"][:n_key]) == view.names("encoder")

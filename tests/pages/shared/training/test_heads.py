@@ -26,7 +26,8 @@ def test_stacks_are_in_their_order_and_cross_attention_has_the_source_as_keys() 
     }
     [row] = heads.grid([frame], {"encoder": ["x", "y", "z"], "decoder": ["u", "v"]})
     assert [panel.title for panel in row] == ["enc L0 H0", "dec L0 H0", "cross L0 H0"]
-    assert (row[2].rows, row[2].columns) == (["u", "v"], ["x", "y", "z"])
+    assert (row[2].rows, row[2].columns) == (["u → v", "v"], ["x", "y", "z"])
+    assert row[1].rows == ["u", "v"]
     assert row[2].values.shape == (2, 3)
 
 
