@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from pages.lab.attention import films, inputs
+from tests.pages.lab.boards import panel
 
 FILMS = torch.tensor(list(inputs.FILMS.values()), dtype=torch.float64)
 VIEWERS = torch.tensor(list(inputs.VIEWERS.values()), dtype=torch.float64)
@@ -37,3 +38,14 @@ def test_it_is_attention_without_scale():
     torch.testing.assert_close(result["z"], expected)
     exponentials = [math.exp(x) for x in (5, -4, -1, 2)]
     assert result["pattern"][0].tolist() == pytest.approx([e / sum(exponentials) for e in exponentials])
+
+
+def test_keys_serve_as_values_as_the_text_and_the_title_say():
+    """“V = K”: Z is what attention gives whose values are the films' own features."""
+    board = films.PART.lesson(inputs.Inputs()).board
+    pattern = torch.from_numpy(panel(board, "pattern").values)
+    Z = torch.from_numpy(panel(board, "Z: pattern V, with V = K").values)
+    torch.testing.assert_close(Z, pattern @ FILMS)
+    assert "**V = K**" in films.PART.lesson(inputs.Inputs()).see
+    keys = torch.from_numpy(panel(board, "films: K").values)
+    assert keys.tolist() == FILMS.tolist()
