@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,6 +112,12 @@ class Finding:
     parameters: Mapping[str, Field] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     code: tuple[Callable[..., Any], ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """The claim in one line: its first sentence, as far as a colon or semicolon, and whose it is."""
+        first = re.split(r"[.;:](?= |$)", self.claim, maxsplit=1)[0]
+        return f"{first} ({self.paper.partition(',')[0]})."
 
     def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
         """The outcome on a model, with the finding's own parameters where none are given."""

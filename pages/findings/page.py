@@ -27,7 +27,7 @@ def page() -> None:
     finding = findings()[inputs.kept["finding"]]
     with heading("Findings", state.PAGE):
         inputs.draw("finding", width=320, format_func=state.listed)
-    st.markdown(f"**The claim.** {finding.claim} *{finding.paper}.*")
+    st.markdown(_claim(finding))
     main, side = st.columns([3.3, 1], gap="medium")
     PAGE.draw(
         lambda: state.request(finding, inputs.kept), main, partial(figure, finding),
@@ -35,11 +35,17 @@ def page() -> None:
     )  # fmt: skip
 
 
+def _claim(finding: Finding) -> str:
+    return f"**The claim.** {finding.claim} *{finding.paper}.*"
+
+
 def controls(finding: Finding, job: Job | None) -> None:
     """What it is measured on, and what may be changed."""
     inputs = state.page()
     names = state.fields(finding)
     with st.container(key="findings_side"):
+        with st.container(key="findings_claim"):  # seen while it is presented, when one line stands above
+            st.markdown(_claim(finding))
         for name in names:
             inputs.draw(name, **state.offered(finding, name))
         if lacking := state.lacking(finding, inputs.kept):
@@ -67,10 +73,10 @@ def figure(finding: Finding, job: Job) -> None:
     content, inputs = board_of(outcome), state.page()
     link, step = inputs.link(("finding", *state.fields(finding))), inputs.kept["step"]
     at = None if content.scrub is None else float(step)
-    claim = f"**The claim.** {finding.claim} {finding.paper}."
     on_page.show(
-        content, key="findings.board", part=finding.name, link=link, at=at, usual=0, fits=True, claim=claim
-    )
+        content, key="findings.board", part=finding.name, link=link, at=at, usual=0, fits=True,
+        claim=f"**The claim.** {finding.brief}", where=f"Findings · {finding.title}",
+    )  # fmt: skip
     title, name = f"Findings: {finding.title}", f"finding-{finding.name}"
     on_page.take_away(title, name, content, lambda frame: lines_of(finding, request))
 

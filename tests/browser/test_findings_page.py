@@ -18,7 +18,7 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(page.locator(".st-key-problems")).to_contain_text(
         "The link's positional_at_one_offset='nan' is not a number from 0.5 to 1; its default is shown."
     )
-    expect(page.get_by_text("Voita et al. 2019")).to_be_visible()
+    expect(page.get_by_text("Voita et al. 2019").first).to_be_visible()
     outcome = findings()["positional"].measured(load_model("shakespeare"), texts=5)
     expect(shown.locator(".notice")).to_have_text(f"It holds here. {outcome.said}")
     row = shown.get_by_role("row").filter(has_text="confident heads").first
@@ -26,10 +26,13 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     page.get_by_role("button", name="present").click()
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
     claim = shown.locator(".claim")
-    expect(claim).to_have_text(
-        f"The claim. {findings()['positional'].claim} {findings()['positional'].paper}."
-    )
+    expect(claim).to_have_text(f"The claim. {findings()['positional'].brief}")
+    page.keyboard.press("i")
+    whole = page.locator(".st-key-findings_claim")
+    expect(whole).to_contain_text(f"{findings()['positional'].claim} {findings()['positional'].paper}.")
     page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(whole).to_be_hidden()
     expect(claim).to_be_hidden()
     expect(page.get_by_test_id("stHeader")).to_be_visible()
     assert violations(page, impacts=SERIOUS) == []

@@ -4,7 +4,7 @@
    takes to draw them: too long for a slider that moves six charts. So this file, and no other, leans on
    private parts of Plotly (names with _, calcdata); tests/browser/test_board.py fails when they go. */
 
-import { between, eased } from "../browser/motion.js";
+import { between, play } from "../browser/motion.js";
 
 /** @typedef {any} Body Plotly's element, with the private parts that this file leans on */
 
@@ -36,16 +36,11 @@ export function shownOf({ _fullData: traces }, moving) {
  */
 export function move(body, numbers, lasts = 0, from = []) {
   for (const [at, values] of numbers) Object.assign(body.data[at], values);
-  const began = performance.now();
-  if (body.motion) cancelAnimationFrame(body.motion);
-  const step = () => {
-    const share = lasts ? Math.min(1, (performance.now() - began) / lasts) : 1;
-    const way =
-      share === 1 ? numbers : numbers.map(([at, to]) => midway(body, at, from[at][1], to, eased(share)));
+  body.stop?.();
+  body.stop = play(lasts, (share) => {
+    const way = share === 1 ? numbers : numbers.map(([at, to]) => midway(body, at, from[at][1], to, share));
     draw(body, /** @type {Moved} */ (way));
-    if (share < 1) body.motion = requestAnimationFrame(step);
-  };
-  step();
+  });
 }
 
 /**

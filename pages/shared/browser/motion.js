@@ -17,6 +17,22 @@ export function lasting(since) {
 }
 
 /**
+ * Draws a motion that takes so many milliseconds; returns what stops it.
+ * @param {number} duration @param {(share: number) => void} draw is told how far it has come, in the end 1
+ */
+export function play(duration, draw) {
+  const began = performance.now();
+  let next = 0;
+  const step = () => {
+    const share = duration ? Math.min(1, (performance.now() - began) / duration) : 1;
+    draw(eased(share));
+    if (share < 1) next = requestAnimationFrame(step);
+  };
+  step();
+  return () => cancelAnimationFrame(next);
+}
+
+/**
  * What lies between two numbers, or lists of them; anything else is at its end at once.
  * @param {any} from @param {any} to @param {number} share of the way @param {number} nothing for no number
  * @returns {any}

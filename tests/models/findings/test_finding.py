@@ -44,6 +44,9 @@ def test_it_names_its_paper_and_its_rule(name: str) -> None:
     rule, caveat = finding.words()
     assert finding.claim.endswith(".") and caveat.endswith(".") and not rule.endswith(".")
     assert not set("{}") & set(rule + caveat + finding.claim)
+    sentence, _, paper = finding.brief.partition(" (")
+    assert finding.claim.startswith(sentence) and finding.paper.startswith(paper.removesuffix(")."))
+    assert len(finding.brief) <= 150, "one line of a presented page"
     assert all(parameter.rule.fits(parameter.default) for parameter in finding.parameters.values())
 
 

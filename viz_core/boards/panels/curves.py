@@ -72,7 +72,8 @@ class Curves(LegendPanel):
         return [*arrays, ("at", self.at, 0)] if self.at is not None else arrays
 
     def describe(self) -> Chart:
-        x_range = span(self.x, self.log_x)
+        places = self.x if self.at is None else np.concatenate([self.x, self.at])
+        x_range = span(places, self.log_x)
         heights = np.concatenate([array.ravel() for line in self.lines for array in line.arrays])
         y_range = self.y_range or span(heights, self.log_y, room=0.02)
         traces = []

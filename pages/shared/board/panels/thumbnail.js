@@ -2,11 +2,16 @@
 
 import { button, el, fitCanvas } from "../../browser/dom.js";
 import { imageOf, levelsBetween } from "../../browser/images.js";
+import { between, play } from "../../browser/motion.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PictureSpec} Spec */
 
 export class Panel {
+  /** @type {ArrayLike<number> | null} the numbers that are seen */ shown = null;
+  at = ""; // of which message and frame they are
+  stop = () => {}; // ends the motion to others
+
   /** @param {import("../specs").Board} board @param {Spec} spec */
   constructor(board, spec) {
     this.board = board;
@@ -51,11 +56,19 @@ export class Panel {
     this.button.setAttribute("aria-pressed", String(this.isShown));
     const [rows, columns] = spec.values.shape.slice(-2);
     const [{ zmin, zmax, colorscale }] = spec.chart.traces;
-    const level = levelsBetween(spec.values.frame(frame, 2), zmin, zmax);
     const { width, height } = this.size();
-    const context = fitCanvas(this.view, width, height);
-    context.imageSmoothingEnabled = false;
     const table = board.theme[/** @type {"sequential" | "diverging"} */ (colorscale.name)];
-    context.drawImage(imageOf(columns, rows, level, table), 0, 0, width, height);
+    const [from, to] = [this.shown, spec.values.frame(frame, 2)];
+    const at = `${board.header.generation}/${frame}`;
+    const lasts = from && at !== this.at ? board.lasts : 0;
+    this.at = at;
+    this.stop();
+    this.stop = play(lasts, (share) => {
+      this.shown = between(from, to, share);
+      const context = fitCanvas(this.view, width, height);
+      context.imageSmoothingEnabled = false;
+      const level = levelsBetween(/** @type {ArrayLike<number>} */ (this.shown), zmin, zmax);
+      context.drawImage(imageOf(columns, rows, level, table), 0, 0, width, height);
+    });
   }
 }
