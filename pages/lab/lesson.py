@@ -139,7 +139,8 @@ class Shape:
 class Question:
     """Predict, then reveal. `right` is the place of the answer among the options; `because` explains it.
 
-    Both come from numbers computed now, not from the author. in_headline, set: as in QuestionTexts.
+    Both come from numbers computed now, not from the author. in_headline, in_panels, set: as in
+    QuestionTexts.
     """
 
     ask: str
@@ -147,6 +148,7 @@ class Question:
     right: int
     because: str
     in_headline: bool | None = None
+    in_panels: tuple[str, ...] = ()
     set: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -170,7 +172,7 @@ class Answer:
             _WRITER.vformat(text, (), self.numbers) for text in (texts.ask, texts.because, *texts.options)
         )
         options = self.options or tuple(written)
-        return Question(ask, options, self.right, because, texts.in_headline, texts.set)
+        return Question(ask, options, self.right, because, texts.in_headline, texts.in_panels, texts.set)
 
 
 class _Writer(string.Formatter):

@@ -25,13 +25,15 @@ class QuestionTexts:
 
     options: none where they are computed, too. set: the inputs with which the board shows the answer, or the
     experiment that sets them. in_headline: whether the headline gives the answer away; where
-    nothing is said, it does if it has the answer's words.
+    nothing is said, it does if it has the answer's words. in_panels: the titles of panels that give it away,
+    too: they fade while the headline is covered.
     """
 
     ask: str
     because: str
     options: tuple[str, ...] = ()
     in_headline: bool | None = None
+    in_panels: tuple[str, ...] = ()
     set: dict[str, Any] = field(default_factory=dict)
 
 
@@ -88,9 +90,10 @@ def _part(
 def _question(
     tries: Mapping[str, dict[str, Any]], *, ask: str, because: str, options: Sequence[str] = (), **rest: Any
 ) -> QuestionTexts:
-    shows = rest.pop("set", {})
+    shows, panels = rest.pop("set", {}), tuple(rest.pop("in_panels", ()))
     values = tries[shows] if isinstance(shows, str) else _inputs(shows)
-    return QuestionTexts(" ".join(ask.split()), " ".join(because.split()), tuple(options), set=values, **rest)
+    texts = " ".join(ask.split()), " ".join(because.split()), tuple(options)
+    return QuestionTexts(*texts, set=values, in_panels=panels, **rest)
 
 
 def _inputs(values: Mapping[str, Any]) -> dict[str, Any]:

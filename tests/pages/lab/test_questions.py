@@ -140,3 +140,19 @@ def test_questions_of_yes_and_no_say_whether_the_headline_tells_them() -> None:
     plain = [each for each in questions if any(re.match(r"yes|no$", o.lower()) for o in each.options)]
     assert plain
     assert not [question.ask for question in plain if question.in_headline is None]
+
+
+def test_panels_that_give_an_answer_away_are_on_the_board_and_not_all_of_it() -> None:
+    """A question that names some comes first of those that the headline tells: only its panels fade."""
+    naming = 0
+    for lab, part in PARTS:
+        named = [set(question.in_panels) for question in part.questions() if question.in_panels]
+        if not named:
+            continue
+        board = part.lesson(lab.inputs()).board
+        titles = {panel.title for row in board.rows for panel in row if hasattr(panel, "title")}
+        spoilt = spoiled_by(lab, part, board.notice)
+        assert named == [set(spoilt["panels"])] if spoilt else False, part.name
+        assert named[0] < titles, part.name
+        naming += 1
+    assert naming >= 5
