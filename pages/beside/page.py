@@ -142,7 +142,7 @@ def figure(job: Job) -> None:
     at = None if content.scrub is None else first if frame == state.CHOSEN else float(min(frame, end))
     on_page.show(
         content, key="beside.board", on_act=on_act, part=request.differs, link=state.link(), at=at,
-        usual=first, fits=True,
+        usual=first, fits=True, where="Side by side",
     )  # fmt: skip
     on_page.take_away(
         "Side by side", f"beside-{request.differs}", content,

@@ -42,7 +42,8 @@ def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> dict[s
     for at, question in enumerate(questions_of(page, part)):
         if _is_in(headline, question):
             place = _place(page, part, at)
-            return {"place": place, "question": at, "ask": question.ask, "options": question.options}
+            asked = {"ask": question.ask, "options": question.options, "panels": question.in_panels}
+            return {"place": place, "question": at, **asked}
     return None
 
 
@@ -93,7 +94,7 @@ def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, 
         _formula(lesson)
     with st.container(key="lab_drawer_code"):
         st.markdown("##### The code that ran")
-        st.code(source(lesson), language="python")
+        st.code(source(lesson), language="python", wrap_lines=True)
     with st.container(key="lab_drawer_questions"):
         ask(page, part)
     st.html(glossary.drawer(terms, "Terms and symbols of this part"))
@@ -102,7 +103,9 @@ def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, 
 def _formula(lesson: Lesson) -> None:
     st.markdown("##### The formula")
     with st.container(key="lab_formula"):
-        st.latex(_with_macros(lesson.formula))
+        apart = r"\begin" not in lesson.formula  # each in a line of its own, which may go on in the next
+        for formula in lesson.formula.split(r"\qquad") if apart else [lesson.formula]:
+            st.latex(_with_macros(formula))
         st.markdown(f"with ${_with_macros(lesson.sizes)}$")
     st.markdown("##### Shapes of every tensor")
     rows = [
@@ -282,6 +285,15 @@ def _enter(page: LabPage, part: Part, by: int) -> None:
     page.state.put({"part": part.name, **walks})
 
 
+def _whereabouts(page: LabPage, part: Part, now: Any) -> str:
+    """Page and part, and the stop of a part that is gone through, for whoever presents."""
+    where = f"{page.title} · {part.label}, part {page.parts.index(part) + 1} of {len(page.parts)}"
+    if not part.walks:
+        return where
+    stops = page.state.params[part.walks].rule.options
+    return f"{where} · step {stops.index(getattr(now, part.walks)) + 1} of {len(stops)}"
+
+
 def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, Any]:
     usual = page.inputs()
     moves = st.session_state.get("moves", 0)
@@ -294,6 +306,7 @@ def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, An
         "generation": generation((page.name, part.name, view.inputs, view.problem, now, moves)),
         "link": page.link(part),
         "fits": True,
+        "where": _whereabouts(page, part, now),
         "spoils": spoiled_by(page, part, view.lesson.board.notice),
         "parts": [each.name for each in page.parts],
         "terms": glossary.sentences(view.terms),

@@ -65,7 +65,7 @@ def _one(run: Run) -> None:
     at = None if content.scrub is None else float(content.scrub.values[-1] if step is None else step)
     film = len(content.rows) - bool(content.scrub)  # what the training did besides is no part of it
     link = {"runs": run.id, **parameters}
-    on_page.show(content, key=KEY, part=run.id, link=link, at=at, presents=film)
+    on_page.show(content, key=KEY, part=run.id, link=link, at=at, presents=film, where=run.title)
     say_count(glossary.texts_in(content))
     on_page.take_away(run.title, run.id, content, lambda frame: _code(run))
     report.draw(run, status)
@@ -80,7 +80,9 @@ def _several(chosen: list[Run]) -> None:
     if heads_link:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=heads_link)
     link = {"runs": ids, **state.STATE.link(["filter", "sort"]), **view.link(view.params)}
-    on_page.show(content, key=KEY, part="compare", link=link, presents=len(content.rows))
+    on_page.show(
+        content, key=KEY, part="compare", link=link, presents=len(content.rows), where="Runs compared"
+    )
     say_count(glossary.texts_in(content))
     with st.container(key="runs_verdict"):
         for sentence in compare.sentences(listing.grouped(chosen))[1:]:

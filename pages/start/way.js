@@ -17,6 +17,7 @@ class Way {
   drawers = new Drawers([]);
   glossary = new Glossary({});
   spoils = null;
+  where = "Start here";
 
   /** @param {HTMLElement} host */
   constructor(host) {
@@ -28,7 +29,7 @@ class Way {
     this.story = { notice: this.done };
     this.present = new Present(this);
     foot.append(this.present.button);
-    this.outer = el("div", {}, [this.root, ...this.present.layers]);
+    this.outer = el("div", {}, [this.root, this.present.where, ...this.present.layers]);
     const takeDown = putUp(host, this.outer, () => this.redraw());
     const listening = new AbortController();
     const hear = (/** @type {KeyboardEvent} */ event) => this.present.hear(event);

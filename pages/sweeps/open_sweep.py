@@ -71,7 +71,10 @@ def _board(sweep: Sweep, spec: Spec, content: Board) -> None:
         if act["type"] == "brush" and isinstance(top, Parallel):
             _brush(spec, top, act)
 
-    on_page.show(content, key=KEY, on_act=on_act, part=sweep.name, link=link, presents=len(content.rows))
+    on_page.show(
+        content, key=KEY, on_act=on_act, part=sweep.name, link=link, presents=len(content.rows),
+        where=f"Sweep {sweep.name}",
+    )  # fmt: skip
 
 
 def _brush(spec: Spec, panel: Parallel, act: Act) -> None:

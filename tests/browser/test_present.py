@@ -74,6 +74,15 @@ def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
     page.keyboard.press(" ")
     expect(alone.board.get_by_role("button", name="Pause")).to_be_visible()
     page.keyboard.press(" ")
+    place = page.locator(".whereabouts")
+    page.keyboard.press("w")  # nothing is written here
+    expect(place).to_have_text("Nothing is written on this page: it has no sentence of yours.")
+    expect(place).to_have_css("opacity", "1")
+    buttons = alone.board.locator(".actions").first
+    expect(buttons).to_have_css("opacity", "0")
+    page.mouse.move(300, 300)
+    page.mouse.move(320, 300)
+    expect(buttons).to_have_css("opacity", "1")
     page.emulate_media(color_scheme="dark")
     expect(page.get_by_test_id("stApp")).to_have_css("color-scheme", "dark")
     expect(page.locator(".presented")).to_have_css("background-color", "rgb(255, 255, 255)")
@@ -88,8 +97,11 @@ def test_a_headline_that_tells_an_answer_waits(page: Page) -> None:
     page.keyboard.press("p")
     expect(notice).to_be_hidden()
     expect(cover).to_contain_text("Which dot product is larger")
+    telling = lab.board.locator(".panel", has_text="dot product of two positions").locator(".plot")
+    expect(telling).to_have_css("opacity", "0")
     page.keyboard.press("a")
     expect(notice).to_be_visible()
+    expect(telling).to_have_css("opacity", "1")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile("part=shift"))
     expect(cover).to_contain_text("How many matrices")
@@ -113,6 +125,13 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
     for step in ("v0", "v1", "v2", "v3", "v4", "v5", "v6"):
         page.keyboard.press("PageDown")
         expect(page).to_have_url(re.compile(f"step={step}"))
+    place = "Attention, step by step · Steps, part 1 of 4 · step 8 of 8"
+    expect(page.locator(".whereabouts")).to_have_text(place)
+    lab.settle()
+    page.keyboard.press("w")
+    page.keyboard.type("bat")  # letters that are keys elsewhere
+    expect(page.locator(".st-key-lab_side input[type=text]").first).to_have_value("bat")
+    page.keyboard.press("Escape")
     page.keyboard.press("PageDown")
     expect(page).to_have_url(re.compile("part=worked"))
     lab.scrub(0)
@@ -170,7 +189,9 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     page.keyboard.press("p")
     fills_the_window(page, ".stage")
     listed = page.locator(".help th").all_text_contents()
-    assert listed == ["→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w", "b  .", "l", "t", "?", "Esc"]
+    assert listed == [
+        *("→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w", "b  .", "l", "t", "?", "Tab", "Esc")
+    ]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")
     assert explore.chosen("head") != head

@@ -172,7 +172,7 @@ export class Stage {
     this.story.root.prepend(this.present.cover);
     this.story.take.classList.add("of-lab");
     this.story.actions.append(this.present.button, this.level.root);
-    this.outer = el("div", {}, [this.root, ...this.present.layers]);
+    this.outer = el("div", {}, [this.root, this.present.where, ...this.present.layers]);
     const takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
     const leaveTop = keepTop(this.root);
     this.takeDown = () => {
@@ -207,20 +207,32 @@ export class Stage {
     return this.view.level === "read" || this.view.view === "story";
   }
 
+  /* What is gone through but for the story: steps of the decoder or heads, and which of how many it is. */
+  get sequence() {
+    const { view, stack, data } = this;
+    if (this.stepMatters() || view.view === "output")
+      return { of: "step", at: view.step, count: data.header.steps.length };
+    const at = placeIn(stack, view.layer, view.head);
+    return { of: "head", at, count: stack.layers.length * stack.heads };
+  }
+
+  get where() {
+    if (this.tells) return "Explore";
+    const { of, at, count } = this.sequence;
+    return `Explore · ${this.stack.title} · ${of} ${at + 1} of ${count}`;
+  }
+
   /**
    * To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
    * from the last one to the next page; or back.
    * @param {1 | -1} by
    */
   advance(by) {
-    const { view, stack, data } = this;
-    const isStep = this.stepMatters() || view.view === "output";
-    const at = isStep ? view.step : placeIn(stack, view.layer, view.head);
-    const count = isStep ? data.header.steps.length : stack.layers.length * stack.heads;
+    const { of, at, count } = this.sequence;
     if (this.tells ? this.views.story.advance(by) : at + by >= 0 && at + by < count) {
       if (this.tells) return;
-      if (isStep) return this.set({ step: at + by });
-      const next = headAt(stack, at + by);
+      if (of === "step") return this.set({ step: at + by });
+      const next = headAt(this.stack, at + by);
       return this.set({ ...next, heads: [next.head] });
     }
     this.act({ type: "go", by });

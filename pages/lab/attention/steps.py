@@ -520,7 +520,8 @@ def questions() -> tuple[Answer, ...]:
 CONTROLS = (
     Own(_back_and_next),
     "step",
-    Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
+    "tokens",
+    Popover("Words that ask, and matrices", ("queries", "matrices", "seed")),
     When("step", "v6", ("n_heads",)),
 )
 PART = part(__name__, CONTROLS, lesson, questions, also=("X", "Q"), walks="step")

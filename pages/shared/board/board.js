@@ -158,7 +158,7 @@ export class Board {
       this.rows,
       foot,
     ]);
-    this.outer = el("div", { class: "board-place" }, [this.root, ...this.present.layers]);
+    this.outer = el("div", { class: "board-place" }, [this.root, this.present.where, ...this.present.layers]);
     this.fitting = new Fitting(this.outer, this.root, this.rows);
     const redraw = () => this.header && this.layOut();
     // Its height changes with every drawing of other words; only another width asks for a new one.
@@ -170,6 +170,10 @@ export class Board {
 
   get spoils() {
     return this.header.spoils ?? null;
+  }
+
+  get where() {
+    return this.header.where ?? "";
   }
 
   get canPresent() {
@@ -293,6 +297,8 @@ export class Board {
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
+    const answering = (this.present.covered && this.present.asked?.panels) || [];
+    this.each(({ root }, { title }) => root.classList.toggle("answers", answering.includes(title)));
     this.glossary.explainIn(this.root);
   }
 

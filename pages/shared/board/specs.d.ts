@@ -71,6 +71,8 @@ export interface Header {
   presents?: number;
   /* What is read above it while it is presented. */
   claim?: string;
+  /* Page and part, and the stop of a part that is gone through, for whoever presents. */
+  where?: string;
   /* The question whose answer the headline gives away. */
   spoils?: import("../browser/present.js").Spoilt | null;
   /* The names of the page's parts, in their order. */

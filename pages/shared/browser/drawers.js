@@ -14,12 +14,12 @@ export const DRAWERS = {
 };
 
 /** The text that a page reads; presented, its field stands under the headline like the questions. */
-const FIELD =
-  ".st-key-explore_text input, .st-key-lab_side :is(input[type=text]:not([role=combobox]), textarea)";
+const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_side)";
+const FIELD = `${WITH_TEXT} :is(input[type=text]:not([role=combobox], :disabled), textarea)`;
 /** By name, what of the page takes room under the headline of a figure that has the screen. */
 const STRIPS = {
   questions: ".st-key-lab_drawer_questions",
-  text: ":is(.st-key-explore_text, .st-key-lab_side)",
+  text: WITH_TEXT,
 };
 
 /** @typedef {keyof typeof DRAWERS} Drawer */

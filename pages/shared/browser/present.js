@@ -5,9 +5,10 @@ import { DRAWERS } from "./drawers.js";
 
 /**
  * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
- * spoils: the question whose answer its headline gives away.
+ * spoils: the question whose answer its headline gives away. where: what it is called.
  * @typedef {{
- *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: Spoilt | null,
+ *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement},
+ *   where: string, spoils: Spoilt | null,
  *   glossary: {nodes(text: string): (Node | string)[]},
  *   act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
  *   toggle?(): void, faster?(factor: number): void, rewind?(): void,
@@ -15,13 +16,17 @@ import { DRAWERS } from "./drawers.js";
  * }} Presentable
  */
 
-/** @typedef {{place: string, question: number, ask: string, options: string[]}} Spoilt */
+/** panels: the titles of those that give the answer away, too.
+ * @typedef {{place: string, question: number, ask: string, options: string[], panels: string[]}} Spoilt */
 
 /** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
 const PAGE = { width: 1152, height: 648 };
 
 /** What is on a page of Streamlit's while its figure is not there yet. */
 const COMPUTING = ".stProgress, .computing, [data-test-script-state=running]";
+
+const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
+const SAID = 4000; // milliseconds that a sentence stands where else the place is named
 
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
@@ -45,6 +50,7 @@ const helpOf = (view) => [
   ["l", "spotlight"],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
+  ["Tab", "the buttons, as when the pointer moves"],
   ["Esc", "leave"],
 ];
 
@@ -53,6 +59,8 @@ export class Present {
   covered = false; // whether the headline is
   /** @type {Spoilt | null} what it gives away, and stands in its place */ asked = null;
   projector = true; // whether the colours are those for a projector
+  /** @type {ReturnType<typeof setTimeout> | undefined} until its buttons are hidden */ waking;
+  /** @type {ReturnType<typeof setTimeout> | undefined} until the place is named again */ saying;
 
   /** @param {Presentable} view */
   constructor(view) {
@@ -70,9 +78,11 @@ export class Present {
     this.veil = el("div", { class: "veil absent" });
     this.spot = el("div", { class: "spot absent" });
     this.help = el("table", { class: "help absent", "aria-label": "Keys while presenting" }, help);
+    this.where = el("p", { class: "whereabouts", role: "status" });
     this.layers = [this.veil, this.spot, this.help];
     /** @param {PointerEvent} event */
-    this.follow = ({ clientX, clientY }) => {
+    this.follow = ({ clientX, clientY, movementX, movementY }) => {
+      if (movementX || movementY) this.wake();
       this.spot.style.setProperty("--x", `${clientX}px`);
       this.spot.style.setProperty("--y", `${clientY}px`);
     };
@@ -95,6 +105,7 @@ export class Present {
     const { outer, root, drawers, story } = this.view;
     outer.classList.toggle("presented", this.on);
     outer.classList.toggle("projected", this.projected);
+    if (!this.saying) this.where.textContent = this.view.where;
     const { innerWidth, innerHeight } = window;
     const full = Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height);
     // What stands under the headline makes the rest smaller as a whole: nothing on it moves or is cut off.
@@ -129,6 +140,8 @@ export class Present {
     this.view.rewind?.();
     globalThis.attentionLabPresents = this;
     root.dataset.present = "";
+    this.button.blur();
+    this.wake();
     window.addEventListener("pointermove", this.follow);
     const listen = () => document.addEventListener("fullscreenchange", this.leftFullScreen);
     if (document.fullscreenElement) listen();
@@ -141,6 +154,26 @@ export class Present {
     this.on = false;
     delete document.documentElement.dataset.present;
     if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /* Buttons are seen for a while, and keep their places where they are not. */
+  wake() {
+    const { classList } = this.view.outer;
+    clearTimeout(this.waking);
+    classList.remove("asleep");
+    this.waking = setTimeout(() => classList.add("asleep"), AWAKE);
+  }
+
+  /** Says something for a while, in the place of where one is. @param {string} text */
+  say(text) {
+    clearTimeout(this.waking);
+    clearTimeout(this.saying);
+    this.view.outer.classList.add("asleep");
+    this.where.textContent = text;
+    this.saying = setTimeout(() => {
+      this.saying = undefined;
+      this.where.textContent = this.view.where;
+    }, SAID);
   }
 
   /* The headline that gives a question's answer away waits until that is given, or asked for. */
@@ -212,8 +245,10 @@ export class Present {
         this.projector = !this.projector;
         view.redraw();
       },
+      w: () => this.say("Nothing is written on this page: it has no sentence of yours."),
       Escape: () => this.escape(),
     };
+    if (name === "Tab") this.wake(); // and goes to the next button
     does[name]?.();
     return name in does;
   }
@@ -226,6 +261,7 @@ export class Present {
   }
 
   stopListening() {
+    clearTimeout(this.waking);
     window.removeEventListener("pointermove", this.follow);
     document.removeEventListener("fullscreenchange", this.leftFullScreen);
   }
