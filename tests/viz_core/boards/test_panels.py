@@ -319,3 +319,9 @@ def test_a_mask_that_says_numbers_has_none_of_their_colours():
     said, plain = (Matrix(values=seen, scale="mask", words=words) for words in (("−∞", "0"), ()))
     scales = [each.chart.traces[0]["colorscale"] for each in (said, plain)]
     assert scales[0] == [[0, Paint("muted", 0.08)], [1, Paint("muted", 0.08)]] != scales[1]
+
+
+def test_curves_of_one_film_have_one_axis_however_few_of_its_steps_they_know():
+    lines, steps = [Line(y=np.ones(2), name="loss")], np.array([0.0, 5, 10])
+    few, all_ = (Curves(x=np.array(x), lines=lines, at=steps).chart.x["range"] for x in ([3, 10], [0, 10]))
+    assert few == all_

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { between, eased, lasting, sweep } from "../../../../pages/shared/browser/motion.js";
+import { between, eased, lasting, play, sweep } from "../../../../pages/shared/browser/motion.js";
 
 let still = false;
 
@@ -35,4 +35,22 @@ test("a sum adds up channel by channel", () => {
     [100, 75, 50, 25, 0].map((right) => `inset(0 ${right}% 0 0)`),
   );
   assert.deepEqual([told.frames[0].offset, told.frames[4].offset], [0, 1]);
+});
+
+test("a motion ends at its end, at once where it takes no time, and can be stopped", () => {
+  let now = 0;
+  const queue = [];
+  Object.defineProperty(globalThis, "performance", { value: { now: () => now }, configurable: true });
+  globalThis.requestAnimationFrame = (step) => queue.push(step);
+  globalThis.cancelAnimationFrame = (at) => delete queue[at - 1];
+  const seen = [];
+  play(0, (share) => seen.push(share));
+  assert.deepEqual([seen, queue.length], [[1], 0]);
+  const stop = play(600, (share) => seen.push(share));
+  for (now of [300, 700]) queue.at(-1)();
+  assert.deepEqual(seen, [1, 0, 0.875, 1]);
+  stop();
+  const stopped = play(600, () => {});
+  stopped();
+  assert.equal(queue.at(-1), undefined);
 });
