@@ -1,5 +1,7 @@
 """Explore: every head of a transformer, on any sentence."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from pages.explore import controls, waiting
@@ -55,7 +57,8 @@ def figure() -> None:
     # It has its place from the start, so that the stage keeps its own.
     current = figure_module.figure_of_widgets(st.empty())
     st.session_state.abilities = current.abilities
-    show_problems([current.problem, *problems()])
+    with st.container(key="stale") if current.problem else nullcontext():  # page.css fades what is not of it
+        show_problems([current.problem, *problems()])
     waiting.offer_again()
     controls.draw_advice(current.advice, current.unknown)
     if "fill" in current.abilities:
