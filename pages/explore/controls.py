@@ -59,6 +59,7 @@ def load_link() -> None:
         page(DEFAULT).put(page(DEFAULT).defaults())
     refuse(*problems)
     look_at(**view)
+    session.from_behind = session.pop("entered_by", 1) < 0
     session.pop("link_checked", None)
 
 

@@ -227,6 +227,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "generation": generation((inputs, *session)),
         "linked": st.session_state.view_link,
         "defaults": {spec.name: spec.default for spec in fields(View)} | story_view,
+        "fromBehind": st.session_state.get("from_behind", False),
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
         "focus": _focus(body, story_view, example),
         "focusToken": " ".join([*turned, inputs.text]),

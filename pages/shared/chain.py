@@ -22,10 +22,10 @@ def neighbour(page: str, by: int) -> str | None:
 def go(page: str, act: Act) -> None:
     """Leaves a page for its neighbour, where there is one. For callbacks.
 
-    A page of the lab is entered by its first part, or by its last one.
+    A page of the lab is entered by its first part, or by its last one; Explore by its story's end.
     """
     name = neighbour(page, act["by"])
-    if name in NAMES:
+    if name in ("explore", *NAMES):
         st.session_state.entered_by = act["by"]
     if name:
         st.switch_page(f"{'lab/' if name in NAMES else ''}{name}/page.py")

@@ -46,11 +46,14 @@ function ofEdits({ data, view, stack }) {
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
 export function ofOutput({ data }, at, digits = 2) {
-  const { steps, pooled, stepSide, tokens, caption } = data.header;
+  const { steps, pooled, stepSide, caption } = data.header;
   const step = steps[at];
   if (!step) return [caption.output];
-  const [best, probability] = step.top[0];
-  const where = pooled ? "" : `${stepSide === "decoder" ? "After" : "At"} “${tokens[stepSide][at].text}”, `;
+  const [top, probability] = step.top[0];
+  const best = data.output(stepSide, at, top);
+  const where = pooled
+    ? ""
+    : `${stepSide === "decoder" ? "After" : "At"} “${data.tokens(stepSide)[at].text}”, `;
   return [
     `${where}“${shorten(best, 18)}” is likeliest: ${number(probability, digits)}, `,
     "by the last linear layer and softmax.",
@@ -70,7 +73,8 @@ export function ofQuery(stage, query, digits = 2) {
   const row = stage.row(query);
   if (!row) return [`Layer ${view.layer} head ${view.head}.`];
   const best = heaviestKey(row);
-  const writes = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
+  const chosen = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
+  const writes = chosen && data.output("decoder", query, chosen);
   const isSelf = best === query && stack.querySide === stack.keySide;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";

@@ -208,6 +208,8 @@ export class TraceData {
     take(this.stacks, this.header.repeated);
     /** @type {Map<string, Exact | null>} */ this.cache = new Map();
     this.how = "shown"; // what is shown of special tokens
+    this.plain = false; // whether pieces of words are shown as a reader would write them
+    /** @type {boolean | undefined} */ this.cut = undefined; // whether they are there
   }
 
   /** Shows special tokens from now on, or leaves them out. @param {string} how */
@@ -234,7 +236,13 @@ export class TraceData {
   /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string, typed?: string}[]} */
   tokens(side) {
     const gone = this.gone(side);
-    const tokens = this.header.tokens[side];
+    const sent = this.header.tokens[side];
+    const tokens = this.readsPieces
+      ? sent.map((token, at) => ({
+          ...token,
+          text: pieceOf(token.text, sent[at - 1]?.text, sent[at + 1]?.text),
+        }))
+      : sent;
     return gone.size
       ? tokens.map((token, at) => (gone.has(at) ? { text: "", mark: "gone" } : token))
       : tokens;
@@ -246,8 +254,33 @@ export class TraceData {
    */
   names(stack, role) {
     const rows = role === "query" && this.stack(stack.id).rows;
-    const tokens = this.tokens(role === "query" ? stack.querySide : stack.keySide);
-    return rows ? tokens.map((token, at) => (token.mark === "gone" ? token : rows[at])) : tokens;
+    const side = role === "query" ? stack.querySide : stack.keySide;
+    const tokens = this.tokens(side);
+    if (!rows) return tokens;
+    const row = (/** @type {number} */ at) => {
+      const next = rows[at].text.slice(this.header.tokens[side][at].text.length + 3); // behind " → "
+      if (!next || !this.readsPieces) return rows[at];
+      return { ...rows[at], text: `${tokens[at].text} → ${this.output(side, at, next)}` };
+    };
+    return tokens.map((token, at) => (token.mark === "gone" ? token : row(at)));
+  }
+
+  /** The name of an output after a position. @param {"encoder" | "decoder"} side @param {number} at */
+  output(side, at, name = "") {
+    if (!this.readsPieces) return name;
+    const [before, next, after] = this.header.tokens[side].slice(at).map(({ text }) => text);
+    return pieceOf(name, before, next === name ? after : "");
+  }
+
+  /** Whether this model reads words in pieces. */
+  get inPieces() {
+    const of = Object.values(this.header.tokens).flat();
+    this.cut ??= of.some(({ text }) => /^(␣|##)./.test(text));
+    return this.cut;
+  }
+
+  get readsPieces() {
+    return this.plain && this.inPieces;
   }
 
   /** @param {Stack} stack @param {number} layer @param {number} head @returns {ArrayLike<number>} */
@@ -376,6 +409,19 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
     weighted.reduce((rest, row) => rest - row[channel], total),
   );
   return { z, weighted, others };
+}
+
+/** Whether two neighbouring tokens are of one word. @param {string} piece @param {string} next */
+const isCut = (piece, next) =>
+  next.startsWith("##") || (/[\p{L}\p{N}]$/u.test(piece) && /^[\p{L}\p{N}]/u.test(next));
+
+/**
+ * A piece as a reader would write it: without the sign of the blank before it, and with a hyphen where its
+ * word is cut. @param {string} piece
+ */
+export function pieceOf(piece, before = "", after = "") {
+  const own = piece.replace(/^(␣|##)(?=.)/, "");
+  return `${isCut(before, piece) ? "-" : ""}${own}${isCut(piece, after) ? "-" : ""}`;
 }
 
 /** @type {View["when"][]} */ const BOTH = ["after", "before"];

@@ -23,7 +23,7 @@ import { OutputView } from "./output.js";
 import { Pictures, PictureView } from "./pictures.js";
 import { MapView } from "./planes.js";
 import { fitting, requestOf } from "./quantities.js";
-import { StoryView } from "./story.js";
+import { BEATS, StoryView } from "./story.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
 import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, usualView } from "./view.js";
@@ -337,7 +337,8 @@ export class Stage {
       this.requests.delete("open");
       const level = header.linked.level ?? this.view?.level ?? levelOf(header);
       const usual = usualView(header, header.linked.stack, level);
-      this.view = /** @type {View} */ ({ ...usual, ...header.linked, level });
+      const end = isFirst && header.fromBehind && level === "read" ? { beat: BEATS } : {};
+      this.view = /** @type {View} */ ({ ...usual, ...end, ...header.linked, level });
       this.settle();
       if (
         level === "read" &&
@@ -365,6 +366,7 @@ export class Stage {
   settle() {
     settle(this.view, this.data);
     this.data.hide(hidingOf(this.view));
+    this.data.plain = this.tells;
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */

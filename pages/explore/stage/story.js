@@ -10,11 +10,12 @@ import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { isForView } from "../../shared/browser/present.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { partsOf, topKeys } from "./data.js";
-import { upTo, within } from "./view.js";
+import { nearest, upTo, within } from "./view.js";
 
 /** @typedef {import("./types").Exact} Exact */
 /** @typedef {{exact: Exact, i: number, keys: number[], top: number}} Told of keys, the heaviest is `top` */
 
+export const BEATS = 5;
 const BEAT_SECONDS = 4;
 const COLUMN = [42, 60]; // pixels that a key needs, at least and at most
 const OUTPUTS = 4;
@@ -44,8 +45,8 @@ export class StoryView {
     this.answer = el("p", { class: "answer" });
     this.outputs = el("div", { class: "outputs", role: "group", "aria-label": "Likeliest outputs" });
     this.before = el("p", { class: "muted" });
-    const blanks = "␣ is the blank before a word: this model reads words in pieces.";
-    this.pieces = el("p", { class: "muted", text: blanks });
+    const cuts = "This model reads words in pieces; hyphens are where a word is cut.";
+    this.pieces = el("p", { class: "muted", text: cuts });
     this.swap = button({ onclick: () => stage.swapText() });
     this.waits = el("p", { class: "muted", text: "Reading this head's numbers…" });
     this.board = el("div", { class: "story-board" }, [
@@ -75,14 +76,29 @@ export class StoryView {
     const { stack, data } = this.stage;
     const asks = shorten(this.askerName(), 12);
     const isSelf = stack.querySide === stack.keySide;
-    const answers = data.header.stepSide === "decoder" ? "a word is written" : "the answer";
+    const { pictures, pooled, stepSide, steps } = data.header;
+    const unit = this.unit();
+    const reads = pictures ? "picture" : ["word", "piece"].includes(unit) ? "sentence" : "text";
+    const one = stepSide === "decoder" ? `a ${unit} is written` : "the answer";
+    const answers = pooled ? "a class is named" : one;
     return [
-      { value: 1, text: data.header.pictures ? "1 the picture" : "1 the sentence" },
-      { value: 2, text: isSelf ? `2 “${asks}” asks` : "2 the next word asks", needs: stack.whole },
+      { value: 1, text: `1 the ${reads}` },
+      { value: 2, text: isSelf ? `2 “${asks}” asks` : `2 the next ${unit} asks`, needs: stack.whole },
       { value: 3, text: "3 scores become shares" },
       { value: 4, text: "4 values mix", needs: stack.whole },
-      { value: 5, text: `5 ${answers}`, needs: data.header.steps.length > 0 },
+      { value: BEATS, text: `${BEATS} ${answers}`, needs: steps.length > 0 },
     ].filter(({ needs = true }) => needs);
+  }
+
+  /* What a token of this model is. */
+  unit() {
+    const { inPieces, header } = this.stage.data;
+    const texts = Object.values(header.tokens)
+      .flat()
+      .flatMap(({ text, mark }) => (mark === "special" ? [] : [text]));
+    if (inPieces) return "piece";
+    if (!texts.some((text) => /\p{L}/u.test(text))) return "number";
+    return texts.every((text) => [...text].length === 1) ? "letter" : "word";
   }
 
   askerName() {
@@ -147,8 +163,15 @@ export class StoryView {
     const step = this.answerStep();
     const [word, swap] = header.swap.label.split(" → ");
     const top = step === null ? undefined : header.steps[step].top[0];
-    this.former = top && swap ? { word, name: top[0], share: top[1] } : null;
+    const name = this.output(step, top?.[0]);
+    this.former = top && swap ? { word, name, share: top[1] } : null;
     this.swaps = Boolean(swap);
+  }
+
+  /** @param {number | null} step @param {string} [name] */
+  output(step, name) {
+    const { data } = this.stage;
+    return data.output(data.header.stepSide, step ?? 0, name);
   }
 
   /* Another text is told from its beginning; one with a word swapped goes on where the story is. */
@@ -279,11 +302,12 @@ export class StoryView {
     const { steps, stepSide } = data.header;
     const step = this.answerStep() ?? 0;
     if (stack.querySide === stepSide || stepSide === "encoder") return ofOutput(stage, step, 3);
-    const [name, share] = steps[step].top[0];
-    const written = steps[step].chosen ?? name;
+    const [top, share] = steps[step].top[0];
+    const name = this.output(step, top);
+    const written = this.output(step, steps[step].chosen ?? top);
     const other = written === name ? "" : ` (it wrote “${shorten(written, 18)}”)`;
     const rest = steps[step].top[1];
-    const next = rest ? `; “${shorten(rest[0], 18)}” ${shortNumber(rest[1], 3)}` : "";
+    const next = rest ? `; “${shorten(this.output(step, rest[0]), 18)}” ${shortNumber(rest[1], 3)}` : "";
     const where = this.pronounStep() === step ? ["for ", asker] : ["where it looks most at ", asker];
     return [
       ...["All this goes on through the model; ", ...where, ", it writes "],
@@ -293,7 +317,9 @@ export class StoryView {
 
   drawBar() {
     const { view } = this.stage;
-    const isLast = view.beat === this.offered().at(-1)?.value;
+    const beats = this.offered().map(({ value }) => value);
+    view.beat = nearest(view.beat, beats);
+    const isLast = view.beat === beats.at(-1);
     const tells = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
     this.play.textContent = this.isAway ? "← back to the story" : tells;
     this.play.title = "The story by itself; arrow keys go beat by beat";
@@ -302,7 +328,6 @@ export class StoryView {
 
   draw() {
     const { view } = this.stage;
-    if (!this.offered().some(({ value }) => value === view.beat)) view.beat = 1;
     const told = this.told();
     reveal(this.waits, !told);
     reveal(this.board, told);
@@ -495,7 +520,7 @@ export class StoryView {
         .slice(0, OUTPUTS)
         .map(([name, share]) =>
           button({ title: "All outputs", onclick: () => this.stage.set({ view: "output", step }) }, [
-            el("span", { class: "name", text: shorten(name, 14) }),
+            el("span", { class: "name", text: shorten(this.output(step, name), 14) }),
             el("span", { class: "share" }, [
               el("span", { style: `width:${100 * share}%;background:${theme.accent}` }),
             ]),
@@ -510,11 +535,7 @@ export class StoryView {
     this.swap.textContent = swap.label;
     reveal(this.swap, swap.label);
     reveal(this.before, former);
-    const names = Object.values(data.header.tokens).flat();
-    reveal(
-      this.pieces,
-      names.some(({ text }) => /^␣./.test(text)),
-    );
+    reveal(this.pieces, data.inPieces);
   }
 }
 

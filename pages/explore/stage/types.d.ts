@@ -115,6 +115,7 @@ export interface Swept extends Answer<(string | number)[]> {
 
 export interface Header {
   generation: number;
+  fromBehind: boolean; /* whether a clicker came back from the page after this one */
   viewToken: string;
   focusToken: string;
   link: Record<string, string>;
