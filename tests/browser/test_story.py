@@ -31,6 +31,7 @@ def numbers(story: ExplorePage) -> list[str]:
 
 def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePage) -> None:
     trace = load_model("translator").trace(TIRED)
+    q, k = (trace[f"encoder.{LAYER}.self.{name}"][HEAD] for name in "qk")
     scores, pattern = (trace[f"encoder.{LAYER}.self.{name}"][HEAD, IT] for name in ("scores", "pattern"))
     story.open()
     page, stage = story.page, story.stage
@@ -43,6 +44,13 @@ def test_a_first_visit_reads_a_story_of_the_models_own_numbers(story: ExplorePag
         page.keyboard.press("ArrowRight")  # the query meets the keys
         assert all(agrees(shown, score.item()) for shown, score in zip(numbers(story), scores, strict=True))
         assert agrees(notice(story).rsplit(" ", 1)[1].rstrip("."), scores.max().item())
+        products = (q[IT] * k[ANIMAL] / q.shape[-1] ** 0.5).tolist()
+        bars = stage.locator(".products > span").evaluate_all("(all) => all.map((one) => one.title)")
+        assert all(agrees(bar.split(": ")[1], each) for bar, each in zip(bars, products, strict=True))
+        summed = stage.locator(".story-match strong")
+        assert agrees(summed.inner_text().split("= ")[1].split(",")[0], scores[ANIMAL].item())
+        stage.locator(".story-column").nth(WORDS.index("street")).hover()
+        assert agrees(summed.inner_text().split("= ")[1].split(",")[0], scores[WORDS.index("street")].item())
         page.keyboard.press("ArrowRight")  # scores become shares
         shares = [float(shown.replace("≈", "")) for shown in numbers(story)]
         assert shares == pytest.approx(pattern.tolist(), abs=6e-4)
@@ -82,6 +90,8 @@ def test_a_typed_sentence_is_told_by_the_model_that_can_read_it(new_page: Callab
         story.type("my friends love this city")
     settle(page)
     assert "model=everyday" in page.url and "level=read" in page.url
+    assert "␣" not in stage.inner_text()
+    expect(stage.get_by_role("button", name="5 a piece is written")).to_be_visible()
     stage.locator(".notice").click()  # out of the field
     page.keyboard.press("p")
     page.keyboard.press("Space")  # it plays
@@ -109,3 +119,6 @@ def test_what_a_mask_forbids_has_no_bar_and_a_text_opens_on_words(story: Explore
     asks = story.stage.locator(".story-column.asks")
     expect(asks).to_have_count(1)
     assert "special" not in str(asks.get_attribute("class"))
+    story.type("")  # what stays is not of what was typed
+    expect(story.problem).to_have_text("The text is empty; give at least one word.")
+    expect(story.page.locator(".st-key-stage")).to_have_css("opacity", "0.4")

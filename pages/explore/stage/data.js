@@ -385,6 +385,13 @@ export const shownOf = ({ blank }, values) =>
   blank ? Float64Array.from(values, (value, at) => (blank[at] ? Number.NaN : value)) : values;
 
 /**
+ * What each channel gives to a score, before positions add to it and a mask takes the pair away.
+ * @param {Exact} exact @param {number} i @param {number} j @param {number} scale
+ */
+export const productsOf = ({ q, k, d }, i, j, scale) =>
+  Float64Array.from({ length: d }, (_, channel) => q[i * d + channel] * k[j * d + channel] * scale);
+
+/**
  * The keys that a row looks at most, heaviest first; the key j is always among them, hidden ones never.
  * @param {Exact} exact @param {number} i @param {number} j @param {number} count
  */

@@ -4,12 +4,13 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { button, el, isNew, reveal, shorten, svg } from "../../shared/browser/dom.js";
-import { colourLevels, imageOf } from "../../shared/browser/images.js";
-import { eased, isStill, MOST } from "../../shared/browser/motion.js";
+import { colourLevels, cssColour, imageOf } from "../../shared/browser/images.js";
+import { eased, isStill, MOST, sweep } from "../../shared/browser/motion.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { isForView } from "../../shared/browser/present.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
-import { partsOf, topKeys } from "./data.js";
+import { partsOf, productsOf, topKeys } from "./data.js";
+import { Legend, legendEnds } from "./side.js";
 import { nearest, upTo, within } from "./view.js";
 
 /** @typedef {import("./types").Exact} Exact */
@@ -25,6 +26,7 @@ export class StoryView {
   former = null;
   swaps = false; // a text with a word swapped is on its way
   /** @type {number | undefined} */ timer;
+  reach = 1; // the number of the strongest colour of a strip
   sweep = 0; // the frame that moves the thickest curve
   end = 0; // where this curve ends now
 
@@ -37,6 +39,16 @@ export class StoryView {
     this.beats.root.addEventListener("keydown", (event) => this.walk(event)); // the focus moves along
     this.asker = el("span", { class: "query" });
     this.query = el("span", { class: "strip" });
+    this.asked = el("span", { class: "key" });
+    this.key = el("span", { class: "strip" });
+    this.times = el("span");
+    this.products = el("span", { class: "products" });
+    this.score = el("strong");
+    this.match = el("div", { class: "story-match" }, [
+      ...[this.asker, this.query, el("span"), this.asked, this.key, el("span")],
+      ...[this.times, this.products, this.score],
+    ]);
+    this.legend = new Legend();
     this.rows = el("div", { class: "story-rows", role: "group", "aria-label": "Ask from" });
     this.curves = svg("svg", { class: "curves", "aria-hidden": "true" });
     this.columns = el("div", { class: "story-columns" });
@@ -50,13 +62,15 @@ export class StoryView {
     this.swap = button({ onclick: () => stage.swapText() });
     this.waits = el("p", { class: "muted", text: "Reading this head's numbers…" });
     this.board = el("div", { class: "story-board" }, [
-      el("div", { class: "story-line asks" }, [this.asker, this.query]),
       this.rows,
       el("div", { class: "story-field" }, [
-        ...[this.curves, this.columns],
+        ...[this.curves, this.columns, this.match],
         el("div", { class: "story-written" }, [this.outputs, this.before, this.swap]),
       ]),
-      el("div", { class: "story-line mixes" }, [this.mixed, this.sum]),
+      el("div", { class: "story-line mixes" }, [
+        ...[this.mixed, this.sum],
+        el("span", { class: "story-legend" }, this.legend.parts),
+      ]),
     ]);
     const heading = el("h3", { text: "What the model makes of it" });
     this.heads = el("p", { class: "muted" });
@@ -335,6 +349,7 @@ export class StoryView {
     if (told) {
       this.drawAsker(told);
       this.drawColumns(told);
+      this.drawMatch(told);
       this.drawCurves(told);
     }
     this.drawAnswer();
@@ -343,10 +358,9 @@ export class StoryView {
   /**
    * A row of numbers, a channel a cell.
    * @param {HTMLElement} place @param {ArrayLike<number>} values
-   * @param {number} reach the number of the strongest colour
    */
-  strip(place, values, reach) {
-    const { level } = colourLevels(values, values.length, "full", true, reach || 1);
+  strip(place, values) {
+    const { level } = colourLevels(values, values.length, "full", true, this.reach || 1);
     const clipped = (/** @type {number} */ at) => Math.max(0, Math.min(255, level(at) ?? 127));
     place.replaceChildren(imageOf(values.length, 1, clipped, this.stage.theme.diverging));
   }
@@ -354,17 +368,19 @@ export class StoryView {
   /** The token that asks, its query; of cross-attention the rows to ask from. @param {Told} told */
   drawAsker({ exact, i }) {
     const { data, stack, view } = this.stage;
-    const { q, d, z, v } = exact;
-    this.asker.textContent = `“${shorten(this.askerName(), 24)}” · query`;
+    const { q, k, d, z, v } = exact;
+    this.asker.textContent = `query of “${shorten(this.askerName(), 24)}”`;
     const isMixed = view.beat >= 4;
     reveal(this.sum, isMixed);
     this.mixed.className = isMixed ? "value" : "key";
     this.mixed.textContent = isMixed
       ? `↑ each value, as strong as its share; added up: z of ${this.stage.headName()}`
-      : "↑ the key of each token";
+      : "↑ the key of each token, a cell a channel";
     if (stack.whole) {
-      this.strip(this.query, q.subarray(i * d, (i + 1) * d), largest(q));
-      this.strip(this.sum, z.subarray(i * d, (i + 1) * d), largest(v));
+      this.reach = isMixed ? largest(v) : Math.max(largest(q), largest(k));
+      this.strip(this.query, q.subarray(i * d, (i + 1) * d));
+      this.strip(this.sum, z.subarray(i * d, (i + 1) * d));
+      this.legend.draw(this.stage.theme.diverging, legendEnds("full", true, this.reach));
     }
     const isSelf = stack.querySide === stack.keySide;
     const rows = isSelf ? [] : data.names(stack, "query").slice(exact.q0, exact.q0 + exact.nq);
@@ -431,7 +447,7 @@ export class StoryView {
         ?.setAttribute("title", `${what} ${number(row[at], 4)}: open how it is computed`);
       column.style.setProperty("--share", String(softmax[i * nk + at]));
       const strip = /** @type {HTMLElement} */ (column.querySelector(".strip"));
-      if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d), largest(offered));
+      if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d));
     });
     const last = this.columns.querySelector(".others");
     if (!last) return;
@@ -440,7 +456,7 @@ export class StoryView {
     numbers.textContent =
       ofScores || stack.normalizer !== "softmax" ? "" : shortNumber(Math.max(0, 1 - shown));
     const strip = /** @type {HTMLElement} */ (last.querySelector(".strip"));
-    if (view.beat >= 4 && stack.whole) this.strip(strip, partsOf(exact, i, keys).others, largest(v));
+    if (view.beat >= 4 && stack.whole) this.strip(strip, partsOf(exact, i, keys).others);
     else strip.replaceChildren();
   }
 
@@ -452,7 +468,12 @@ export class StoryView {
     const name = shorten(token.text, 22);
     const open = () => stage.set({ view: stage.stack.whole ? "numbers" : "head", key });
     const title = token.typed ? `typed: ${token.typed}` : isSelf ? "Ask from here" : token.text;
-    return el("div", { class: `story-column ${token.mark ?? ""}`, "data-at": key }, [
+    const match = () => {
+      const told = this.told();
+      if (told) this.drawMatch(told, key - told.exact.k0);
+    };
+    const listens = { onpointerenter: match, onfocusin: match };
+    return el("div", { class: `story-column ${token.mark ?? ""}`, "data-at": key, ...listens }, [
       button({ class: "heights", "aria-label": `The numbers of “${name}”`, onclick: open }, [
         el("span", { class: "rise" }),
         el("span", { class: "bar-number" }),
@@ -462,6 +483,44 @@ export class StoryView {
         : el("span", { class: "name", text: name, title }),
       el("span", { class: "strip" }),
     ]);
+  }
+
+  /**
+   * Why a key fits the query: the products of their channels, which add up to the score.
+   * @param {Told} told
+   * @param {number} [at] the key, of those that were sent; by default that of the highest score
+   */
+  drawMatch({ exact, i }, at) {
+    const { data, stack, view, theme } = this.stage;
+    if (!stack.whole) return;
+    const { nk, k0, d, k, scores, bias } = exact;
+    const row = scores.subarray(i * nk, (i + 1) * nk);
+    const j = at ?? row.indexOf(Math.max(...row));
+    const scale = stack.scales[stack.layers.indexOf(view.layer)];
+    const products = productsOf(exact, i, j, scale);
+    this.times.textContent = `their product${scale === 1 ? "" : ` × ${number(scale)}`}, channel by channel`;
+    this.asked.textContent = `key of “${shorten(data.names(stack, "key")[k0 + j].text, 24)}”`;
+    this.strip(this.key, k.subarray(j * d, (j + 1) * d));
+    const [up, down] = [1, -1].map((sign) =>
+      products.reduce((sum, each) => sum + (each * sign > 0 ? each : 0), 0),
+    );
+    const sum = `${number(up)} − ${number(-down)} = ${number(up + down)}`;
+    const differs = row[j] === -Infinity ? "masked" : bias ? "with its position" : stack.cap ? "capped" : "";
+    this.score.textContent = differs
+      ? `${sum}; ${differs}, the score ${number(row[j])}`
+      : `${sum}, the score`;
+    if (!isNew(this.products, [view.beat === 2, Array.from(products)])) return;
+    const most = largest(products) || 1;
+    this.products.replaceChildren(
+      ...Array.from(products, (product, channel) => {
+        const [high, side] = [(50 * Math.abs(product)) / most, product < 0 ? "top" : "bottom"];
+        const colour = cssColour(theme.diverging, product < 0 ? 40 : 215);
+        return el("span", { title: `channel ${channel}: ${number(product, 4)}` }, [
+          el("span", { style: `${side}:50%;height:${high}%;background:${colour}` }),
+        ]);
+      }),
+    );
+    if (view.beat === 2 && !isStill()) sweep(this.products, d, MOST);
   }
 
   /** Curves from the token that asks to all that it looks at, as thick as their share. @param {Told} told */
@@ -531,16 +590,19 @@ export class StoryView {
     const { former } = this;
     this.before.textContent = former
       ? `With “${former.word}” it was “${shorten(former.name)}”, ${number(former.share, 3)}.`
-      : "";
+      : "\u00a0"; // its room, so that the button keeps its place
     this.swap.textContent = swap.label;
     reveal(this.swap, swap.label);
-    reveal(this.before, former);
     reveal(this.pieces, data.inPieces);
   }
 }
 
-/** The largest size of all numbers. @param {Float32Array} values */
-const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+/** The largest size of all numbers. @param {Float32Array | Float64Array} values */
+const largest = (values) => {
+  let most = 0;
+  for (const value of values) most = Math.max(most, Math.abs(value));
+  return most;
+};
 
 /** @param {number} share */
 const width = (share) =>
