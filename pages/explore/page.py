@@ -1,6 +1,6 @@
 """Explore: every head of a transformer, on any sentence."""
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 import streamlit as st
 
@@ -57,7 +57,9 @@ def figure() -> None:
     # It has its place from the start, so that the stage keeps its own.
     current = figure_module.figure_of_widgets(st.empty())
     st.session_state.abilities = current.abilities
-    with st.container(key="stale") if current.problem else nullcontext():  # page.css fades what is not of it
+    with ExitStack() as place:
+        if current.problem:
+            place.enter_context(st.container(key="stale"))  # page.css fades what is not of it
         show_problems([current.problem, *problems()])
     waiting.offer_again()
     controls.draw_advice(current.advice, current.unknown)
