@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,3 +25,13 @@ def test_each_page_leads_to_the_next_and_back(monkeypatch: pytest.MonkeyPatch) -
     assert chain.neighbour("start", -1) is chain.neighbour("runs", 1) is chain.neighbour("train", 1) is None
     monkeypatch.setattr(chain, "in_force", lambda: replace(in_force(), kiosk="explore"))
     assert chain.neighbour("explore", 1) is None
+
+
+def test_explore_hears_that_it_is_entered_from_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that its story stands at its end; no other page outside the lab asks."""
+    state = SimpleNamespace()
+    monkeypatch.setattr(chain, "st", SimpleNamespace(session_state=state, switch_page=lambda page: None))
+    chain.go("beside", {"by": 1})
+    assert not hasattr(state, "entered_by")
+    chain.go(NAMES[0], {"by": -1})
+    assert state.entered_by == -1
