@@ -1,7 +1,11 @@
 """Every intermediate of one forward pass, by address."""
 
-from collections.abc import Callable, Iterator, KeysView
+import re
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from difflib import get_close_matches
+from functools import cache
+from html import escape
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -132,6 +136,41 @@ class Trace:
         remedy = f"near it are {', '.join(near)}" if near else "see trace.keys()"
         raise KeyError(f"nothing is recorded at {address!r}; {remedy}")
 
+    def __repr__(self) -> str:
+        """What it holds: addresses, those of layers that hold the like together, shapes and axes."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for address, value in self._values.items():
+            layer = _LAYER.search(address)
+            key = _LAYER.sub(".{}.", address), _shape(address, value)
+            alike.setdefault(key, []).append(layer[1] if layer else "")
+        lines = [(address.format(_numbers(layers)), shape) for (address, shape), layers in alike.items()]
+        width = max((len(address) for address, _ in lines), default=0)
+        return "\n".join(
+            [f"Trace{self._read()}", *(f"  {a:<{width}}  {shape}".rstrip() for a, shape in lines)]
+        )
+
+    def _repr_html_(self) -> str:
+        """The same as a tree that a notebook unfolds."""
+        return f"<div>Trace{escape(self._read())}</div>{self._tree([a.split('.') for a in self._values], 0)}"
+
+    def _tree(self, addresses: Iterable[list[str]], depth: int) -> str:
+        parts = []
+        for name, below in groupby(addresses, lambda parts: parts[depth]):
+            branch = list(below)
+            if len(branch[0]) == depth + 1:
+                address = ".".join(branch[0])
+                parts.append(
+                    f"<div><code>{escape(name)}</code> {escape(_shape(address, self[address]))}</div>"
+                )
+            else:
+                inside = self._tree(branch, depth + 1)
+                parts.append(f"<details><summary><code>{escape(name)}</code></summary>{inside}</details>")
+        return f'<div style="margin-left: 1.2em">{"".join(parts)}</div>'
+
+    def _read(self) -> str:
+        lengths = [f"{len(tokens)} tokens in the {side}" for side, tokens in self.tokens.items()]
+        return f" of {', '.join(lengths)}" if lengths else ""
+
     def __contains__(self, address: object) -> bool:
         return address in self._values
 
@@ -141,6 +180,31 @@ class Trace:
     def keys(self) -> KeysView[str]:
         """The addresses, in the order of computation."""
         return self._values.keys()
+
+
+_LAYER = re.compile(r"\.(\d+)\.")
+
+
+@cache
+def _axes() -> dict[str, str]:
+    """The shape in words of each address of the glossary, as it is of the encoder's first layer."""
+    return {entry.address.format(stack="encoder", layer=0): entry.shape for entry in GLOSSARY}
+
+
+def _shape(address: str, value: Any) -> str:
+    """The shape in numbers, and in words where the glossary has them."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    words = _axes().get(_LAYER.sub(".0.", address.replace("decoder.", "encoder.", 1)), "")
+    return f"{list(value.shape)} {words}".rstrip()
+
+
+def _numbers(layers: list[str]) -> str:
+    """The numbers of layers, "0-5" where none between is missing; "" of what is in no layer."""
+    numbers = [int(layer) for layer in layers if layer]
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]}-{numbers[-1]}"
+    return ",".join(map(str, numbers))
 
 
 class Scope(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,11 +19,17 @@ from models.zoo.folders import (
     shipped_names,
 )
 from models.zoo.hub import isolation
-from models.zoo.hub.model_folder import PREFIX, Folder, check_memory, open_folder
+from models.zoo.hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
     from models.zoo.engine_model import TrainedModel
+    from models.zoo.hub.model import HubModel
     from models.zoo.model import Model
+
+_NUMBERS = count(1)
+"""Of models in memory: what was proved of one is not known of another."""
 
 __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
@@ -31,14 +38,20 @@ __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 def load_model(source: Path) -> TrainedModel[Any]: ...
 @overload
 def load_model(source: str) -> Any: ...
-def load_model(source: str | Path) -> Any:
+@overload
+def load_model(source: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> HubModel: ...
+def load_model(source: Any, tokenizer: Any = None) -> Any:
     """Loads a model by the name of a shipped one, by its folder, its run's folder or its .safetensors file.
 
-    "hf:" and a name in the local cache, or a folder, loads a model of transformers.
+    "hf:" and a name in the local cache, or a folder, loads a model of transformers. A model of transformers
+    that is in memory is given itself, with its tokenizer: its weights are shared, it is not changed, and what
+    is recorded of it is proved as that of a folder is.
 
     Raises FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.
     """
+    if not isinstance(source, str | Path):
+        return _in_memory(source, tokenizer)
     if isinstance(source, str) and source.startswith(PREFIX):
         return load_hub(source)
     from models.zoo.engine_model import read_run, read_trained  # imports torch, and every task
@@ -49,6 +62,27 @@ def load_model(source: str | Path) -> Any:
     if weights.name == BEST:
         return read_run(weights.parent, "best")
     return read_trained(weights, read_card(weights.parent / CARD))
+
+
+def _in_memory(net: Any, tokenizer: Any) -> HubModel:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from models.zoo.hub.model import HubModel
+
+    if not isinstance(net, PreTrainedModel):
+        raise FileError(
+            f"{type(net).__name__} is neither a name nor a model of transformers; trace any other torch "
+            "module by capture(module, inputs)"
+        )
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise FileError(
+            f"a {type(net).__name__} in memory is read with its tokenizer: load_model(model, tokenizer); one "
+            "of pictures is saved to a folder and opened from there"
+        )
+    held = sum(each.numel() * each.element_size() for each in net.parameters())
+    config = net.config.to_dict() | {"architectures": [type(net).__name__]}
+    name = type(net).__name__
+    return HubModel(InMemory(name, Path(name), config, next(_NUMBERS), held), net, tokenizer)
 
 
 def _weights_of(source: str | Path) -> Path:

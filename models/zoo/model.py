@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,7 @@ from models.data.tasks.batch import (
     Reading,
     Repeated,
     Writing,
+    check_room,
     repeated,
 )
 from models.engine.long_text import LongHeads, Progress
@@ -122,23 +124,54 @@ class Model(ABC):
         Raises ValueError, with a sentence, for what it cannot read.
         """
 
+    def read_ids(self, ids: Sequence[int]) -> Reading:
+        """These tokens as they are: nothing is put before or after them.
+
+        Raises ValueError for tokens that it does not know, and for a model that is not given tokens alone.
+        """
+        alphabet = self.made_of()
+        if alphabet is None or len(alphabet.before) != 1:
+            raise ValueError(f"{self.name!r} does not read tokens alone; give it a text")
+        check_room(len(ids), self.max_len)
+        if not ids or min(ids) < 0 or max(ids) >= len(alphabet.names):
+            raise ValueError(
+                f"ids={list(ids)[:20]} are not all tokens of {self.name!r}; give one or more from 0 to "
+                f"{len(alphabet.names) - 1:,}"
+            )
+        (side,) = alphabet.before
+        return Reading((torch.tensor([list(ids)]),), {side: [alphabet.names[id_] for id_ in ids]})
+
+    @overload
+    def trace(
+        self, what: list[str], *, reduce: Reduce | None = ..., edit: Editing | None = ..., edits: Edits = ...,
+        **settings: Any,
+    ) -> list[Trace]: ...  # fmt: skip
+    @overload
+    def trace(
+        self, what: str | Reading | list[int] | Tensor = ..., *, reduce: Reduce | None = ...,
+        edit: Editing | None = ..., edits: Edits = ..., **settings: Any,
+    ) -> Trace: ...  # fmt: skip
     @torch.no_grad()
     def trace(
         self,
-        what: str | Reading = "",
+        what: str | Reading | list[int] | list[str] | Tensor = "",
         *,
         reduce: Reduce | None = None,
         edit: Editing | None = None,
         edits: Edits = (),
         **settings: Any,
-    ) -> Trace:
-        """All that the model computes on a text or a reading; `reduce` and `edit` as in `Trace`.
+    ) -> Trace | list[Trace]:
+        """All that the model computes on a text, on token ids, or on a reading; `reduce` and `edit` as in
+        `Trace`. Of a list of texts each is traced by itself: beside padding, its numbers would be others.
 
         edits: what is changed in the pass, each an `Edit` or its line, as "encoder.0.self heads 2: zero";
         `models.interventions` has the grammar. Other texts that they name are read with the same settings.
-        Raises ValueError as `read` does, and for an edit that does not fit the model or the text.
+        Raises ValueError as `read` and `read_ids` do, and for an edit that does not fit model or text.
         """
-        reading = self.read(what, **settings) if isinstance(what, str) else what
+        if isinstance(what, list) and any(isinstance(each, str) for each in what):
+            each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, **settings)
+            return [each_text(text) for text in what]
+        reading = self._reading_of(what, settings)
         read = read_edits(edits)
         changed = Prepared(self, reading, read, settings).applied(reading) if read else None
         trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
@@ -147,6 +180,15 @@ class Model(ABC):
         if changed is not None:
             changed.check_done()
         return trace
+
+    def _reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading:
+        if isinstance(what, Tensor):
+            if what.ndim > 2 or (what.ndim == 2 and len(what) != 1):
+                raise ValueError(f"ids of the shape {list(what.shape)}; give those of one text, [position]")
+            what = what.flatten().tolist()
+        if isinstance(what, list):
+            return self.read_ids(what)
+        return self.read(what, **settings) if isinstance(what, str) else what
 
     @torch.no_grad()
     def answer(

@@ -29,7 +29,7 @@ from models.zoo.hub.isolation import check_ordinary, first_line
 from models.zoo.hub.layout import LayerModules, Layout
 from models.zoo.hub.model_folder import CONFIG, PASSED, WORKING, Folder, check_memory, check_memory_room
 from models.zoo.hub.recorder import Recorder, check_lengths, read_by
-from models.zoo.model import Attention
+from models.zoo.model import Attention, sharing_weights
 
 # A model is asked, when it is opened, whether what is recorded of it is what it computes.
 # Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of
@@ -252,17 +252,20 @@ class Loaded(NamedTuple):
     note: str = ""
 
 
-def load(folder: Folder) -> Loaded:
-    """The model of a folder, on a GPU where there is one, in the number format of its file.
+def load(folder: Folder, net: PreTrainedModel | None = None) -> Loaded:
+    """The model of a folder, on a GPU where there is one, in the number format of its file; or with `net`
+    a copy of that which shares its weights, where it is.
 
     Raises FileError with a sentence where it cannot be loaded.
     """
-    check_memory(folder)
+    if net is None:
+        check_memory(folder)
+    read = partial(_read, folder) if net is None else lambda: sharing_weights(net, net).eval()
     try:
         try:
-            return _whole(_read(folder), folder)
+            return _whole(read(), folder)
         except _UnrecordedError as error:
-            return _patterns(_read(folder), folder, *error.args)
+            return _patterns(read(), folder, *error.args)
     except FileError:
         raise
     except Exception as error:  # an architecture may fail in any way where it reads what it was not made for

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from models.data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, check_room
 from models.engine.long_text import LongHeads, LongTrace, Progress
@@ -20,9 +21,9 @@ from models.interventions.edited_pass import Editing
 from models.zoo.hub.layout import LayerModules
 from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of
 from models.zoo.hub.long_reading import reading_long
-from models.zoo.hub.model_folder import Folder
+from models.zoo.hub.model_folder import Folder, InMemory
 from models.zoo.hub.recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
-from models.zoo.hub.tokenizer import Tokenizer
+from models.zoo.hub.tokenizer import OpenTokenizer, Tokenizer
 from models.zoo.model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
 
 
@@ -37,10 +38,10 @@ class TracedModel(Model):
     usual: ClassVar[dict[str, Any]] = {}
     pooled: str | None = None
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, net: PreTrainedModel | None = None) -> None:
         self.folder = folder
         self.name = folder.name
-        self.net, self.kind, self.layout, self.attentions, self.note = load(folder)
+        self.net, self.kind, self.layout, self.attentions, self.note = load(folder, net)
         self.n_bytes = folder.n_bytes
 
     def attention(self, stack: str) -> Attention:
@@ -146,7 +147,8 @@ class TracedModel(Model):
             trace.record("logits", rows.float().cpu())
 
     def code(self, text: str, **settings: Any) -> str:
-        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
+        source = "model, tokenizer" if isinstance(self.folder, InMemory) else repr(self.name)
+        load_it = f"from models import load_model\nlm = load_model({source})"
         return f"{load_it}\ntrace = {call('lm.trace', text, **settings)}"
 
 
@@ -166,9 +168,11 @@ class HubModel(TracedModel):
     input_names: ClassVar = ("input_ids", "decoder_input_ids")
     usual: ClassVar = {"use_cache": False}
 
-    def __init__(self, folder: Folder) -> None:
-        super().__init__(folder)
-        self.tokenizer = Tokenizer(folder)
+    def __init__(self, folder: Folder, net: PreTrainedModel | None = None, tokenizer: Any = None) -> None:
+        super().__init__(folder, net)
+        self.tokenizer: Tokenizer | OpenTokenizer = (
+            Tokenizer(folder) if tokenizer is None else OpenTokenizer(tokenizer)
+        )
         name = type(self.net).__name__
         is_able = {
             "continue": self.kind == "decoder-only" and self.net.can_generate(),
@@ -217,16 +221,25 @@ class HubModel(TracedModel):
         if chat == "on" and not self.tokenizer.has_template:
             raise ValueError(f"chat='on', but {self.folder.title} has no chat template; choose off")
         ids = self._ids(self.tokenizer.templated(text) if chat == "on" else text, chat == "off")
-        ids = ids[: self.max_len] if long == "cut" else ids
+        return self._reading(ids[: self.max_len] if long == "cut" else ids, text, target)
+
+    @torch.no_grad()
+    def read_ids(self, ids: Sequence[int]) -> Reading:
+        return self._reading(list(ids))
+
+    def _reading(self, ids: list[int], text: str | None = None, target: str = "") -> Reading:
+        if not ids or min(ids) < 0:
+            raise ValueError(f"ids={ids[:20]} are no tokens; give one or more, from 0 on")
         check_room(len(ids), self.max_len)
         words = read_by(self.net.get_input_embeddings)
         stated = self.folder.sizes.get("vocab_size", max(ids) + 1)
         n_words = getattr(words, "num_embeddings", stated)
         if max(ids) >= n_words:
             raise ValueError(
-                f"the tokenizer of {self.folder.title} makes token {max(ids):,} of this text, but the model "
-                f"knows {n_words:,} tokens; get both from the same model"
+                f"token {max(ids):,} is not one that {self.folder.title} knows ({n_words:,}); its tokenizer "
+                "must be that of the same model"
             )
+        text = self.tokenizer.decode(ids) if text is None else text
         source = torch.tensor([ids], device=self.net.device)
         if self.kind != "encoder-decoder":
             side = self.kind.removesuffix("-only")

@@ -208,6 +208,22 @@ class Folder:
         return {"kind": self.kind} | {name: size for name, size in sizes.items() if size is not None}
 
 
+@dataclass(frozen=True)
+class InMemory(Folder):
+    """A model that a notebook holds, in the place of a folder. number: that of no other model."""
+
+    number: int
+    held: int
+
+    @property
+    def n_bytes(self) -> int:
+        return self.held
+
+    @property
+    def stamp(self) -> int:
+        return self.number
+
+
 def _first(config: dict[str, Any], names: tuple[str, ...]) -> int | None:
     sizes = (config.get(name) for name in names)
     return next((size for size in sizes if type(size) is int and 0 < size < 10**9), None)

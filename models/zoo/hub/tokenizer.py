@@ -63,6 +63,7 @@ class OpenTokenizer:
 
     def __init__(self, tokenizer: Any) -> None:
         self._own = tokenizer
+        self.n_tokens, self.max_len, self.has_mask, self.has_template = self.facts()
 
     def facts(self) -> tuple[int, int, bool, bool]:
         """Its number of tokens, its longest text, and whether it has a mask and a chat template."""

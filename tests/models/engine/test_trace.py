@@ -261,6 +261,28 @@ def test_tokens_are_the_callers_labels():
     assert Trace().tokens == {}
 
 
+def test_a_trace_prints_what_it_holds_with_shapes_and_as_a_tree(make: Make):
+    trace = Trace(lambda address, x: x.sum().item() if address == "logits" else x)
+    trace.tokens = {"encoder": ["<b>"] * SOURCE.shape[1], "decoder": ["b"] * TARGET.shape[1]}
+    make("encoder-decoder")(SOURCE, TARGET, trace=trace)
+    first, *lines = repr(trace).splitlines()
+    assert (
+        first == f"Trace of {SOURCE.shape[1]} tokens in the encoder, {TARGET.shape[1]} tokens in the decoder"
+    )
+    shapes = {name: shape for name, shape in (line.split(maxsplit=1) for line in lines)}
+    assert next(iter(shapes)) == "encoder.embed" and shapes["logits"] == "float"
+    told = {name.replace("0,1", str(layer)) for name in shapes for layer in (0, 1)}
+    assert told == set(trace.keys())
+    for name, shape in shapes.items():
+        numbers, words = shape.split("]", 1) if shape != "float" else ("[", "")
+        assert numbers == "[" or numbers == str(list(trace[name.replace("0,1", "1")].shape))[:-1]
+        assert words in {"", *(f" {entry.shape}" for entry in Trace.glossary())}
+    assert shapes["decoder.0,1.cross.pattern"].endswith("] [head, query, key]")
+    tree = trace._repr_html_()
+    assert tree.count("<code>") == len(trace.keys()) + tree.count("<details>") and "<b>" not in tree
+    assert repr(Trace()) == "Trace"
+
+
 # A trace that edits: what follows is computed from the edited value, and nothing else changes.
 
 
