@@ -13,7 +13,7 @@ from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, Place
 from models.interventions.edited_pass import Prepared, check_place
-from models.interventions.head_sweep import Change, Job, Progress, Sweep, Sweepable, Target, values_of
+from models.interventions.head_sweep import Change, Job, Metric, Progress, Sweep, Sweepable, Target, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""
@@ -39,7 +39,7 @@ class Parts(NamedTuple):
 
 @torch.no_grad()
 def direct_heads(
-    model: Summed, reading: Reading, target: Target | str, *, progress: Progress = lambda share: None
+    model: Summed, reading: Reading, target: Target | Metric | str, *, progress: Progress = lambda share: None
 ) -> Sweep:
     """What taking each head's z W_O out of the stream that leaves the last layer does to the target: the part
     of the effect of zeroing it that goes through no later layer. The last norm is computed anew.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -101,17 +101,19 @@ class _Hooks(NamedTuple):
         return new
 
 
+Metric = Callable[[Float[Tensor, "row position output"]], Float[Tensor, " row"]]
+"""What a researcher asks of the logits, in float64, of every row by itself."""
 RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, loss, or score"
 _NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "loss": 0, "score": 0}
 """How many outputs each kind names."""
-_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at ([0-9]+))?")
-_WHOLE = ("loss", "score")
+_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at (-?[0-9]+))?")
+_WHOLE = ("loss", "score", "metric")
 """Those of no position alone."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One number, in a line.
+    """One number, in a line, or a function of all logits. Positions below 0 are counted from the end.
 
     "probability of 7 at 3": the probability of output 7 at position 3. "logit of 7 at 3": its logit. "logits
     7-5 at 3": the logit of output 7 less that of 5. "kl at 3": KL(before || after) of the probabilities
@@ -122,10 +124,15 @@ class Target:
     kind: str
     outputs: tuple[int, ...] = ()
     at: int = 0
+    metric: Metric | None = None
 
     @classmethod
-    def read(cls, line: str) -> Target:
-        """The target of a line. Raises ValueError."""
+    def read(cls, line: str | Target | Metric) -> Target:
+        """The target of a line, or of a function. Raises ValueError."""
+        if isinstance(line, Target):
+            return line
+        if callable(line):
+            return cls("metric", metric=line)
         match = _LINE.fullmatch(" ".join(line.split()))
         if match is not None:
             outputs = tuple(int(number) for number in match.groups()[1:3] if number is not None)
@@ -150,11 +157,13 @@ class Target:
         """
         if self.kind == "score":
             raise ValueError("score is of held-out examples and not of this text; choose another")
+        if self.metric is not None:
+            return
         if self.kind == "loss":
             if "decoder" not in reading.tokens or len(_written(reading)) < 2:
                 raise ValueError("loss is of what a decoder writes after its first token; choose another")
             return
-        if self.at >= n_positions:
+        if not -n_positions <= self.at < n_positions:
             raise ValueError(f"{self}: position {self.at} has no output; give 0 to {n_positions - 1}")
         for output in self.outputs:
             if output >= n_outputs:
@@ -170,6 +179,15 @@ class Target:
             after = logits[:, :-1].flatten(0, 1)
             each = cross_entropy(after, written.repeat(len(logits)), reduction="none")
             return each.view(len(logits), -1).mean(dim=1)
+        if self.metric is not None:
+            found = self.metric(logits)
+            if not isinstance(found, Tensor) or found.shape != logits.shape[:1]:
+                shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+                raise ValueError(
+                    f"the metric gave {shape} for logits {list(logits.shape)}; give a tensor with one number "
+                    "for each row, such as logits[:, -1, 7] - logits[:, -1, 5]"
+                )
+            return found
         here = logits[:, 0]
         if self.kind == "logits":
             return here[:, self.outputs[0]] - here[:, self.outputs[1]]
@@ -291,7 +309,7 @@ class Sweep:
 def sweep_heads(
     model: Sweepable,
     reading: Reading,
-    target: Target | str,
+    target: Target | Metric | str,
     *,
     change: str = "zero",
     progress: Progress = lambda share: None,
@@ -309,7 +327,7 @@ def sweep_heads(
         n_heads = model.attention(f"{side}.{kind}").n_heads
         rows.append((f"{side}.{kind}", int(layer), n_heads))
         jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
-    target = Target.read(target) if isinstance(target, str) else target
+    target = Target.read(target)
     if target.kind == "score":
         before, *values = scores_of(model, modules, jobs, progress, most_tokens=MOST_TOKENS)
     else:
@@ -321,7 +339,7 @@ def sweep_heads(
 def sweep_positions(
     model: Sweepable,
     reading: Reading,
-    target: Target | str,
+    target: Target | Metric | str,
     text: str,
     *,
     progress: Progress = lambda share: None,
@@ -355,7 +373,7 @@ def sweep_positions(
 def values_of(
     model: Sweepable,
     reading: Reading,
-    target: Target | str,
+    target: Target | Metric | str,
     modules: Mapping[str, nn.Module],
     jobs: Sequence[Job],
     progress: Progress,
@@ -363,9 +381,11 @@ def values_of(
     leaving: bool = False,
 ) -> tuple[Target, float, list[float]]:
     """The target, its number without any edit, and with each; leaving: as in `changing`."""
-    target = Target.read(target) if isinstance(target, str) else target
+    target = Target.read(target)
     whole = model.logits(reading, 1, None)[0]
     target.check(reading, *whole.shape)
+    if target.position is not None:
+        target = replace(target, at=target.at % len(whole))
     plain = whole if target.position is None else whole[[target.position]]
     before = float(target.values(plain[None], plain, reading)[0])
     n_rows = max(1, MOST_TOKENS // max(map(len, reading.tokens.values())))

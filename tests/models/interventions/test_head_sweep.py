@@ -186,6 +186,23 @@ def test_texts_that_do_not_fit_and_unknown_changes_are_refused(letters: Make) ->
         sweep_heads(lm, lm.read(TEXT), "kl at 0", change="half")
 
 
+def test_a_metric_is_a_function_of_all_logits_and_places_count_from_the_end(letters: Make) -> None:
+    lm = letters("decoder-only")
+    reading = lm.read(TEXT)
+    last = len(reading.tokens["decoder"]) - 1
+    named = sweep_heads(lm, reading, f"logits 3-5 at {last}")
+    for target in (lambda logits: logits[:, -1, 3] - logits[:, -1, 5], "logits 3-5 at -1"):
+        found = sweep_heads(lm, reading, target)
+        torch.testing.assert_close(found.effects, named.effects)
+        patched = sweep_positions(lm, reading, target, OTHER).effects
+        torch.testing.assert_close(patched, sweep_positions(lm, reading, str(named.target), OTHER).effects)
+    assert str(sweep_heads(lm, reading, "kl at -1").target) == f"kl at {last}"
+    with pytest.raises(ValueError, match=r"gave \[\] for logits \[1, "):
+        sweep_heads(lm, reading, lambda logits: logits.mean())
+    with pytest.raises(ValueError, match=f"position {-last - 2} has no output"):
+        sweep_heads(lm, reading, f"kl at {-last - 2}")
+
+
 def test_outputs_that_can_never_be_said_move_no_divergence() -> None:
     before = torch.tensor([[0.0, 1.0, -torch.inf]])
     after = torch.tensor([[1.0, 0.0, -torch.inf]])
