@@ -3,6 +3,7 @@
 import gzip
 import random
 from itertools import islice
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,31 @@ def test_each_pair_is_an_example_in_both_directions_and_no_english_is_in_two_par
 
 def test_a_quarter_of_training_is_typed_in_a_hurry_and_nothing_else(task: Everyday) -> None:
     in_hurry = [source[0].islower() and not source.endswith(".") for source, _ in task.rows["training"]]
-    assert in_hurry == [at % 8 in (0, 5) for at in range(len(in_hurry))]
+    assert in_hurry == [at % 8 in (0, 5) for at in range(len(in_hurry))]  # no sentence of the table is short
     assert all(
         casual(target) == target for at, (_, target) in enumerate(task.rows["training"]) if in_hurry[at]
     )
     assert not any(source[0].islower() for source, _ in task.rows["held out"])
+
+
+def test_short_sentences_come_more_often_and_in_the_ways_that_they_are_typed(tmp_path: Path) -> None:
+    path = tmp_path / "greetings.tsv"
+    lines = ["Hello!\tBonjour !", *(f"Good morning number {at}.\tBonjour numéro {at}." for at in range(40))]
+    path.write_text("\n".join([*lines, "Thank you.\tMerci."] * 2), encoding="utf-8")
+    rows = Counter(make_task("everyday", {"file": str(path), "vocabulary": 300}).rows["training"])
+    assert rows["hello", "bonjour"] >= 8 <= rows["bonjour", "hello"] and rows["Hello", "Bonjour"] == 8
+    assert rows["Thank you", "Merci"] == rows["Merci", "Thank you"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello!", "hello"), ("Bonjour !", "bonjour"), ("How are you?", "how are you"), ("Wait...", "wait..."),
+        ("I like the U.S.A.", "i like the U.S.A."), ("yes", "yes"), ("", ""),
+    ],
+)  # fmt: skip
+def test_casual_drops_the_capital_and_the_last_sign(text: str, expected: str) -> None:
+    assert casual(text) == expected
 
 
 def test_the_first_token_says_what_to_write_and_the_first_word_is_the_piece_of_any_other(
