@@ -2,17 +2,20 @@
 
 `python -m benchmarks.everyday --pairs eng-fra.tsv`: chrF and BLEU with their intervals on pairs whose English
 was never trained on, beside a baseline that looks up the most similar sentence of training and gives its
-translation; then, for each head, the error of its cross-attention against pairs aligned by hand, and what it
-puts on the token before and on the first one. Without the table of pairs, the last two alone, and the scores
-on the pairs that the model brings with it.
+translation; then, for each head, the error of its cross-attention against pairs aligned by hand, what it puts
+on the token before and on the first one, and whether from a pronoun it looks at the noun that is meant, in
+sentences of our grammar, which knows. Without the table of pairs, the scores are those on the pairs that the
+model brings.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
 
+from models.data.grammar import Pair, counterpart, sample_pairs
 from models.data.tasks import Split, generator_of
 from models.data.tasks.everyday import DIRECTIONS, LANGUAGES, Everyday, aligned_pairs
 from models.data.tasks.sentence_pairs import make_batch
@@ -22,6 +25,7 @@ from models.zoo.engine_model import TrainedModel
 from viz_core.measures import head_scores
 
 SENTENCES = 2_000
+PRONOUNS = 500
 AT_ONCE = 50
 
 
@@ -119,6 +123,48 @@ def head_measures(lm: TrainedModel[Everyday]) -> dict[str, np.ndarray]:
     return means
 
 
+def meant(lm: TrainedModel[Everyday], pair: Pair) -> tuple[np.ndarray, bool]:
+    """What each head of the encoder puts from the pronoun on the noun that it means, and on the other one,
+    [2, layer, head], over all pieces of a word; and whether the pronoun of the French sentence is written.
+    """
+    starts, text = [], ""
+    for word in pair.english:
+        text += word if word in ".,?" else f" {word}"
+        starts.append(len(text) - len(word))
+    trace = lm.trace(text[1].upper() + text[2:], direction="en-fr")
+    ends = np.cumsum([0, *map(len, trace.tokens["encoder"][1:-1])])  # between <2fr> and <eos>
+
+    def of(word: int) -> np.ndarray:
+        end = starts[word] + len(pair.english[word])
+        return np.flatnonzero((ends[:-1] < end) & (ends[1:] > starts[word])) + 1
+
+    mention = pair.english_mention
+    assert mention is not None
+    patterns = [trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(lm.config.n_layers)]
+    rows = np.stack(patterns)[:, :, of(mention.pronoun)].mean(axis=2)
+    noun, other = (rows[..., of(word)].sum(axis=-1) for word in (mention.antecedent, mention.rival))
+    spoken = "".join(trace.tokens["decoder"][1:]).lower().replace("'", " ").replace("-", " ").split()
+    pronoun = pair.french[pair.french_mention.pronoun] if pair.french_mention else ""
+    return np.stack([noun, other]), pronoun in spoken
+
+
+def pronoun_rows(lm: TrainedModel[Everyday], n: int) -> Iterator[str]:
+    """Of `n` sentences whose pronoun means the other noun with another adjective, and of those others."""
+    pairs = (pair for pair in sample_pairs(0, "held out", pronouns=1.0) if counterpart(pair))
+    both = [(pair, counterpart(pair)) for pair in islice(pairs, n)]
+    found = [[meant(lm, each) for each in two if each] for two in both]
+    looks = np.array([[look for look, _ in two] for two in found])  # [pair, sentence, noun, layer, head]
+    more = looks[:, :, 0] > looks[:, :, 1]
+    flips = more.all(axis=1).mean(axis=0)
+    layer, head = np.unravel_index(flips.argmax(), flips.shape)
+    right = np.array([[ok for _, ok in two] for two in found])
+    yield f"pronouns: {2 * n} sentences, two by two alike but for the adjective"
+    looked = looks[:, :, 0, layer, head].mean()
+    yield f"best head, encoder layer {layer} head {head}: {looked:.2f} on the noun meant"
+    yield f"more than on the other {more[..., layer, head].mean():.1%}, both of two {flips[layer, head]:.1%}"
+    yield f"French pronoun written: {right.mean():.1%}, both of two {right.all(axis=1).mean():.1%}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", default="", help="the table of English and French that it was trained on")
@@ -138,6 +184,7 @@ def main() -> None:
         layer, head = np.unravel_index(values.argmin() if "error" in name else values.argmax(), values.shape)
         print(f"\n{name}: best {values[layer, head]:.2f}, layer {layer} head {head}")
         print("\n".join("  ".join(f"{value:.2f}" for value in row) for row in values))
+    print("\n" + "\n".join(pronoun_rows(lm, PRONOUNS)))
 
 
 if __name__ == "__main__":

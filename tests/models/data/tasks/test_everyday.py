@@ -2,14 +2,15 @@
 
 import gzip
 import random
-from itertools import islice
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks.everyday import head_measures, written
+from benchmarks.everyday import head_measures, meant, written
+from models.data.grammar import showcase
 from models.data.tasks import make_task
 from models.data.tasks.everyday import WORD, Everyday, aligned_pairs, as_typed, casual
 from models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
@@ -73,8 +74,8 @@ def test_short_sentences_come_more_often_and_in_the_ways_that_they_are_typed(tmp
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Hello!", "hello"), ("Bonjour !", "bonjour"), ("How are you?", "how are you"), ("Wait...", "wait..."),
-        ("I like the U.S.A.", "i like the U.S.A."), ("yes", "yes"), ("", ""),
+        ("Hello!", "hello"), ("Bonjour !", "bonjour"), ("How are you?", "how are you"),
+        ("Wait...", "wait..."), ("I like the U.S.A.", "i like the U.S.A."), ("yes", "yes"), ("", ""),
     ],
 )  # fmt: skip
 def test_casual_drops_the_capital_and_the_last_sign(text: str, expected: str) -> None:
@@ -228,6 +229,20 @@ def test_the_card_states_what_its_heads_do() -> None:
         assert values[layer, head] == pytest.approx(value, abs=0.01)
         assert f"{value:.2f}" in lm.card["note"] and f"layer {layer} head {head}" in lm.card["note"]
     assert (lm.card["showcase"]["layer"], lm.card["showcase"]["head"]) == (2, 2)
+
+
+def test_what_a_pronoun_looks_at_is_read_off_the_pieces_of_both_nouns() -> None:
+    lm = load_model("everyday")
+    looks, written = meant(lm, pair := showcase())
+    trace = lm.trace("The animal did not cross the street because it was too tired", direction="en-fr")
+    pieces = trace.tokens["encoder"]
+    assert pair.english[1:7:5] == ("animal", "street")
+    for which, noun in enumerate((["anim", "al"], ["street"])):
+        at = pieces.index(f" {noun[0]}")
+        assert [piece.strip() for piece in pieces[at : at + len(noun)]] == noun
+        weights = trace["encoder.1.self.pattern"][:, pieces.index(" it"), at : at + len(noun)].sum(-1)
+        assert looks[which, 1] == pytest.approx(weights.numpy())
+    assert written == (" il" in "".join(trace.tokens["decoder"]).replace("'", " "))
 
 
 def test_it_translates_what_people_type_first_and_scores_as_stated_on_what_it_brings() -> None:
