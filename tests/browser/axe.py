@@ -8,16 +8,17 @@ from playwright.sync_api import Page
 AXE = Axe()
 # It asks for the page's style sheets as well, which no rule that is on reads.
 PRELOADED = {"assets": ["media"]}
-RUN = "(options) => axe.run(document, options).then((found) => found.violations)"
+RUN = "([within, options]) => axe.run(within || document, options).then((found) => found.violations)"
 
 
 ALL = ("minor", "moderate", "serious", "critical")
 SERIOUS = ("serious", "critical")
 
 
-def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL) -> list[str]:
-    """What axe finds of these impacts; with `rules`, by these alone. A page is given axe once: its code is
-    large.
+def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL, within: str = "") -> list[str]:
+    """What axe finds of these impacts; with `rules`, by these alone; with `within`, in that element alone.
+
+    A page is given axe once: its code is large.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.axe_script)
@@ -26,7 +27,7 @@ def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL) -> list[st
     )
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-        for violation in page.evaluate(RUN, options)
+        for violation in page.evaluate(RUN, [within, options])
         if violation["impact"] in impacts
         for node in violation["nodes"]
     ]
