@@ -236,8 +236,8 @@ class HubModel(TracedModel):
         n_words = getattr(words, "num_embeddings", stated)
         if max(ids) >= n_words:
             raise ValueError(
-                f"token {max(ids):,} is not one that {self.folder.title} knows ({n_words:,}); its tokenizer "
-                "must be that of the same model"
+                f"token {max(ids):,} is not among the {n_words:,} tokens that {self.folder.title} knows; get "
+                "model and tokenizer from the same place"
             )
         text = self.tokenizer.decode(ids) if text is None else text
         source = torch.tensor([ids], device=self.net.device)

@@ -216,8 +216,7 @@ def test_a_tokenizer_of_more_tokens_than_the_model_has_is_told_in_a_sentence(sav
     with pytest.raises(ValueError) as error:
         model.trace(TEXT)
     assert str(error.value) == (
-        "the tokenizer of fewer makes token 299 of this text, but the model knows 200 tokens; get both from "
-        "the same model"
+        "token 299 is not among the 200 tokens that fewer knows; get model and tokenizer from the same place"
     )
 
 
