@@ -47,7 +47,7 @@ def as_typed(text: str) -> str:
 
 
 def without_stop(text: str) -> str:
-    """A sentence without its last sign, unless that is of a sort of which it has more ("U.S.A.", "Wait...")."""
+    """A sentence without its last sign, unless it has more of that sort ("U.S.A.", "Wait...")."""
     last = text[-1:]
     return text[:-1].rstrip() if last in ENDINGS and text.count(last) == 1 else text
 
@@ -83,8 +83,8 @@ class Everyday(BothWays, ParallelText):
 
     Each pair is two examples, a direction each. A quarter of those it is trained on are casual: without first
     capital and last sign on either side. Greetings and the like are rare in tables, and the first thing that
-    people type: sentences of one English word are there 16 more times, those of two 4 more times, half of them
-    casual, half only without their last sign. Without a file, the pairs are the grammar's.
+    people type: sentences of one English word are there 16 more times, those of two 4 more times, half of
+    them casual, half only without their last sign. Without a file, the pairs are the grammar's.
     """
 
     name = "everyday"
