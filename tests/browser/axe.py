@@ -8,14 +8,14 @@ from playwright.sync_api import Page
 AXE = Axe()
 # It asks for the page's style sheets as well, which no rule that is on reads.
 PRELOADED = {"assets": ["media"]}
-RUN = "([within, options]) => axe.run(within || document, options).then((found) => found.violations)"
+RUN = "(within, options) => axe.run(within, options).then((found) => found.violations)"
 
 
 ALL = ("minor", "moderate", "serious", "critical")
 SERIOUS = ("serious", "critical")
 
 
-def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL, within: str = "") -> list[str]:
+def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL, within: str = ":root") -> list[str]:
     """What axe finds of these impacts; with `rules`, by these alone; with `within`, in that element alone.
 
     A page is given axe once: its code is large.
@@ -27,7 +27,7 @@ def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL, within: st
     )
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-        for violation in page.evaluate(RUN, [within, options])
+        for violation in page.locator(within).evaluate(RUN, options)
         if violation["impact"] in impacts
         for node in violation["nodes"]
     ]

@@ -261,7 +261,7 @@ def test_axe_finds_no_fault(request: pytest.FixtureRequest, lab: BoardPage) -> N
     The last test: it leaves the page in the other colours, in which the next part is seen.
     """
     assert "undefined" not in lab.shown()
-    within = "" if request.node.callspec.params["arrived"] in FIRST_PARTS else ".board"
+    within = ":root" if request.node.callspec.params["arrived"] in FIRST_PARTS else ".board"
     is_dark, faults = lab.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"), []
     for scheme in ("dark", "light") if is_dark else ("light", "dark"):
         use_scheme(lab, scheme)

@@ -121,4 +121,4 @@ def test_what_a_mask_forbids_has_no_bar_and_a_text_opens_on_words(story: Explore
     assert "special" not in str(asks.get_attribute("class"))
     story.type("")  # what stays is not of what was typed
     expect(story.problem).to_have_text("The text is empty; give at least one word.")
-    expect(story.page.locator(".st-key-stage")).to_have_css("opacity", "0.4")
+    expect(story.page.locator(".st-key-stage .curves")).to_have_css("opacity", "0.35")

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,11 @@ SPEC = Spec(
 
 
 @pytest.fixture
-def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweep]:
+def sweep(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweep]:
+    """Not yet begun; a parameter has settings that its runs have beside those of all."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
-    found = sweeps.create(SPEC, by=PERSON)
+    fixed = SPEC.fixed | getattr(request, "param", {})
+    found = sweeps.create(replace(SPEC, fixed=fixed), by=PERSON)
     yield found
     kill_all([RunFolder(found.path), *list_runs()])
 
@@ -124,6 +127,7 @@ def _end_servers() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_end_servers")
+@pytest.mark.parametrize("sweep", [{"steps": 3000}], indirect=True, ids=["long enough to be paused"])
 def test_two_servers_on_one_folder_start_a_sweep_and_resume_a_run_once(sweep: Sweep) -> None:
     answers = at_once(*["sweeps.start('killed', by=PERSON)"] * 2)
     assert sorted(answer == "done" for answer in answers) == [False, True], answers

@@ -60,7 +60,7 @@ export function arrowsOf(edges, boxes, size) {
 const SMALLEST = 12; // pixels of letters; what is too long even so is cut
 const LEAST_ROW = 21; // pixels from one box to the next below
 const LEAST_BOX = 18; // pixels of a box's height, where arrows have little room between rows
-const LEAST_NOTED = 40; // pixels from one box with two lines of words to the next below
+const LEAST_NOTED = 36; // pixels from one box with two lines of words to the next below
 const MOST_WORD = 78; // pixels that a box makes sure of for a word, where it can be scrolled to
 const GAP = 14; // pixels between rows that arrows go through
 
@@ -199,7 +199,7 @@ export class Panel {
   /** How high a box is; between rows, arrows get room where there is any. @param {number} row pixels */
   boxHeight(row) {
     const { edges, nodes } = this.spec;
-    if (nodes.some((node) => node.note)) return Math.min(44, row - 8);
+    if (nodes.some((node) => node.note)) return Math.min(44, row - 6);
     const between = edges.length ? Math.max(Math.min(LEAST_BOX, row - 4), row - GAP) : row - 4;
     return Math.min(34, between);
   }
