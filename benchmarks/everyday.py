@@ -148,21 +148,28 @@ def meant(lm: TrainedModel[Everyday], pair: Pair) -> tuple[np.ndarray, bool]:
     return np.stack([noun, other]), pronoun in spoken
 
 
-def pronoun_rows(lm: TrainedModel[Everyday], n: int) -> Iterator[str]:
-    """Of `n` sentences whose pronoun means the other noun with another adjective, and of those others."""
+def pronoun_measures(lm: TrainedModel[Everyday], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of `n` sentences of our grammar, and `n` in which another adjective makes the pronoun mean the other
+    noun: the mean weights on the noun meant and on the other one, [2, layer, head]; whether more is on the
+    first, [n, 2, layer, head]; and whether the French pronoun is written, [n, 2].
+    """
     pairs = (pair for pair in sample_pairs(0, "held out", pronouns=1.0) if counterpart(pair))
     both = [(pair, counterpart(pair)) for pair in islice(pairs, n)]
     found = [[meant(lm, each) for each in two if each] for two in both]
-    looks = np.array([[look for look, _ in two] for two in found])  # [pair, sentence, noun, layer, head]
-    more = looks[:, :, 0] > looks[:, :, 1]
-    flips = more.all(axis=1).mean(axis=0)
-    layer, head = np.unravel_index(flips.argmax(), flips.shape)
-    right = np.array([[ok for _, ok in two] for two in found])
+    looks = np.array([[look for look, _ in two] for two in found])
+    spoken = np.array([[is_written for _, is_written in two] for two in found])
+    return looks.mean(axis=(0, 1)), looks[:, :, 0] > looks[:, :, 1], spoken
+
+
+def pronoun_rows(lm: TrainedModel[Everyday], n: int) -> Iterator[str]:
+    weights, more, right = pronoun_measures(lm, n)
+    layer, head = np.unravel_index(weights[0].argmax(), weights[0].shape)
+    on = " and ".join(f"{each[layer, head]:.2f}" for each in weights)
+    shares, twice = more.mean(axis=(0, 1)), more.all(axis=1).mean(axis=0)
     yield f"pronouns: {2 * n} sentences, two by two alike but for the adjective"
-    looked = looks[:, :, 0, layer, head].mean()
-    yield f"best head, encoder layer {layer} head {head}: {looked:.2f} on the noun meant"
-    yield f"more than on the other {more[..., layer, head].mean():.1%}, both of two {flips[layer, head]:.1%}"
-    yield f"French pronoun written: {right.mean():.1%}, both of two {right.all(axis=1).mean():.1%}"
+    yield f"most on the noun meant, encoder layer {layer} head {head}: {on} on the other noun"
+    yield f"more there: {shares.min():.1%} to {shares.max():.1%}, in both of two up to {twice.max():.1%}"
+    yield f"French pronoun written: {right.mean():.1%}, in both of two {right.all(axis=1).mean():.1%}"
 
 
 def main() -> None:

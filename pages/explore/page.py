@@ -1,7 +1,5 @@
 """Explore: every head of a transformer, on any sentence."""
 
-from contextlib import ExitStack
-
 import streamlit as st
 
 from pages.explore import controls, waiting
@@ -57,10 +55,8 @@ def figure() -> None:
     # It has its place from the start, so that the stage keeps its own.
     current = figure_module.figure_of_widgets(st.empty())
     st.session_state.abilities = current.abilities
-    with ExitStack() as place:
-        if current.problem:
-            place.enter_context(st.container(key="stale"))  # page.css fades what is not of it
-        show_problems([current.problem, *problems()])
+    # page.css fades the picture that is not of what was refused.
+    show_problems([current.problem, *problems()], of="refused" if current.problem else "")
     waiting.offer_again()
     controls.draw_advice(current.advice, current.unknown)
     if "fill" in current.abilities:

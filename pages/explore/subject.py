@@ -210,7 +210,7 @@ class Subject:
 
         def row(token: dict[str, str], following: str) -> dict[str, str]:
             texts = {name: f"{token[name]} → {following}" for name in ("text", "raw") if name in token}
-            return token | texts if following else token
+            return token | texts | {"next": following} if following else token
 
         return list(map(row, tokens, after))
 

@@ -24,7 +24,8 @@ from pages.shared.visitors import without_places
 def show_problems(sentences: Iterable[str | None], *, of: str = "") -> None:
     """Shows sentences about bad input in one box, as plain text, since they quote what people typed.
 
-    of: what a second box of the page is about, whose sentences outlast the next input.
+    of: what a box is about, where it is not that of all pages: a second one, whose sentences outlast the next
+    input, or one after which the picture is faded.
     """
     lines = list(filter(None, sentences))
     if lines:

@@ -183,7 +183,7 @@ class ExplorePage(Tab):
     @property
     def problem(self) -> Locator:
         """The box that says what was refused."""
-        return self.page.locator(".st-key-problems")
+        return self.page.locator("[class*=st-key-problems]")
 
     def choose(self, group: str, *values: object) -> None:
         """Press the buttons of the stage's group (view, stack, layer, head, show, scale), or choose from its

@@ -186,7 +186,7 @@ export function hiddenInHeads(how, stack, ready) {
  * @property {number} sharing how many query heads share one key head
  * @property {"encoder" | "decoder"} querySide
  * @property {"encoder" | "decoder"} keySide
- * @property {{text: string, mark?: string, typed?: string}[] | null} [rows] queries of cross-attention
+ * @property {{text: string, next?: string, mark?: string, typed?: string}[] | null} [rows] queries that write
  * @property {number} nQuery
  * @property {number} nKey
  * @property {number} thumbQuery
@@ -209,7 +209,7 @@ export class TraceData {
     /** @type {Map<string, Exact | null>} */ this.cache = new Map();
     this.how = "shown"; // what is shown of special tokens
     this.plain = false; // whether pieces of words are shown as a reader would write them
-    /** @type {boolean | undefined} */ this.cut = undefined; // whether they are there
+    /** @type {string | undefined} */ this.sign = undefined; // of words, or of pieces after the first
   }
 
   /** Shows special tokens from now on, or leaves them out. @param {string} how */
@@ -240,7 +240,7 @@ export class TraceData {
     const tokens = this.readsPieces
       ? sent.map((token, at) => ({
           ...token,
-          text: pieceOf(token.text, sent[at - 1]?.text, sent[at + 1]?.text),
+          text: pieceOf(this.sign, token.text, sent[at - 1]?.text, sent[at + 1]?.text),
         }))
       : sent;
     return gone.size
@@ -258,7 +258,7 @@ export class TraceData {
     const tokens = this.tokens(side);
     if (!rows) return tokens;
     const row = (/** @type {number} */ at) => {
-      const next = rows[at].text.slice(this.header.tokens[side][at].text.length + 3); // behind " → "
+      const { next } = rows[at];
       if (!next || !this.readsPieces) return rows[at];
       return { ...rows[at], text: `${tokens[at].text} → ${this.output(side, at, next)}` };
     };
@@ -269,14 +269,14 @@ export class TraceData {
   output(side, at, name = "") {
     if (!this.readsPieces) return name;
     const [before, next, after] = this.header.tokens[side].slice(at).map(({ text }) => text);
-    return pieceOf(name, before, next === name ? after : "");
+    return pieceOf(this.sign, name, before, next === name ? after : "");
   }
 
   /** Whether this model reads words in pieces. */
   get inPieces() {
-    const of = Object.values(this.header.tokens).flat();
-    this.cut ??= of.some(({ text }) => /^(␣|##)./.test(text));
-    return this.cut;
+    const all = Object.values(this.header.tokens).flat();
+    this.sign ??= ["␣", "##"].find((sign) => all.some(({ text }) => text.startsWith(sign) && text !== sign));
+    return this.sign !== undefined;
   }
 
   get readsPieces() {
@@ -418,16 +418,15 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   return { z, weighted, others };
 }
 
-/** Whether two neighbouring tokens are of one word. @param {string} piece @param {string} next */
-const isCut = (piece, next) =>
-  next.startsWith("##") || (/[\p{L}\p{N}]$/u.test(piece) && /^[\p{L}\p{N}]/u.test(next));
-
 /**
- * A piece as a reader would write it: without the sign of the blank before it, and with a hyphen where its
- * word is cut. @param {string} piece
+ * A piece as a reader would write it: without its sign, and with a hyphen where its word is cut.
+ * @param {string | undefined} sign "##" of a piece that goes on with a word, or that of the blank before one
+ * @param {string} piece
  */
-export function pieceOf(piece, before = "", after = "") {
-  const own = piece.replace(/^(␣|##)(?=.)/, "");
+function pieceOf(sign = "", piece, before = "", after = "") {
+  const isCut = (/** @type {string} */ one, /** @type {string} */ next) =>
+    sign === "##" ? next.startsWith(sign) : /[\p{L}\p{N}]$/u.test(one) && /^[\p{L}\p{N}]/u.test(next);
+  const own = piece.startsWith(sign) && piece !== sign ? piece.slice(sign.length) : piece;
   return `${isCut(before, piece) ? "-" : ""}${own}${isCut(piece, after) ? "-" : ""}`;
 }
 

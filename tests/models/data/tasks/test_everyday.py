@@ -6,10 +6,11 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from benchmarks.everyday import head_measures, meant, written
+from benchmarks.everyday import head_measures, meant, pronoun_measures, written
 from models.data.grammar import showcase
 from models.data.tasks import make_task
 from models.data.tasks.everyday import WORD, Everyday, aligned_pairs, as_typed, casual
@@ -229,6 +230,10 @@ def test_the_card_states_what_its_heads_do() -> None:
         assert values[layer, head] == pytest.approx(value, abs=0.01)
         assert f"{value:.2f}" in lm.card["note"] and f"layer {layer} head {head}" in lm.card["note"]
     assert (lm.card["showcase"]["layer"], lm.card["showcase"]["head"]) == (2, 2)
+    weights, more, right = pronoun_measures(lm, 60)
+    assert weights.max() == pytest.approx(0.09, abs=0.015) and "at most 0.09 is on either" in lm.card["note"]
+    assert np.abs(weights[0] - weights[1]).max() < 0.02 and more.all(axis=1).mean(axis=0).max() < 0.15
+    assert 0.15 < right.mean() < 0.45
 
 
 def test_what_a_pronoun_looks_at_is_read_off_the_pieces_of_both_nouns() -> None:

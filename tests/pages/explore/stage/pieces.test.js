@@ -25,12 +25,17 @@ test("pieces are read without the sign of the blank, and a hyphen stands where a
   data.plain = false; // the lab shows what the model reads
   assert.equal(texts(data, "encoder")[2], "␣ve");
   assert.equal(data.output("decoder", 1, "␣leg"), "␣leg");
-  assert.deepEqual(texts(read(["run", "##ning", "[SEP]"]), "encoder"), ["run-", "-ning", "[SEP]"]);
+  const words = ["the", "run", "##ning", "dog", "[SEP]"]; // of WordPiece, in which words have no sign
+  assert.deepEqual(texts(read(words), "encoder"), ["the", "run-", "-ning", "dog", "[SEP]"]);
 });
 
 test("the rows of cross-attention name both pieces", () => {
   const data = read(["␣the"], ["␣leg", "ume"]);
-  const stack = { id: "decoder.cross", querySide: "decoder", rows: named("␣leg → ume", "ume") };
+  const stack = {
+    id: "decoder.cross",
+    querySide: "decoder",
+    rows: [{ text: "␣leg → ume", next: "ume" }, { text: "ume" }],
+  };
   data.stacks.push(stack);
   assert.deepEqual(
     data.names(stack, "query").map(({ text }) => text),
