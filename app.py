@@ -3,14 +3,14 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.documents.map.component import pattern_map
-from pages.explore.stage.component import stage
+from pages.documents.component import pattern_map
+from pages.explore.component import stage
 from pages.shared import imports, streamlit_internals, work_process
 from pages.shared.board.component import board
 from pages.shared.browser import requests
 from pages.shared.browser.requests import Gate
 from pages.shared.browser.uploading import Uploading
-from pages.shared.table.component import table
+from pages.shared.table import table
 from pages.start.way import way
 
 imports.import_shared()

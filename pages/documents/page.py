@@ -9,17 +9,17 @@ import streamlit as st
 from models.interventions.edit import named_numbers
 from models.limits import in_force
 from pages.documents import reading, state
-from pages.documents.map.component import pattern_map
+from pages.documents.component import pattern_map
 from pages.documents.reading import GoneError, HeadPicture, queue, tiles
 from pages.shared import on_offer
 from pages.shared.board import on_page
-from pages.shared.board.pack import pack
 from pages.shared.browser import uploading
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import generation, heading, say_count, show_problems
 from pages.shared.state import refuse
 from pages.shared.wording import plain
 from pages.shared.work import Job, WorkPage, this_page
+from viz_core.viewer.message import pack
 
 PAGE = WorkPage("documents", queue, "Read it again")
 

@@ -20,9 +20,9 @@ import models as _before_torch  # noqa: F401  (so that torch's idle threads slee
 from models.byte_units import MB, readable
 from models.limits import in_force
 from pages.shared import cache, server_load
-from pages.shared.board.pack import pack
 from pages.shared.work import Job, Queue, any_number
 from viz_core.labels import visible
+from viz_core.viewer.message import pack
 
 if TYPE_CHECKING:
     from models.data.tasks import Reading

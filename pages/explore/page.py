@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages.explore import controls, waiting
 from pages.explore import figure as figure_module
+from pages.explore.component import stage
 from pages.explore.edit_lines import after_press
 from pages.explore.figure import REQUESTS
-from pages.explore.stage.component import stage
 from pages.explore.state import Inputs
 from pages.shared import chain, glossary, page_parts
 from pages.shared.browser.component import Act

@@ -20,12 +20,13 @@ from models.data.tasks import Advice
 from pages.explore import head_measures
 from pages.explore.effect import EditedPass
 from pages.explore.head_measures import Measured
-from pages.explore.state import OFFERED, Inputs
+from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, subject_of, token_text
-from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
 from viz_core.grids import thumbnails
 from viz_core.measures import rollout
+from viz_core.viewer.message import Packed, pack
+from viz_core.viewer.program import OFFERED
 
 # Special tokens, such as [CLS], left out of what is shown of a pattern, with or without renormalising.
 # Hidden queries and keys get the weight 0; what was there is told beside, so that nothing is lost in

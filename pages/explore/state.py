@@ -1,10 +1,8 @@
 """Chosen positions of a text as a link writes them: 0-3.7 is 0, 1, 2, 3 and 7."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from models.fields import (
@@ -24,6 +22,7 @@ from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, o
 from pages.explore import own_files
 from pages.shared import on_offer
 from viz_core.measures import MEASURES
+from viz_core.viewer.program import OFFERED
 
 _WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
 
@@ -66,8 +65,6 @@ MAX_EDITS = 4_000
 """Characters of all edits together."""
 MAX_PLACE = 60
 """Characters of one head's place."""
-OFFERED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("view.toml").read_text("utf-8"))
-"""By the name of a field of the view: its label, and its options, each with its text and what it means."""
 VIEWS = tuple(OFFERED["view"]["options"])
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")

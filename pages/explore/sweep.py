@@ -19,12 +19,13 @@ from models.interventions.head_paths import direct_heads
 from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
 from models.zoo.model import call
 from pages.explore import quantities
-from pages.explore.state import COMMON, OFFERED, Inputs, View
+from pages.explore.state import COMMON, Inputs, View
 from pages.explore.subject import Subject, config_of, operations_of, subject_of, token_text, tokens_of
 from pages.shared import cache, takeaway_dialog
 from pages.shared.work import BILLION
 from viz_core.boards import Bars, Board, Matrix, board_figure
 from viz_core.labels import visible
+from viz_core.viewer.program import OFFERED
 
 MOST_BILLIONS = 400
 """What a sweep may take: some ten seconds."""

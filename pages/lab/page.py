@@ -14,13 +14,13 @@ import streamlit as st
 from models.fields import SHOWN
 from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
 from pages.shared import cache, chain, glossary, page_parts, server_load
-from pages.shared.board import on_page, pack
+from pages.shared.board import on_page
 from pages.shared.board.component import board
-from pages.shared.board.pack import Packed
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import computed_or_last, generation, show_problems
 from pages.shared.state import guard_choice, problems, refuse
 from viz_core import theme
+from viz_core.viewer.message import Packed, pack
 
 
 def ask(page: LabPage, part: Part) -> None:
@@ -76,7 +76,7 @@ def _ask_one(page: LabPage, part: Part, at: int) -> None:
     if choice is None:
         return
     answer = question.options[question.right]
-    # Read in the browser, which remembers it (pages/shared/browser/marks.js).
+    # Read in the browser, which remembers it (viz_core/viewer/browser/marks.js).
     st.html(f'<i data-predicted="{place}" data-right="{int(choice == answer)}"></i>')
     verdict = ":green[**Right.**]" if choice == answer else f":orange[**No: {answer}.**]"
     st.markdown(f"{verdict} {question.because}")
@@ -86,7 +86,7 @@ _reading = threading.Lock()
 
 
 def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) -> None:
-    """Sends all drawers; the browser shows one at a time (pages/shared/browser/drawers.js).
+    """Sends all drawers; the browser shows one at a time (viz_core/viewer/browser/drawers.js).
 
     terms: those that stand in the part, as pages.shared.glossary found them.
     """
@@ -200,7 +200,7 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, d
     def make() -> tuple[Any, int]:
         server_load.check_memory()
         lesson = part.lesson(inputs)
-        packed = pack.pack(board=lesson.board)
+        packed = pack(board=lesson.board)
         terms = glossary.found_in(lesson, part.label, part.tries, questions_of(page, part))
         return (lesson, packed, terms), 2 * packed.size + 10_000
 

@@ -17,7 +17,7 @@ from models.runs.comparison import (
 from models.runs.results import is_share
 from models.zoo.offers import offer_of
 from pages.runs.listing import RunGroup, grouped
-from pages.shared.table.component import Row, message
+from pages.shared.table import Row, message
 from pages.shared.training import curves, uploads
 from pages.shared.training.curves import STEPS, View
 from pages.shared.training.runs import Run

@@ -18,7 +18,7 @@ from pages.shared import visitors, wording
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import show_problems
 from pages.shared.state import problems
-from pages.shared.table.component import Row, message, table
+from pages.shared.table import Row, message, table
 from pages.shared.training import curves, runs, uploads
 from pages.shared.training.runs import Run
 from viz_core.labels import short

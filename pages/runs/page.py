@@ -13,7 +13,7 @@ from pages.shared.board import on_page
 from pages.shared.board.component import board
 from pages.shared.page_parts import heading, say_count, show_problems
 from pages.shared.state import problems
-from pages.shared.table.component import table
+from pages.shared.table import table
 from pages.shared.training import curves, runs
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places

@@ -14,7 +14,7 @@ from pages.shared import cache, server_load, wording
 from pages.shared.board import on_page
 from pages.shared.browser.component import Act
 from pages.shared.state import attempt
-from pages.shared.table.component import Row, message, table
+from pages.shared.table import Row, message, table
 from pages.shared.training import heads, runs
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places

@@ -14,7 +14,7 @@ from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.shared import cache, server_load, wording
 from pages.shared.state import State, guard_choice
-from pages.shared.table.component import Row, message, table
+from pages.shared.table import Row, message, table
 from pages.shared.training import runs, tasks_on_offer
 from pages.shared.training.runs import Run
 from pages.shared.visitors import without_places

@@ -19,7 +19,7 @@ def _forms(term: str) -> Iterator[str]:
 
 _TERMS = {form.lower(): term for term in SENTENCES for form in _forms(term)}
 _LONGEST_FIRST = sorted(_TERMS, key=len, reverse=True)
-# Letters are those of JavaScript's \w, which looks for the same (pages/shared/browser/glossary.js).
+# Letters are those of JavaScript's \w, which looks for the same (viz_core/viewer/browser/glossary.js).
 _ANY = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _LONGEST_FIRST))})(?!\w)", re.IGNORECASE | re.ASCII)
 
 

@@ -13,7 +13,7 @@ from pages.shared.board import on_page
 from pages.shared.board.component import board
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import heading, show_problems
-from pages.shared.table.component import Row, message, table
+from pages.shared.table import Row, message, table
 from pages.shared.training import runs
 from pages.sweeps import form, open_sweep, state
 from viz_core.labels import short

@@ -10,7 +10,7 @@ import streamlit as st
 from models.sweeps import Spec, Trial
 from pages.shared import wording
 from pages.shared.browser.component import Act
-from pages.shared.table.component import Row, message, table
+from pages.shared.table import Row, message, table
 from pages.shared.training import runs
 from pages.shared.training.settings import label_of
 from pages.shared.visitors import without_places

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.browser import requests
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
+from viz_core.viewer import program as viewer
 
 
 @pytest.fixture
@@ -159,6 +159,6 @@ def test_arrow_keys_go_from_cell_to_cell_and_tab_leaves_them(mask: BoardPage) ->
 def test_plotly_comes_once_with_the_kinds_of_traces_that_charts_have(page: Page) -> None:
     """The others would keep a browser busy at every first visit."""
     BoardPage(page, "softmax").open()
-    assert set(page.evaluate("Object.keys(LabPlotly.PlotSchema.get().traces)")) == set(requests.AT_ONCE)
+    assert set(page.evaluate("Object.keys(LabPlotly.PlotSchema.get().traces)")) == set(viewer.AT_ONCE)
     fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     assert sum("/plotly/" in name for name in fetched) == 1

@@ -31,7 +31,7 @@ PLACES = {
     "alternating.py": "models/engine/positions",
     "checkered.py": "models/engine/masks/kinds",
     "gauge.py": "viz_core/boards/panels",
-    "gauge.js": "pages/shared/board/panels",
+    "gauge.js": "viz_core/viewer/board/panels",
     "boxes.py": "viz_core/boards/panels",
     "page.py": "pages/lab/objective",
 }

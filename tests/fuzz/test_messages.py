@@ -21,11 +21,11 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from benchmarks.wanderer import VALUES, Wanderer
-from pages.documents.map.component import ACTS as MAP
-from pages.explore.stage.component import ACTS as STAGE
+from pages.documents.component import ACTS as MAP
+from pages.explore.component import ACTS as STAGE
 from pages.shared.board.component import ACTS as BOARD
 from pages.shared.browser.component import Kind
-from pages.shared.table.component import ACTS as TABLE
+from pages.shared.table import ACTS as TABLE
 from tests.fuzz.odd import TEXTS
 from tests.fuzz.odd import VALUES as ODD
 from tools.background_servers import Server, serving_the_app

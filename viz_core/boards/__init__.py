@@ -1,6 +1,6 @@
 """Boards: the live figures of a lab page as plain data, for two ways to draw them.
 
-A page fills a board with panels. The browser draws it live (pages/shared/board), `board_figure` draws it with
+A page fills a board with panels. The browser draws it live (viz_core/viewer), `board_figure` draws it with
 plotly. Arrays may begin with a frame axis: one entry for each value of the board's `scrub`, so that moving it
 needs no computation, only another frame.
 """

@@ -2,7 +2,7 @@
 
 The description has kinds of placeholders, because only the code that draws it knows their values: `Moving`
 and `Worded` (which frame?), `Paint` (light or dark?) and `Written` (how are numbers written here?).
-The browser fills them in with pages/shared/board/plot_layout.js; `filled` does so for figures made in Python.
+The browser fills them in with plot_layout.js of the viewer; `filled` does so for figures made in Python.
 """
 
 from abc import abstractmethod

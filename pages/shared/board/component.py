@@ -1,12 +1,8 @@
-"""The board in the browser; its JavaScript is beside this file."""
-
-from pathlib import Path
+"""The board in the browser."""
 
 from pages.shared.browser.component import Component, Kinds
 from pages.shared.chain import ACTS as OF_CLICKERS
 
-HERE = Path(__file__).parent
-PANELS = sorted((HERE / "panels").glob("*.js"))
 ACTS: Kinds = {
     **OF_CLICKERS,
     "edit": {"field": str, "value": str},
@@ -15,4 +11,4 @@ ACTS: Kinds = {
     "answer": {"question": int, "option": int},
     "brush": {"axis": int, "low": (int, float), "high": (int, float)},
 }
-board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS, acts=ACTS)
+board = Component("board", acts=ACTS)

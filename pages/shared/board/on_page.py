@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import chain
-from pages.shared.board import pack
 from pages.shared.board.component import board as component
 from pages.shared.browser.component import Act
 from pages.shared.page_parts import show_problems
 from viz_core.boards import Board
+from viz_core.viewer.message import pack
 
 TAKE_AWAY = "takeaway"
 """Where the session notes that a take-away is wanted, until its dialog opens."""
@@ -39,7 +39,7 @@ def message(
     """
     last = float(board.scrub.values[-1]) if board.scrub else 0.0
     scrub = {"at": at, "usual": last if usual is None else usual} if board.scrub else None
-    packed = pack.pack(
+    packed = pack(
         board=board, part=part, scrub=scrub, moves=at, link=dict(link), keep=keep, fits=fits,
         presents=presents, claim=claim, where=where,
     )  # fmt: skip

@@ -21,8 +21,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit
@@ -36,36 +34,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.shared import visitors
 from pages.shared.visitors import message_without_places
-
-# It is relative, as the document's other links are: every page lies beside the root, even behind a proxy.
-PLOTLY_ADDRESS = f"./plotly/{version('plotly')}.js"
-AT_ONCE = ("scatter", "bar", "heatmap")
-"""The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
-
-_REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
-_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter is in Plotly's core
-# Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
-_OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
+from viz_core.viewer import program as viewer
 
 
 def plotly_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
-    return [program_route(PLOTLY_ADDRESS, plotly_script)]
-
-
-def plotly_script() -> str:
-    """plotly.min.js, as LabPlotly; most kinds of traces are there only after `registerOthers()`."""
-    spec = find_spec("plotly")
-    assert spec is not None and spec.origin is not None
-    whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-
-    def parted(match: re.Match[str]) -> str:
-        core, modules = match[1], match[2].split(",")
-        first = ",".join(modules[place] for place in _PLACES)
-        others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
-        return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
-
-    return f"{_REGISTERED.sub(parted, whole)}\n{_OWN_NAME}"
+    return [program_route(viewer.PLOTLY_ADDRESS, viewer.plotly_script)]
 
 
 def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
@@ -83,7 +57,7 @@ def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
 # the document's own links to scripts are, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 # A browser runs this while it would otherwise wait for the server's first answer.
-_WITH_CHARTS = f'<script async src="{PLOTLY_ADDRESS}"></script>'
+_WITH_CHARTS = f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>'
 
 
 RENEW = "renew"

@@ -5,7 +5,8 @@ import pytest
 from models.fields import read_link
 from models.interventions.head_sweep import CHANGES
 from models.zoo.offers import SCALES, offers
-from pages.explore.state import FURTHER, OFFERED, SHOWCASE, Inputs, View, declared, write_link
+from pages.explore.state import FURTHER, SHOWCASE, Inputs, View, declared, write_link
+from viz_core.viewer.program import OFFERED
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pages.runs import listing
-from pages.shared.table.component import Row
+from pages.shared.table import Row
 from pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import make_run, root
 

@@ -15,7 +15,7 @@ from models.runs.folder import RunFolder, list_runs
 from models.zoo import load_model
 from pages.runs import compare, listing, scrubber
 from pages.shared.board.on_page import message
-from pages.shared.table.component import message as table_message
+from pages.shared.table import message as table_message
 from pages.shared.training import heads, runs, settings
 from pages.shared.training.runs import Run
 from pages.train.watch import board_of

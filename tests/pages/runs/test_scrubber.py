@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pages.runs import scrubber
-from pages.shared.board import pack
 from pages.shared.board.on_page import message
 from pages.shared.training.curves import View
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns

@@ -1,4 +1,4 @@
-"""Boxes and arrows of a computation; pages/shared/board/panels/diagram.js draws its arrows alike."""
+"""Boxes and arrows of a computation; viz_core/viewer/board/panels/diagram.js draws its arrows alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

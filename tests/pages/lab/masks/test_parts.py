@@ -10,8 +10,8 @@ from models.fields import read_link
 from pages.lab.lesson import Lesson
 from pages.lab.masks import cost, graph, late, mask, padding, reach
 from pages.lab.masks.inputs import TALK, Inputs
-from pages.shared.board.pack import pack
 from tests.pages.lab.boards import frame, panel
+from viz_core.viewer.message import pack
 
 MODULES = (mask, reach, cost, late, padding, graph)
 PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}

@@ -13,9 +13,9 @@ from models import load_model
 from pages.lab.objective import gradient, letters, loss, targets, warmup
 from pages.lab.objective.inputs import WORDS, Inputs
 from pages.lab.objective.toy import Setup, train
-from pages.shared.board.pack import pack
 from tests.pages.lab.boards import facts, frame, numbers, panel
 from viz_core.boards import Matrix
+from viz_core.viewer.message import pack
 
 PARTS = (targets, loss, letters, gradient, warmup)
 LOGITS = torch.tensor(Inputs().logits[0], dtype=torch.float64)

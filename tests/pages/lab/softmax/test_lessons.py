@@ -9,10 +9,10 @@ import torch
 from models import load_model
 from pages.lab.softmax import dots, formats, head, spread
 from pages.lab.softmax.inputs import Inputs
-from pages.shared.board.pack import pack
 from pages.shared.wording import distinct
 from tests.pages.lab.boards import frame, panel
 from viz_core.boards import Facts, Matrix
+from viz_core.viewer.message import pack
 
 PARTS = (spread, dots, head, formats)
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.shared.board import pack, takeaway
+from pages.shared.board import takeaway
 from viz_core.boards import Board, Panel, Scrub, board_figure
 from viz_core.boards.panel import Drawing, Framed, NumberRow, Place, Room
+from viz_core.viewer.message import pack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
     figure = board_figure(BOARD, frames=True)
     assert [frame.layout.annotations[-1].text for frame in figure.frames] == ["1.5 bar", "2.5 bar"]
     assert "1,0,pressure,,,,2.5,,," in takeaway.table(BOARD, 1)
-    packed = pack.pack(board=BOARD)
+    packed = pack(board=BOARD)
     described, arrays = json.loads(packed.header)["board"], packed.arrays
     assert described["rows"][0][0]["kind"] == "Gauge"
     assert np.frombuffer(arrays, np.float32).tolist()[2:] == [0, 1]

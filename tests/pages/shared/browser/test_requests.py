@@ -10,26 +10,27 @@ from starlette.testclient import TestClient
 
 from pages.shared import visitors
 from pages.shared.browser import requests
+from viz_core.viewer import program as viewer
 
 
 def test_plotly_is_that_of_the_installed_package_and_kept_for_good():
-    assert re.fullmatch(r"\./plotly/\d+\.\d+\.\d+\.js", requests.PLOTLY_ADDRESS)
-    assert plotly.__version__ in requests.PLOTLY_ADDRESS
-    answer = TestClient(Starlette(routes=requests.plotly_routes())).get(f"/app/../{requests.PLOTLY_ADDRESS}")
-    assert answer.text == requests.plotly_script()
+    assert re.fullmatch(r"\./plotly/\d+\.\d+\.\d+\.js", viewer.PLOTLY_ADDRESS)
+    assert plotly.__version__ in viewer.PLOTLY_ADDRESS
+    answer = TestClient(Starlette(routes=requests.plotly_routes())).get(f"/app/../{viewer.PLOTLY_ADDRESS}")
+    assert answer.text == viewer.plotly_script()
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert answer.headers["content-type"].startswith("text/javascript")
     assert int(answer.headers["content-length"]) < 2_000_000
 
 
 def test_two_kinds_of_traces_are_registered_at_once_and_all_others_later():
-    at_once, later = re.findall(r"\.register\(\[([^]]*)\]\)", requests.plotly_script())
+    at_once, later = re.findall(r"\.register\(\[([^]]*)\]\)", viewer.plotly_script())
     assert len(at_once.split(",")) == 2 and len(later.split(",")) > 40
     assert not set(at_once.split(",")) & set(later.split(","))
 
 
 def test_plotly_has_a_name_of_its_own_that_no_other_version_takes():
-    assert requests.plotly_script().endswith("\nglobalThis.LabPlotly = globalThis.Plotly;")
+    assert viewer.plotly_script().endswith("\nglobalThis.LabPlotly = globalThis.Plotly;")
 
 
 @pytest.mark.parametrize("path", ["/", "/attention", "/no-such-page"])
@@ -49,7 +50,7 @@ def test_everything_else_is_left_to_streamlit(path: str):
 @pytest.mark.parametrize("path", ["/", "/attention", "/train"])
 def test_pages_but_explore_begin_to_load_plotly_with_their_document(path: str):
     answer = TestClient(Starlette(routes=requests.document_routes())).get(path)
-    assert (f'<script async src="{requests.PLOTLY_ADDRESS}"></script>' in answer.text) == (path != "/")
+    assert (f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>' in answer.text) == (path != "/")
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,81 @@
+/* Streamlit's page as a host of the viewer (viz_core/viewer/README.md). */
+
+import { el, onPhone } from "../../../viz_core/viewer/browser/dom.js";
+import { addressBar, find, hostedBy } from "../../../viz_core/viewer/browser/page.js";
+
+/** @import { Act, Model, Render } from "../../../viz_core/viewer/contract" */
+/** @typedef {{heard: Set<() => void>, data: Uint8Array, trigger: Trigger, leave: () => void}} Shown */
+/** @typedef {(name: string, value: object) => void} Trigger */
+/** @typedef {ShadowRoot & {attentionLab?: Shown | null}} Place */
+
+const STYLES = [
+  ...["background-color", "secondary-background-color", "text-color", "border-color", "red-color"],
+  ...["font", "code-font"],
+];
+const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_side)";
+
+hostedBy({
+  ...addressBar,
+  keys: () => window,
+  hasFollowed: (theme) => {
+    const app = find(".stApp");
+    return !app || getComputedStyle(app).colorScheme === theme;
+  },
+  scrolled: "[data-testid=stMain]",
+  above: "[data-testid=stMainBlockContainer]",
+  beside: ":scope > *, [data-testid=stColumn]",
+  computing: ".stProgress, .computing, [data-test-script-state=running]",
+  parts: ".st-key-lab_heading [aria-checked=true]",
+  questions: ".st-key-lab_drawer_questions",
+  text: WITH_TEXT,
+  field: `${WITH_TEXT} :is(input[type=text]:not([role=combobox], :disabled), textarea)`,
+});
+
+/**
+ * A component's function, which Streamlit calls with each message: it renders once.
+ * @param {Render} render
+ */
+export function mounting(render) {
+  /** @param {{parentElement: Place, data: Uint8Array, setTriggerValue: Trigger}} given */
+  return ({ parentElement, data, setTriggerValue }) => {
+    const known = parentElement.attentionLab;
+    if (known) {
+      Object.assign(known, { data, trigger: setTriggerValue });
+      for (const hear of known.heard) hear();
+    } else parentElement.attentionLab = show(render, parentElement, data, setTriggerValue);
+    return () => {
+      parentElement.attentionLab?.leave();
+      parentElement.attentionLab = null;
+    };
+  };
+}
+
+/** @param {Render} render @param {Place} parent @param {Uint8Array} data @param {Trigger} trigger */
+function show(render, parent, data, trigger) {
+  if (onPhone()) closeMenu();
+  const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");
+  const place = el("div", { style: `display: contents; ${style}` });
+  /** @type {Shown} */ const shown = { heard: new Set(), data, trigger, leave() {} };
+  /** @type {Model} */
+  const model = {
+    get: (/** @type {string} */ name) => (name === "message" ? shown.data : /** @type {any} */ (null)),
+    set() {},
+    save_changes() {},
+    on: (event, hear) => event === "change:message" && shown.heard.add(hear),
+    off: (_event, hear) => shown.heard.delete(hear),
+    send: (act) => shown.trigger("act", act),
+  };
+  parent.append(place);
+  const leave = render({ model, el: place });
+  shown.leave = () => {
+    leave();
+    place.remove();
+  };
+  return shown;
+}
+
+/* Streamlit leaves a phone's menu open, over the page that was chosen in it. */
+function closeMenu() {
+  const menu = find("[data-testid=stSidebar][data-collapsed=false]");
+  if (menu) find("[data-testid=stSidebarCollapseButton] button", menu)?.click();
+}

@@ -1,0 +1,107 @@
+/* Small helpers: elements and canvases. Text reaches the page as textContent, never as HTML. */
+
+/** @typedef {Record<string, any>} Attributes "text" is the content, "onclick" and the like are listeners */
+/** @typedef {(Node | string | null | undefined | false)[]} Children */
+
+/**
+ * @template {Element} Made
+ * @param {Made} node @param {Attributes} attributes @param {Children} children
+ */
+function furnish(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(.../** @type {Node[]} */ (children.filter(Boolean)));
+  return node;
+}
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
+ */
+export const el = (tag, attributes = {}, children = []) =>
+  furnish(document.createElement(tag), attributes, children);
+
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag @param {Attributes} attributes @param {Children} children
+ */
+export const svg = (tag, attributes = {}, children = []) =>
+  furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+/**
+ * A part that is scrolled, by keys too.
+ * @param {string} className @param {string} label @param {Children} children
+ */
+export const region = (className, label, children = []) =>
+  el("div", { class: className, tabindex: "0", role: "region", "aria-label": label }, children);
+
+/** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
+export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
+
+/** Whether the window is a phone's, as our styles have it. */
+export const onPhone = () => window.matchMedia("(max-width: 640px)").matches;
+
+/** @type {WeakMap<Element, string>} what each part was drawn from */ const drawnFrom = new WeakMap();
+
+/**
+ * Whether a part is to be drawn from something new: else it keeps its elements, and with them the focus.
+ * @param {Element} part @param {unknown} what
+ */
+export function isNew(part, what) {
+  const [before, now] = [drawnFrom.get(part), JSON.stringify(what)];
+  drawnFrom.set(part, now);
+  return before !== now;
+}
+
+/** @param {Attributes} attributes @param {Children} children */
+export const button = (attributes, children = []) =>
+  el("button", { type: "button", ...attributes }, children);
+
+/** @param {HTMLCanvasElement} canvas */
+export function contextOf(canvas) {
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+}
+
+/**
+ * A canvas of `width` x `height` CSS pixels, sharp on every screen.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
+export function fitCanvas(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const w = Math.round(width * ratio);
+  const h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = contextOf(canvas);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** @type {CanvasRenderingContext2D | undefined} */ let ruler;
+
+/** How many pixels wide a text is. @param {string} text @param {string} font as in CSS */
+export function textWidth(text, font) {
+  ruler ??= contextOf(document.createElement("canvas"));
+  ruler.font = font;
+  return ruler.measureText(text).width;
+}
+
+/** @param {string} text */
+export function shorten(text, length = 14) {
+  const letters = [...text];
+  return letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : text;
+}
+
+/** A text for Plotly, which reads tags and entities in what it writes. @param {string} text */
+export function asTyped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,300 @@
+/* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
+
+import { button, el, reveal } from "./dom.js";
+import { DRAWERS } from "./drawers.js";
+import { find, page } from "./page.js";
+
+/**
+ * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
+ * spoils: the question whose answer its headline gives away. where: what it is called.
+ * @typedef {{
+ *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement},
+ *   where: string, spoils: Spoilt | null,
+ *   glossary: {nodes(text: string): (Node | string)[]},
+ *   act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
+ *   toggle?(): void, faster?(factor: number): void, rewind?(): void,
+ *   drawers: import("./drawers.js").Drawers,
+ * }} Presentable
+ */
+
+/** panels: the titles of those that give the answer away, too.
+ * @typedef {{place: string, question: number, ask: string, options: string[], panels: string[]}} Spoilt */
+
+/** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
+const PAGE = { width: 1152, height: 648 };
+
+const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
+const SAID = 4000; // milliseconds that a sentence stands where else the place is named
+
+const NEXT = ["ArrowRight", "PageDown", "Enter"];
+const BACK = ["ArrowLeft", "PageUp", "Backspace"];
+const PLAYING = [
+  ["+  −", "play faster, slower"],
+  ["a", "uncover the headline"],
+];
+
+/** The keys that what is shown has, and what they do. @param {Presentable} view */
+const helpOf = (view) => [
+  ["→  Page Down", "next step, then next part, then next page"],
+  ["←  Page Up", "back"],
+  ["n  N", "skip the rest of this part; back a part"],
+  ...(view.toggle ? [["Space", "play, pause"]] : []),
+  ...(view.faster ? PLAYING : []),
+  [
+    view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
+    view.drawers.names.map((name) => DRAWERS[name].label).join(", "),
+  ],
+  ["b  .", "blank the screen"],
+  ["l", "spotlight"],
+  ["t", "the page's colours, or those for a projector"],
+  ["?", "these keys"],
+  ["Tab", "the buttons, as when the pointer moves"],
+  ["Esc", "leave"],
+];
+
+export class Present {
+  on = false;
+  covered = false; // whether the headline is
+  /** @type {Spoilt | null} what it gives away, and stands in its place */ asked = null;
+  projector = true; // whether the colours are those for a projector
+  /** @type {ReturnType<typeof setTimeout> | undefined} until its buttons are hidden */ waking;
+  /** @type {ReturnType<typeof setTimeout> | undefined} until the place is named again */ saying;
+
+  /** @param {Presentable} view */
+  constructor(view) {
+    this.view = view;
+    this.button = button({
+      text: "present",
+      title: "This alone, for a projector; key p",
+      onclick: () => this.toggle(),
+    });
+    this.cover = el("div", { class: "cover absent" });
+    view.drawers.changed = () => this.on && view.redraw();
+    const help = helpOf(view).map(([keys, does]) =>
+      el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
+    );
+    this.veil = el("div", { class: "veil absent" });
+    this.spot = el("div", { class: "spot absent" });
+    this.help = el("table", { class: "help absent", "aria-label": "Keys while presenting" }, help);
+    this.where = el("p", { class: "whereabouts", role: "status" });
+    this.layers = [this.veil, this.spot, this.help];
+    /** @param {PointerEvent} event */
+    this.follow = ({ clientX, clientY, movementX, movementY }) => {
+      if (movementX || movementY) this.wake();
+      this.spot.style.setProperty("--x", `${clientX}px`);
+      this.spot.style.setProperty("--y", `${clientY}px`);
+    };
+    this.leftFullScreen = () => !document.fullscreenElement && this.on && this.escape();
+  }
+
+  /* A link may ask for it, and the page before this one: its board is gone, the screen is still filled. */
+  begin() {
+    const isWanted = page.params().get("present") === "1";
+    if (!this.on && (isWanted || "present" in document.documentElement.dataset)) this.toggle();
+  }
+
+  /* Whether the colours are those for a projector now. */
+  get projected() {
+    return this.on && this.projector;
+  }
+
+  /* Gives what is shown the whole window, or its place on the page back. */
+  takeRoom() {
+    const { outer, root, drawers, story } = this.view;
+    outer.classList.toggle("presented", this.on);
+    outer.classList.toggle("projected", this.projected);
+    if (!this.saying) this.where.textContent = this.view.where;
+    const { innerWidth, innerHeight } = window;
+    const full = Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height);
+    // What stands under the headline makes the rest smaller as a whole: nothing on it moves or is cut off.
+    const room = this.on ? drawers.room : 0;
+    const zoom = this.on ? Math.min(full, (innerHeight - room) / PAGE.height) : 1;
+    Object.assign(root.style, {
+      transform: this.on ? `scale(${zoom})` : "",
+      width: this.on ? `${innerWidth / zoom}px` : "",
+      height: this.on ? `${innerHeight / zoom}px` : "",
+    });
+    const headline = /** @type {HTMLElement} */ (story.notice.parentElement);
+    headline.style.marginBottom = room ? `${room / zoom}px` : "";
+    const { style } = document.documentElement;
+    const ofDrawers = Math.max(1, full);
+    style.setProperty("--present-zoom", String(ofDrawers));
+    const top = ((headline.offsetTop + headline.offsetHeight) * zoom) / ofDrawers;
+    style.setProperty("--present-top", `${top}px`);
+  }
+
+  toggle() {
+    if (this.on) this.end();
+    else this.start();
+    for (const layer of this.layers) layer.classList.add("absent");
+    this.coverHeadline();
+    this.view.drawers.open(null);
+    this.view.redraw();
+  }
+
+  start() {
+    const { documentElement: root } = document;
+    this.on = true;
+    this.view.rewind?.();
+    globalThis.attentionLabPresents = this;
+    root.dataset.present = "";
+    this.button.blur();
+    this.wake();
+    window.addEventListener("pointermove", this.follow);
+    const listen = () => document.addEventListener("fullscreenchange", this.leftFullScreen);
+    if (document.fullscreenElement) listen();
+    // Refused without a press; the window is filled all the same.
+    else root.requestFullscreen?.().then(listen, () => {});
+  }
+
+  end() {
+    this.stopListening();
+    this.on = false;
+    delete document.documentElement.dataset.present;
+    if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /* Buttons are seen for a while, and keep their places where they are not. */
+  wake() {
+    const { classList } = this.view.outer;
+    clearTimeout(this.waking);
+    classList.remove("asleep");
+    this.waking = setTimeout(() => classList.add("asleep"), AWAKE);
+  }
+
+  /** Says something for a while, in the place of where one is. @param {string} text */
+  say(text) {
+    clearTimeout(this.waking);
+    clearTimeout(this.saying);
+    this.view.outer.classList.add("asleep");
+    this.where.textContent = text;
+    this.saying = setTimeout(() => {
+      this.saying = undefined;
+      this.where.textContent = this.view.where;
+    }, SAID);
+  }
+
+  /* The headline that gives a question's answer away waits until that is given, or asked for. */
+  coverHeadline() {
+    this.asked = this.view.spoils;
+    this.covered = this.on && Boolean(this.asked) && !this.isAnswered;
+    this.showCover();
+  }
+
+  get isAnswered() {
+    return Boolean(document.querySelector(`[data-predicted="${this.asked?.place}"]`));
+  }
+
+  uncover() {
+    this.covered = false;
+    this.showCover();
+    this.view.redraw();
+  }
+
+  showCover() {
+    const { asked } = this;
+    reveal(this.cover, this.covered);
+    this.cover.replaceChildren();
+    if (this.covered && asked) {
+      const { question } = asked;
+      const answers = asked.options.map((text, option) =>
+        button({ text, onclick: () => this.view.act({ type: "answer", question, option }) }),
+      );
+      const ask = el("span", {}, this.view.glossary.nodes(asked.ask));
+      this.cover.replaceChildren(ask, el("div", { class: "choice" }, answers));
+    }
+    this.view.story.notice.classList.toggle("absent", this.covered);
+  }
+
+  /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
+  hear(event) {
+    const { drawers } = this.view;
+    const ends = drawers.opened === "text" && !event.isComposing && ["Enter", "Escape"].includes(event.key);
+    if (event.ctrlKey || event.metaKey || event.altKey || !(ends || isForView(event))) return;
+    const drawer = drawers.forKey(event.key);
+    if (ends) drawers.finish(event.key === "Enter");
+    else if (drawer) drawers.toggle(drawer);
+    else if (event.key === "Escape" && drawers.opened) drawers.open(null);
+    else if (!this.key(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Whether the key did something. @param {KeyboardEvent} event */
+  key(event) {
+    const { view } = this;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (!this.on && name !== "p") return false;
+    /** @type {Record<string, () => void>} */
+    const does = {
+      p: () => this.toggle(),
+      ...Object.fromEntries(NEXT.map((key) => [key, () => view.advance(1)])),
+      ...Object.fromEntries(BACK.map((key) => [key, () => view.advance(-1)])),
+      n: () => view.act({ type: "skip", by: event.shiftKey ? -1 : 1 }),
+      " ": () => view.toggle?.(),
+      "+": () => view.faster?.(1.5),
+      "-": () => view.faster?.(1 / 1.5),
+      a: () => this.uncover(),
+      b: () => this.veil.classList.toggle("absent"),
+      ".": () => this.veil.classList.toggle("absent"),
+      l: () => this.spot.classList.toggle("absent"),
+      "?": () => this.help.classList.toggle("absent"),
+      t: () => {
+        this.projector = !this.projector;
+        view.redraw();
+      },
+      w: () => this.say("Nothing is written on this page: it has no sentence of yours."),
+      Escape: () => this.escape(),
+    };
+    if (name === "Tab") this.wake(); // and goes to the next button
+    does[name]?.();
+    return name in does;
+  }
+
+  /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
+  escape() {
+    const open = this.layers.findLast((layer) => !layer.classList.contains("absent"));
+    if (open) open.classList.add("absent");
+    else this.toggle();
+  }
+
+  stopListening() {
+    clearTimeout(this.waking);
+    window.removeEventListener("pointermove", this.follow);
+    document.removeEventListener("fullscreenchange", this.leftFullScreen);
+  }
+
+  /* The board goes. The screen stays filled until that of another page takes its place, unless somebody ends
+     it or nothing is computed there. */
+  leave() {
+    this.stopListening();
+    const ends = new AbortController();
+    const end = () => {
+      ends.abort();
+      clearInterval(looking);
+      if (globalThis.attentionLabPresents === this) delete document.documentElement.dataset.present;
+    };
+    const hear = (/** @type {KeyboardEvent} */ { key }) => key === "Escape" && end();
+    window.addEventListener("keydown", hear, ends);
+    const look = () => {
+      if (globalThis.attentionLabPresents !== this || !find(page.computing)) end();
+    };
+    const looking = setInterval(look, 3000);
+  }
+}
+
+/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
+export function isForView(event) {
+  const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
+  if (!(target instanceof HTMLElement)) return true;
+  const { type } = /** @type {HTMLInputElement} */ (target);
+  if (
+    target.matches(
+      "textarea, select, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])",
+    )
+  )
+    return false;
+  const isWorked =
+    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
+  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
+}

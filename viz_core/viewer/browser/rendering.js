@@ -1,0 +1,53 @@
+/* How every kind of view meets its host: contract.d.ts. */
+
+/** @import { Act, Model, Render, State } from "../contract" */
+/** @typedef {(act: Act) => void} Send asks the host for something */
+/** @typedef {(state: State) => void} Tell says what is selected */
+/**
+ * @typedef {{
+ *   receive(bytes: Uint8Array, send: Send, tell: Tell): void, select?(state: State): void, leave(): void,
+ * }} View
+ */
+
+/**
+ * The `render` of a kind of view: it makes one, hands it each message and each choice that the host makes,
+ * and lets it leave in the end.
+ * @param {new (host: HTMLElement) => View} Kind @returns {Render}
+ */
+export function rendering(Kind) {
+  return ({ model, el }) => {
+    const view = new Kind(el);
+    let known = ""; // what is selected, as it was told or heard last
+    const tell = (/** @type {State} */ state) => {
+      const now = JSON.stringify(state);
+      if (now === known) return;
+      known = now;
+      model.set("state", state);
+      model.save_changes();
+    };
+    const receive = () => view.receive(bytesOf(model.get("message")), (act) => model.send(act), tell);
+    const select = () => {
+      const state = model.get("state");
+      if (!state || JSON.stringify(state) === known) return;
+      known = JSON.stringify(state);
+      view.select?.(state);
+    };
+    model.on("change:message", receive);
+    model.on("change:state", select);
+    receive();
+    select();
+    return () => {
+      model.off("change:message", receive);
+      model.off("change:state", select);
+      view.leave();
+    };
+  };
+}
+
+/** @param {Uint8Array | DataView | ArrayBuffer} data */
+function bytesOf(data) {
+  if (data instanceof Uint8Array) return data;
+  return ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+}

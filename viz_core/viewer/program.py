@@ -1,0 +1,129 @@
+"""The viewer's modules put together into one script, without Node: what a host hands to a browser.
+
+A module may say `import { a, b } from "./other.js";` and put `export` before a function, a class or a
+const. Each keeps its own names: it becomes a function that returns what it exports. Colours come from
+viz_core.theme, so that live views and Plotly figures look alike.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import plotly
+
+from viz_core import theme
+
+HERE = Path(__file__).parent
+KINDS = ("board", "stage", "map", "table", "way")
+"""What can be shown: a folder each, with a module of that name that exports `render`, and a style."""
+OFFERED: dict[str, dict[str, Any]] = tomllib.loads((HERE / "stage" / "view.toml").read_text("utf-8"))
+"""What of its view the stage offers."""
+CHOICES = {
+    name: {
+        "label": declared["label"],
+        "options": [
+            {"value": value} | dict(zip(("text", "title"), words, strict=False))
+            for value, words in declared["options"].items()
+        ],
+    }
+    for name, declared in OFFERED.items()
+}
+"""The same, as the stage's JavaScript has it."""
+PLOTLY_ADDRESS = f"./plotly/{plotly.__version__}.js"
+"""Where a host serves `plotly_script`: relative, as a page's other links are, even behind a proxy."""
+AT_ONCE = ("scatter", "bar", "heatmap")
+"""The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
+
+_REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
+_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter is in Plotly's core
+# Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
+_OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*\n|/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n?)", re.MULTILINE)
+"""One that begins a line. A module has no text over several lines in which a line begins like this."""
+_EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A script in which the consts of all modules are declared. render: the expression that is `render`."""
+
+    script: str
+    render: str
+
+
+def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Program:
+    """What shows one of `KINDS`. hosts: a host's own modules, which may import those of the viewer."""
+    main, style = HERE / kind / f"{kind}.js", HERE / kind / f"{kind}.css"
+    panels = sorted((HERE / "board" / "panels").glob("*.js")) if kind == "board" else []
+    themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
+    values: dict[str, Any] = {"THEME": themes, "PLOTLY": {"address": plotly_address, "kinds": AT_ONCE}}
+    values |= {"STYLE": "\n".join(file.read_text() for file in (HERE / "browser" / "shell.css", style))}
+    values |= {"CHOICES": CHOICES} if kind == "stage" else {}
+    constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
+    names = "".join(f"{file.stem}: {module_name(file)}, " for file in panels)
+    script = [*constants, assembled_script([*panels, main, *hosts]), f"const PANELS = {{ {names}}};"]
+    return Program("\n".join(script), f"{module_name(main)}.render")
+
+
+def plotly_script() -> str:
+    """plotly.min.js, as LabPlotly; most kinds of traces are there only after `registerOthers()`."""
+    whole = Path(plotly.__file__).with_name("package_data").joinpath("plotly.min.js").read_text("utf-8")
+
+    def parted(match: re.Match[str]) -> str:
+        core, modules = match[1], match[2].split(",")
+        first = ",".join(modules[place] for place in _PLACES)
+        others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
+        return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
+
+    return f"{_REGISTERED.sub(parted, whole)}\n{_OWN_NAME}"
+
+
+def assembled_script(files: Iterable[Path]) -> str:
+    """One script of these modules and all that they import, each in a const of its own, imported ones first.
+
+    Raises ValueError where modules import each other in a circle, or in a way that is not understood.
+    """
+    scripts: dict[Path, str] = {}
+    for file in files:
+        _add(file.resolve(), scripts, ())
+    return "\n".join(scripts.values())
+
+
+def module_name(file: Path) -> str:
+    """The const that holds what a module exports. The browser refuses code in which two have one name."""
+    return "_".join(["module", file.parent.name, file.stem])
+
+
+def _add(file: Path, scripts: dict[Path, str], above: tuple[Path, ...]) -> None:
+    if file in above:
+        circle = " -> ".join(path.name for path in (*above[above.index(file) :], file))
+        raise ValueError(f"modules import each other in a circle: {circle}; move what both need to a third")
+    if file in scripts:
+        return
+    code = file.read_text()
+    for _, other in _IMPORT.findall(code):
+        _add((file.parent / other).resolve(), scripts, (*above, file))
+    exported = ", ".join(name for _, name in _EXPORT.findall(code))
+
+    def import_from(match: re.Match[str]) -> str:
+        return f"const {{{match[1]}}} = {module_name((file.parent / match[2]).resolve())};\n"
+
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(import_from, _COMMENT.sub("", code)))
+    remaining = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
+    if remaining:
+        raise ValueError(f"{file.name}: {remaining[0]!r} is not understood; see the docstring of {__name__}")
+    scripts[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
+
+
+def _colours(dark: bool, *, projected: bool = False) -> dict[str, Any]:
+    tables = {
+        name: theme.lookup_table(name, dark=dark).tobytes().hex() for name in ("sequential", "diverging")
+    }
+    heads = theme.HEAD_COLOURS_DARK if dark else theme.HEAD_COLOURS
+    template = theme.template(dark, projected=projected).to_plotly_json()
+    return {**theme.palette(dark, projected=projected), "heads": list(heads), **tables, "template": template}

@@ -1,0 +1,331 @@
+/* The controls above the views: which view, which head, on which scale, sorted by which measure, edited
+   how. */
+
+import { Choice } from "../browser/choice.js";
+import { button, el, isNew, reveal, shorten } from "../browser/dom.js";
+import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
+import { readyEdits } from "./edits.js";
+import { isFurther, isSigned } from "./quantities.js";
+import { headsAfter, stepOf, upTo } from "./view.js";
+
+/** @typedef {{value: string, text: string, title?: string}} Option */
+/** @import { View } from "./types" */
+
+/**
+ * Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
+ * @param {string} label @param {(value: string) => void} onChoose
+ */
+export function listOf(label, onChoose) {
+  const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
+  const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
+  const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
+  /** @param {Option[]} options @param {string} chosen */
+  const update = (options, chosen) => {
+    if (isNew(list, options)) list.replaceChildren(...options.map((option) => el("option", option)));
+    list.value = chosen;
+    list.title = options.find(({ value }) => value === chosen)?.title ?? "";
+  };
+  return { root, name, list, update };
+}
+
+/**
+ * A list of what a field of the view may be.
+ * @param {import("./types").Stage} stage @param {Offered} name @param {(value: any) => void} [onChoose]
+ */
+export const listFor = (stage, name, onChoose = (value) => stage.set({ [name]: value })) =>
+  listOf(CHOICES[name].label, onChoose);
+
+/**
+ * Buttons for what a field of the view may be.
+ * @param {import("./types").Stage} stage @param {Offered} name
+ */
+const choiceFor = (stage, name) => new Choice(CHOICES[name].label, (value) => stage.set({ [name]: value }));
+
+export class MeasureBar {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.sort = listOf("sort by", (sort) => stage.set({ sort }));
+    this.order = choiceFor(stage, "order");
+    this.keep = listFor(stage, "keep", (keep) => this.chooseKeep(keep));
+    const onchange = () => this.chooseLimit();
+    this.limit = el("input", { type: "number", min: 0, "aria-label": "Limit of the filter", onchange });
+    this.keep.root.append(this.limit);
+    this.parts = [this.sort.root, this.order.root, this.keep.root];
+  }
+
+  /** @param {any} keep */
+  chooseKeep(keep) {
+    const { stack, view, data } = this.stage;
+    const measure = measureOf(data.header.measures, stack, view);
+    const counts = [view.keep, keep].filter((each) => each === "top").length === 1;
+    const fresh = keep === "all" || view.keep === "all" || counts;
+    const first = keep === "all" || !measure ? 0.5 : firstLimit(stack.stats[measure.name], keep);
+    this.stage.set({ keep, ...(fresh ? { limit: first } : {}) });
+  }
+
+  chooseLimit() {
+    const number = this.limit.valueAsNumber;
+    const limit = this.stage.view.keep === "top" ? Math.round(number) : number;
+    if (limit >= 0 && limit <= 1e6) this.stage.set({ limit });
+    else this.draw(); // what was there before
+  }
+
+  /* The numbers of a measure on random tokens, once for a model. */
+  ask() {
+    const { stack, view, data } = this.stage;
+    const { measures, link, repeated } = data.header;
+    const matters = ["grid", "map", "sums"].includes(view.view);
+    if (matters && !repeated?.problem && awaited(measures, stack, view))
+      this.stage.askOnce({ type: "repeated" }, { ...link, text: "" });
+  }
+
+  draw() {
+    this.ask();
+    const { view, data, stack } = this.stage;
+    const { measures } = data.header;
+    const measure = measureOf(measures, stack, view);
+    const known = measures.filter((each) => isOffered(each, stack));
+    this.sort.update(
+      [
+        { value: "layer", text: "layer", title: "As the model has them" },
+        ...known.map((m) => ({ value: m.name, text: m.title, title: `${m.definition} ${m.formula}` })),
+      ],
+      (measure ?? awaited(measures, stack, view))?.name ?? "layer",
+    );
+    this.order.update(CHOICES.order.options, [view.order]);
+    this.keep.update(CHOICES.keep.options, view.keep);
+    this.limit.value = String(view.limit);
+    this.limit.step = view.keep === "top" ? "1" : "0.01";
+    const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
+    const map = view.view === "map";
+    this.sort.name.textContent = map ? "colour by" : view.view === "sums" ? "measure" : "sort by";
+    reveal(this.sort.root, grid || map);
+    reveal(this.order.root, view.view === "grid" && measure);
+    reveal(this.keep.root, (grid || map) && measure);
+    reveal(this.limit, view.keep !== "all");
+  }
+}
+
+const WRITE = "write";
+const EXAMPLE = 'encoder.0.self heads 2: from "another text"';
+const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
+
+export class EditBar {
+  writes = false; // a line is being written
+  beside = el("div"); // the row above
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.ready = listOf("edit", (chosen) => this.choose(chosen));
+    this.when = choiceFor(stage, "when");
+    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
+    this.none = button({ text: "undo all", onclick: () => this.put([]) });
+    this.typed = el("input", {
+      type: "text",
+      placeholder: EXAMPLE,
+      title: HELP,
+      "aria-label": `An edit: ${HELP}`,
+      spellcheck: "false",
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        const line = this.typed.value.trim();
+        if (event.key === "Enter" && line) stage.edit(line);
+      },
+    });
+    const label = el("span", { class: "choice-label", text: "edited", "aria-hidden": "true" });
+    this.label = el("div", { class: "choice" }, [label, this.lines, this.none]);
+    this.root = el("div", { class: "bar edit-bar" }, [this.when.root, this.label, this.typed]);
+  }
+
+  get header() {
+    return this.stage.data.header;
+  }
+
+  /** @param {string} chosen */
+  choose(chosen) {
+    if (chosen === WRITE) {
+      this.writes = true;
+      this.draw();
+      this.typed.focus();
+      return;
+    }
+    const edit = readyEdits(this.stage.view, this.header).find(({ value }) => value === chosen);
+    if (edit) this.stage.edit(edit.line);
+  }
+
+  /** @param {string[]} lines */
+  put(lines) {
+    this.stage.act({ type: "edits", text: lines.join("\n") });
+  }
+
+  draw() {
+    const { view } = this.stage;
+    const { edits, editable } = this.header;
+    const first = { value: "", text: "change this head…", title: "What would it be without it?" };
+    const last = { value: WRITE, text: "write an edit…", title: HELP };
+    const ready = readyEdits(view, this.header).map(({ line: _, ...option }) => option);
+    this.ready.update([first, ...ready, last], "");
+    const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
+    reveal(this.ready.root, editable && ofHead);
+    const crowded = view.view === "head" || (view.view === "grid" && view.sort !== "layer");
+    const apart = this.place(editable && crowded);
+    reveal(this.root, edits.length || this.writes || apart);
+    reveal(this.typed, this.writes);
+    reveal(this.label, edits.length);
+    /** @type {string[]} */ const times = timesOf(view.view, this.header);
+    const options = CHOICES.when.options.filter(({ value }) => times.includes(value));
+    this.when.update(options, [view.when]);
+    reveal(this.when.root, times.length > 1);
+    this.chips(edits);
+  }
+
+  /** The list stands apart, in this row, where the one above has no room for it. @param {boolean} apart */
+  place(apart) {
+    const home = apart ? this.root : this.beside;
+    if (this.ready.root.parentElement === home) return apart;
+    if (apart) home.prepend(this.ready.root);
+    else home.append(this.ready.root);
+    return apart;
+  }
+
+  /** @param {string[]} edits */
+  chips(edits) {
+    if (!isNew(this.lines, edits)) return;
+    this.typed.value = "";
+    const chip = (/** @type {string} */ line) => {
+      const title = `Take back ${line}`;
+      const onclick = () => this.put(edits.filter((each) => each !== line));
+      return button({ title, "aria-label": title, onclick }, [el("span", { text: line }), " ×"]);
+    };
+    this.lines.replaceChildren(...edits.map(chip));
+  }
+}
+
+const SIGNED_RANGES = [
+  { value: "full", text: "whole" },
+  { value: "row", text: "per row" },
+];
+const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
+
+const choiceOf = (/** @type {number} */ value) => ({ value, text: String(value) });
+
+/**
+ * What a head does, as far as a measure says it, and with which others it shares its keys and values.
+ * @param {import("./types").Stack} stack @param {number} layer @param {number} head
+ */
+function titleOf(stack, layer, head) {
+  const partners = partnersOf(stack, head);
+  const shares = partners && `shares its keys and values: ${partners}`;
+  return [stack.labels[placeIn(stack, layer, head)], shares].filter(Boolean).join("; ") || undefined;
+}
+
+/** Several heads may be chosen. @param {import("./types").View} view */
+const choosesHeads = ({ view, over }) => view === "lines" || (view === "sums" && over === "heads");
+
+export class Bars {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.stack = new Choice("stack", (stack) => stage.set({ stack }));
+    this.view = new Choice("view", (view) => stage.set({ view, ...this.stepFor(view) }), "views");
+    this.layer = new Choice("layer", (layer) => stage.set({ layer }));
+    this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
+    this.show = listFor(stage, "show", (show) =>
+      stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
+    );
+    this.range = choiceFor(stage, "range");
+    this.measure = new MeasureBar(stage);
+    this.special = listFor(stage, "special");
+    this.special.name.textContent = "special";
+    this.over = choiceFor(stage, "over");
+    this.sight = choiceFor(stage, "sight");
+    this.edits = new EditBar(stage);
+    const oninput = () => stage.set({ step: +this.slider.value });
+    const range = { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput };
+    this.slider = el("input", range);
+    this.stepText = el("output", {});
+    const name = el("span", { class: "choice-label", text: "step", "aria-hidden": "true" });
+    this.step = el("div", { class: "step" }, [name, this.slider, this.stepText]);
+    const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
+    const below = choices.map((choice) => choice.root);
+    this.second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
+    this.edits.beside = this.second;
+    const first = el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]);
+    this.root = el("div", { class: "bars" }, [first, this.second, this.edits.root]);
+  }
+
+  /** Effects open where they are large, but beside the output at the same step. @param {View["view"]} view */
+  stepFor(view) {
+    const { data, view: now } = this.stage;
+    const step = stepOf({ view }, data);
+    return STEPPED.includes(now.view) || step === Infinity ? {} : { step };
+  }
+
+  /** @param {number} head @param {MouseEvent} event */
+  chooseHead(head, event) {
+    const { view } = this.stage;
+    if (!choosesHeads(view)) return this.stage.set({ head, heads: [head] });
+    this.stage.set(headsAfter(view.heads, head, event.altKey || event.metaKey || event.ctrlKey));
+  }
+
+  draw() {
+    const { view, data, stack, theme } = this.stage;
+    const nSteps = data.header.steps.length;
+    const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
+    if (!data.header.sight) absent.push("picture");
+    if (!data.header.change) absent.push("effect");
+    if (!data.header.editable || !nSteps) absent.push("sweep");
+    const views = CHOICES.view.options.filter(({ value }) => !absent.includes(value));
+    this.view.update(views, [view.view]);
+    const stacks = data.stacks.map(({ id, title }) => ({ value: id, text: title }));
+    this.stack.update(stacks, [stack.id]);
+    this.layer.update(stack.layers.map(choiceOf), [view.layer]);
+    const chips = upTo(stack.heads).map((head) => ({
+      ...choiceOf(head),
+      colour: theme.heads[head % theme.heads.length],
+      title: titleOf(stack, view.layer, head),
+    }));
+    this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
+    const shows = CHOICES.show.options.filter(({ value }) =>
+      isFurther(value) ? view.when === "after" : stack.whole || !isSigned(value),
+    ); // what is computed when it is chosen is of the edited pass
+    this.show.update(shows, view.show);
+    const shares = !data.signed && !isSigned(view.show) && view.show !== "length";
+    const ranges = shares || (view.view === "grid" && !data.signed) ? CHOICES.range.options : SIGNED_RANGES;
+    this.range.update(ranges, [view.range]);
+    this.measure.draw();
+    this.edits.draw();
+    const rolled = data.header.sight?.rolled;
+    const sights = CHOICES.sight.options.filter(({ value }) => rolled || value !== "rolled");
+    this.sight.update(sights, [view.sight]);
+    this.over.update(CHOICES.over.options, [view.over]);
+    this.special.update(CHOICES.special.options, view.special);
+    this.showWhatMatters();
+    const { steps } = data.header;
+    this.slider.max = String(steps.length - 1);
+    this.slider.value = String(view.step);
+    const step = steps[view.step];
+    const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
+    this.stepText.textContent = step ? `${view.step + 1} of ${steps.length}${chosen}` : "";
+  }
+
+  showWhatMatters() {
+    const { view, data } = this.stage;
+    const ofOneLayer = !["grid", "map", "sums", ...STEPPED].includes(view.view);
+    reveal(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
+    reveal(this.show.root, view.view === "head");
+    reveal(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
+    const source = view.view === "picture" ? view.sight : "head";
+    reveal(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
+    reveal(this.sight.root, view.view === "picture");
+    const sums = view.view === "sums";
+    reveal(this.over.root, sums);
+    const hasLayer = sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && source !== "rolled";
+    reveal(this.layer.root, hasLayer);
+    reveal(this.head.root, sums ? view.over === "heads" : ofOneLayer && source === "head");
+    const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
+    reveal(this.second, !STEPPED.includes(view.view));
+    reveal(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
+  }
+}

@@ -1,0 +1,487 @@
+/* The stage: one component that holds the trace, the state of the view and the views of it. A change of
+   view never asks the server, unless it needs numbers of a head that were too many to send. */
+
+import { Choice } from "../browser/choice.js";
+import { button, el, reveal } from "../browser/dom.js";
+import { Drawers } from "../browser/drawers.js";
+import { Glossary } from "../browser/glossary.js";
+import { readMessage } from "../browser/message.js";
+import { fetchPlotlyAhead } from "../browser/plotly.js";
+import { find, page } from "../browser/page.js";
+import { Present } from "../browser/present.js";
+import { rendering } from "../browser/rendering.js";
+import { announce, putUp, storyLine } from "../browser/shell.js";
+import { themeOf } from "../browser/theme.js";
+import { caption, translationOf } from "./caption.js";
+import { Bars } from "./controls.js";
+import { headAt, hidingOf, passesOf, placeIn } from "./data.js";
+import { withoutLook } from "./edits.js";
+import { EffectView } from "./effect.js";
+import { GridView } from "./grid.js";
+import { HeadView } from "./head.js";
+import { LinesView } from "./lines.js";
+import { NumbersView } from "./numbers.js";
+import { OutputView } from "./output.js";
+import { Pictures, PictureView } from "./pictures.js";
+import { MapView } from "./planes.js";
+import { fitting, requestOf } from "./quantities.js";
+import { BEATS, StoryView } from "./story.js";
+import { SumsView } from "./sums.js";
+import { SweepView } from "./sweep.js";
+import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, usualView } from "./view.js";
+
+/** @import { View } from "./types" */
+/** @import { Send } from "../browser/rendering.js" */
+
+/**
+ * Keeps the style property --top of an element at its distance from the top of the page, while things come
+ * and go above it. Returns what ends that.
+ * @param {HTMLElement} root
+ */
+export function keepTop(root) {
+  const [scrolled, above] = [find(page.scrolled), find(page.above)];
+  if (!scrolled || !above) return () => {};
+  let known = -1;
+  const place = () => {
+    const top = Math.round(root.getBoundingClientRect().top + scrolled.scrollTop);
+    if (top === known || !root.clientWidth || root.closest(".presented")) return;
+    known = top;
+    root.style.setProperty("--top", `${top}px`);
+  };
+  const observer = new ResizeObserver(place);
+  observer.observe(above);
+  for (const part of above.querySelectorAll(page.beside)) observer.observe(part);
+  return () => observer.disconnect();
+}
+
+const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
+
+export class AnswerLine {
+  translation = el("p", { class: "translation" });
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.beside = button({
+      text: "side by side",
+      title: "This head beside that of another text or model, or under one changed knob",
+      onclick: () => {
+        const { stack, view } = stage;
+        stage.act({ type: "beside", stack: stack.id, layer: view.layer, head: view.head });
+      },
+    });
+    const parts = [this.translation, this.beside, ...stage.drawers.buttons];
+    this.root = el("div", { class: "answer-line" }, parts);
+  }
+
+  draw() {
+    const { header } = this.stage.data;
+    this.translation.replaceChildren(...translationOf(header));
+    this.translation.classList.toggle("wraps", (header.see || "").length > LONG_SENTENCE);
+    reveal(this.beside, header.beside);
+  }
+}
+
+export class WhatIf {
+  /** @type {string | null} */ line = null;
+  waits = false; // for the effect of what was asked
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.root = button({ class: "link", onclick: () => this.ask() });
+  }
+
+  ask() {
+    if (!this.line) return;
+    this.waits = true;
+    this.stage.act({ type: "edits", text: this.line });
+  }
+
+  /* Opens the effect as soon as it is here. */
+  open() {
+    const { change } = this.stage.data.header;
+    if (this.waits && change) Object.assign(this.stage.view, { view: "effect", step: change.at });
+    this.waits = false;
+  }
+
+  draw() {
+    const { data, view } = this.stage;
+    const { editable, writes, edits, focus } = data.header;
+    this.line = editable && writes && !edits.length ? withoutLook(view, data, focus) : null;
+    reveal(this.root, this.line);
+    const count = this.line?.split(",").length ?? 0;
+    this.root.textContent = count === 1 ? "and without this head?" : `and without these ${count} heads?`;
+    this.root.title = "Switches off the heads of this layer that give it half of their weight and more";
+  }
+}
+
+export class Stage {
+  // all of these come with the first message
+  /** @type {import("./data.js").Passes} */ passes;
+  /** @type {View} */ view;
+  /** @type {import("./types").Theme} */ theme;
+  /** @type {Send} */ act;
+  /** @type {import("../browser/rendering.js").Tell} */ tell;
+  /** @type {string} */ viewToken;
+  /** @type {Map<string, string>} what was asked for last, by kind */ requests = new Map();
+  /** @type {string} */ focusToken;
+  glossary = new Glossary({});
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.views = {
+      story: new StoryView(this),
+      grid: new GridView(this),
+      map: new MapView(this),
+      head: new HeadView(this),
+      lines: new LinesView(this),
+      numbers: new NumbersView(this),
+      picture: new PictureView(this),
+      sums: new SumsView(this),
+      output: new OutputView(this),
+      sweep: new SweepView(this),
+      effect: new EffectView(this),
+    };
+    const takeAway = () => {
+      const { sums, sweep } = this.views;
+      const request =
+        this.view.view === "sweep" ? sweep.request : this.view.view === "sums" ? sums.request : {};
+      this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
+    };
+    this.swap = button({ class: "primary", onclick: () => this.swapText() });
+    this.story = storyLine("Figures", takeAway, () => {}, [this.swap]);
+    const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
+    this.taughtText = el("span");
+    this.contrast = button({ class: "link", onclick: compare });
+    this.whatIf = new WhatIf(this);
+    this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
+    this.bars = new Bars(this);
+    this.pictures = new Pictures(this);
+    this.panel = el("div", { class: "panel" });
+    this.level = new Choice("level", (level) => this.setLevel(level));
+    this.drawers = new Drawers(["glossary", "side", "text"]);
+    this.answerLine = new AnswerLine(this);
+    this.root = el("div", { class: "shell stage" }, [
+      this.story.root,
+      this.answerLine.root,
+      this.taught,
+      el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
+      this.views.story.bar,
+      this.panel,
+    ]);
+    this.present = new Present(this);
+    this.story.root.prepend(this.present.cover);
+    this.story.take.classList.add("of-lab");
+    this.story.actions.append(this.present.button, this.level.root);
+    this.outer = el("div", {}, [this.root, this.present.where, ...this.present.layers]);
+    const takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
+    const leaveTop = keepTop(this.root);
+    this.takeDown = () => {
+      leaveTop();
+      takeDown();
+    };
+    const { signal } = this.listening;
+    const keys = page.keys(this.outer);
+    keys.addEventListener("keydown", (/** @type {any} */ event) => this.present.hear(event), {
+      signal,
+      capture: true,
+    });
+    keys.addEventListener("keydown", (/** @type {any} */ event) => this.hear(event), { signal });
+    window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
+    fetchPlotlyAhead();
+  }
+
+  listening = new AbortController();
+  spoils = null; // no question is asked here
+
+  leave() {
+    this.listening.abort();
+    this.views.story.stop();
+    delete document.documentElement.dataset.level;
+    this.drawers.leave();
+    this.present.leave();
+    this.takeDown();
+  }
+
+  redraw() {
+    if (this.passes) this.draw();
+  }
+
+  /* Whether the story is what is gone through. */
+  get tells() {
+    return this.view.level === "read" || this.view.view === "story";
+  }
+
+  /* What is gone through but for the story: steps of the decoder or heads, and which of how many it is. */
+  get sequence() {
+    const { view, stack, data } = this;
+    if (this.stepMatters() || view.view === "output")
+      return { of: "step", at: view.step, count: data.header.steps.length };
+    const at = placeIn(stack, view.layer, view.head);
+    return { of: "head", at, count: stack.layers.length * stack.heads };
+  }
+
+  get where() {
+    if (this.tells) return "Explore";
+    const { of, at, count } = this.sequence;
+    return `Explore · ${this.stack.title} · ${of} ${at + 1} of ${count}`;
+  }
+
+  /**
+   * To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
+   * from the last one to the next page; or back.
+   * @param {1 | -1} by
+   */
+  advance(by) {
+    const { of, at, count } = this.sequence;
+    if (this.tells ? this.views.story.advance(by) : at + by >= 0 && at + by < count) {
+      if (this.tells) return;
+      if (of === "step") return this.set({ step: at + by });
+      const next = headAt(this.stack, at + by);
+      return this.set({ ...next, heads: [next.head] });
+    }
+    this.act({ type: "go", by });
+  }
+
+  /* Plays the story. */
+  toggle() {
+    if (this.tells) this.views.story.toggle();
+  }
+
+  /** Arrow keys walk the story. @param {KeyboardEvent} event */
+  hear(event) {
+    if (this.passes && this.tells && !this.present.on) this.views.story.hear(event);
+  }
+
+  /* Reads the text with a word swapped, of which the story keeps the answer so far. */
+  swapText() {
+    this.views.story.remember();
+    this.act({ type: "text", text: this.data.header.swap.text });
+  }
+
+  /** @param {View["level"]} level */
+  setLevel(level) {
+    keepLevel(level);
+    const usual = usualView(this.data.header, this.view.stack, level);
+    this.set({ level, ...(level === "read" || this.view.view === "story" ? { view: usual.view } : {}) });
+  }
+
+  /**
+   * Asks the server for something beside what is shown, once.
+   * @param {{type: string} & Record<string, any>} act
+   * @param {Record<string, string>} of the inputs that it is of
+   */
+  askOnce(act, of = this.data.header.link) {
+    const need = JSON.stringify([of, act]);
+    if (this.requests.get(act.type) === need) return;
+    this.requests.set(act.type, need);
+    this.act(act);
+  }
+
+  /* Large traces come with the numbers of the open head alone: ask for others, and for another window; and
+     for thumbnails without special tokens, or with them. When all are here, what is to be computed of it. */
+  askForHead() {
+    const { stack, view, data } = this;
+    const { layer, head, q0, k0 } = view;
+    if (view.view === "picture" && this.row(view.query)) return; // whole rows are here
+    const exact = this.exactHead();
+    const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
+    const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
+    if (!exact || outside || !data.fits)
+      return this.askOnce({ type: "open", stack: stack.id, layer, head, q0, k0, special: data.how });
+    const request = requestOf(view);
+    if (request && !fitting(data.header.further, request)) this.askOnce(request);
+  }
+
+  /**
+   * Makes an edit, as edit_lines.py says.
+   * @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
+   */
+  edit(line, how = "toggle") {
+    this.act({ type: "edit", line, how, count: this.stack.heads });
+  }
+
+  /* The pass that is seen: with the edits, without them, or how they differ. */
+  get data() {
+    return this.passes[this.view?.when] ?? this.passes.after;
+  }
+
+  get stack() {
+    return this.data.stack(this.view.stack);
+  }
+
+  headName() {
+    return `layer ${this.view.layer} head ${this.view.head}`;
+  }
+
+  exactHead() {
+    return this.data.exact(this.stack.id, this.view.layer, this.view.head);
+  }
+
+  /* The step slider matters where queries are decoder positions, and in the output view. */
+  stepMatters() {
+    return this.stack.querySide === "decoder" && this.data.header.stepSide === "decoder";
+  }
+
+  /* The last row that has happened: all of them at the last step that was sent, of a long text too. */
+  lastRow() {
+    const { view, data } = this;
+    return this.stepMatters() && view.step < data.header.steps.length - 1 ? view.step : Infinity;
+  }
+
+  /** @param {Uint8Array} bytes @param {Send} send @param {import("../browser/rendering.js").Tell} tell */
+  receive(bytes, send, tell) {
+    const atEnd = this.passes && this.view.step === this.data.header.steps.length - 1;
+    this.act = send;
+    this.tell = tell;
+    const isFirst = !this.passes;
+    this.passes = passesOf(readMessage(bytes));
+    this.theme = themeOf(this.root);
+    const { header } = this.data;
+    this.glossary = new Glossary(header.terms);
+    if (this.viewToken !== header.viewToken) {
+      this.requests.delete("open");
+      const level = header.linked.level ?? this.view?.level ?? levelOf(header);
+      const usual = usualView(header, header.linked.stack, level);
+      const end = isFirst && header.fromBehind && level === "read" ? { beat: BEATS } : {};
+      this.view = /** @type {View} */ ({ ...usual, ...end, ...header.linked, level });
+      this.settle();
+      if (
+        level === "read" &&
+        [header.linked, usual].every(({ step, query }) => (step ?? query ?? null) === null)
+      )
+        this.openClearest();
+      const opens = header.linked.key ?? usual.key;
+      if (typeof opens !== "number") this.lookAtHeaviest();
+    } else {
+      // the last step of another text is its own
+      if (atEnd && header.focus.step === undefined) Object.assign(this.view, { step: null });
+      if (this.focusToken !== header.focusToken) this.focusAnew();
+    }
+    this.viewToken = header.viewToken;
+    this.focusToken = header.focusToken;
+    this.whatIf.open();
+    this.settle();
+    if (isFirst) this.present.begin();
+    const exact = this.exactHead();
+    if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
+    this.draw();
+    this.askForHead(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+  }
+
+  settle() {
+    settle(this.view, this.data);
+    this.data.hide(hidingOf(this.view));
+    this.data.plain = this.tells;
+  }
+
+  /* Another text is looked at where it says, in the stack that it speaks of. */
+  focusAnew() {
+    const { focus, defaults } = this.data.header;
+    const follows = this.stack.querySide === "decoder" ? { query: null } : {};
+    Object.assign(this.view, this.views.story.turn());
+    if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
+    this.settle();
+    if (this.view.level === "read" && (focus.step ?? focus.query) === undefined) this.openClearest();
+    if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
+  }
+
+  openClearest() {
+    Object.assign(this.view, this.views.story.clearest());
+    this.settle();
+  }
+
+  /** @param {Partial<View>} change */
+  set(change) {
+    const { view } = this;
+    const moved = change.step !== undefined && this.stack.querySide === "decoder";
+    const before = view.query;
+    Object.assign(view, change);
+    if (moved) Object.assign(view, { query: change.step, pinned: "query" });
+    // a decoder's stack opens on the row of the current step
+    if (change.stack !== undefined && this.stepMatters())
+      Object.assign(view, { query: view.step, pinned: "none" });
+    this.settle();
+    if (change.key === undefined && view.query !== before) this.lookAtHeaviest();
+    this.draw();
+    this.askForHead();
+  }
+
+  /** What a host chooses; fields that no view has are passed over. @param {import("../contract").State} state */
+  select(state) {
+    const known = Object.entries(state).filter(([name]) => name in this.view);
+    this.set(Object.fromEntries(known));
+  }
+
+  /** @param {{layer: number, head: number, stack?: string}} place */
+  openHead(place) {
+    this.set({ view: "head", heads: [place.head], ...place });
+  }
+
+  lookAtHeaviest() {
+    const row = this.row(this.view.query);
+    if (row) this.view.key = heaviestKey(row);
+  }
+
+  /** The weights of a query in the heads that are shown, or null where not sent. @param {number} query */
+  row(query) {
+    return rowOf(this.view, this.data, query);
+  }
+
+  draw() {
+    this.present.takeRoom();
+    this.drawers.allow({ side: this.present.on, all: true });
+    if (!this.panel.clientWidth) return;
+    this.theme = themeOf(this.root, this.present.projected);
+    this.bars.draw();
+    const { level } = this.view;
+    document.documentElement.dataset.level = level;
+    this.root.classList.toggle("reading", level === "read");
+    this.level.update(CHOICES.level.options, [level]);
+    reveal(this.views.story.bar, this.tells);
+    this.views.story.drawBar();
+    const active = this.views[this.view.view];
+    if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
+    active.draw();
+    this.drawStory();
+    this.glossary.explainIn(this.root);
+    const { header } = this.data;
+    const open = usualView(header, this.view.stack, level);
+    const usual = settle({ ...open }, this.data);
+    // the row that opens follows the step, so a link names it
+    const follows = this.stack.querySide === "decoder" && open.query === null;
+    const expected = follows ? { ...usual, query: null } : usual;
+    const link = linkOf(header.link, expected, this.view);
+    if (this.present.on) link.set("present", "1");
+    page.write?.(link);
+    this.tell({ ...this.view });
+    this.painted("draw");
+  }
+
+  drawStory() {
+    const { swap, taught } = this.data.header;
+    this.swap.textContent = swap.label;
+    reveal(this.swap, swap.label);
+    this.drawNotice();
+    reveal(this.taught, taught.text);
+    reveal(this.contrast, taught.label);
+    this.taughtText.replaceChildren(...this.glossary.nodes(taught.text));
+    this.contrast.textContent = taught.label;
+    this.whatIf.draw();
+    this.answerLine.draw();
+    this.pictures.draw();
+  }
+
+  /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
+  drawNotice() {
+    this.story.notice.replaceChildren(...caption(this));
+  }
+
+  /** @param {string} what */
+  painted(what) {
+    announce(this.root, { what, view: this.view.view, generation: this.data.header.generation });
+  }
+}
+
+export const render = rendering(Stage);
