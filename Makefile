@@ -76,10 +76,10 @@ bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, 
 	@$(VENV_PYTHON) -m benchmarks.gpu
 
 zoo: install  ## train again all that ships (an hour or two, with everyday's pairs one more); FILE=eng-fra.tsv
-	$(VENV_PYTHON) -m models.training zoo $(if $(FILE),--file "$(FILE)")
+	$(VENV_PYTHON) -m attention_lab.models.training zoo $(if $(FILE),--file "$(FILE)")
 
 evaluate: install  ## score the shipped translators on held-out sentences
-	@$(VENV_PYTHON) -m models.training evaluate
+	@$(VENV_PYTHON) -m attention_lab.models.training evaluate
 
 screenshot: chromium  ## take the README's picture again
 	$(VENV_PYTHON) -m tools.screenshot
@@ -88,7 +88,7 @@ teacher: install  ## hash a teacher's secret, for a class
 	@$(VENV_PYTHON) -m tools.teacher
 
 limits: install  ## print the limits in force, with their defaults and reasons
-	@$(VENV_PYTHON) -m models.limits
+	@$(VENV_PYTHON) -m attention_lab.models.limits
 
 lock: install  ## write the hashes of all packages again, after a requirements*.txt was changed
 	@$(VENV_PYTHON) tools/lock.py

@@ -3,15 +3,15 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.documents.component import pattern_map
-from pages.explore.component import stage
-from pages.shared import imports, streamlit_internals, work_process
-from pages.shared.board.component import board
-from pages.shared.browser import requests
-from pages.shared.browser.requests import Gate
-from pages.shared.browser.uploading import Uploading
-from pages.shared.table import table
-from pages.start.way import way
+from attention_lab.pages.documents.component import pattern_map
+from attention_lab.pages.explore.component import stage
+from attention_lab.pages.shared import imports, streamlit_internals, work_process
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.shared.browser.requests import Gate
+from attention_lab.pages.shared.browser.uploading import Uploading
+from attention_lab.pages.shared.table import table
+from attention_lab.pages.start.way import way
 
 imports.import_shared()
 streamlit_internals.ignore_unknown_widgets()

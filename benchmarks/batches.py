@@ -19,12 +19,12 @@ from pathlib import Path
 
 import torch
 
+from attention_lab.models.data.grammar import sample_pairs
+from attention_lab.models.data.tasks import Batch, make_task
+from attention_lab.models.data.word_tokenizer import PAD
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 from benchmarks.setting import print_table
-from models.data.grammar import sample_pairs
-from models.data.tasks import Batch, make_task
-from models.data.word_tokenizer import PAD
-from models.training.config import run_config
-from models.training.loop import Training
 
 PAIRS, STEPS = 1_200, 16
 SIZES = {"n_layers": 2, "n_heads": 4, "d_model": 64}

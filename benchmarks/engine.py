@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, GPT2Config
 
-from models import ModelConfig, Trace, Transformer
-from models.config import Activation
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.config import Activation
 
 VOCABULARY, D_MODEL, N_HEADS, N_LAYERS = 1_000, 384, 12, 6
 

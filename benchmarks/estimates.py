@@ -26,16 +26,15 @@ from typing import Any
 
 import psutil
 
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.files import IMPORT_ROOT, read_json_if_any
+from attention_lab.models.training.config import RunConfig, run_config
+from attention_lab.models.training.estimates import estimate, probe
+from attention_lab.pages.shared.training import settings, tasks_on_offer
+from attention_lab.pages.train.form import PRESETS
 from benchmarks.setting import print_table
 from benchmarks.tasks import MNIST
-from models.byte_units import MB
-from models.data.tasks import make_task
-from models.files import read_json_if_any
-from models.runs.jobs import ROOT
-from models.training.config import RunConfig, run_config
-from models.training.estimates import estimate, probe
-from pages.shared.training import settings, tasks_on_offer
-from pages.train.form import PRESETS
 
 LOOK_SECONDS = 0.02
 TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3
@@ -150,14 +149,14 @@ def _run(config: RunConfig, share: float) -> Taken:
             "validate_every": how.validation_interval,
             "n_snapshots": max(2, round(share * how.n_snapshots)),
         }
-        command = [sys.executable, "-m", "models.training", "run", "--task", config.task.name]
+        command = [sys.executable, "-m", "attention_lab.models.training", "run", "--task", config.task.name]
         for name, value in _settings(config, changes).items():
             command += ["--set", f"{name}={value}"]
         start = time.perf_counter()
         told = Path(parent) / "told.txt"  # a pipe that nobody reads would fill, and stop the run
         with told.open("wb") as stream:
             process = subprocess.Popen(
-                [*command, "--out", str(folder)], cwd=ROOT, stdout=stream, stderr=stream,
+                [*command, "--out", str(folder)], cwd=IMPORT_ROOT, stdout=stream, stderr=stream,
                 env={name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"},
             )  # fmt: skip
         began, start_cpu, peak = 0.0, 0.0, 0

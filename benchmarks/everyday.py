@@ -15,14 +15,14 @@ from itertools import islice
 import numpy as np
 import torch
 
-from models.data.grammar import Pair, counterpart, sample_pairs
-from models.data.tasks import Split, generator_of
-from models.data.tasks.everyday import DIRECTIONS, LANGUAGES, Everyday, aligned_pairs
-from models.data.tasks.sentence_pairs import make_batch
-from models.scores.report import corpus_scores
-from models.zoo import load_model
-from models.zoo.engine_model import TrainedModel
-from viz_core.measures import head_scores
+from attention_lab.models.data.grammar import Pair, counterpart, sample_pairs
+from attention_lab.models.data.tasks import Split, generator_of
+from attention_lab.models.data.tasks.everyday import DIRECTIONS, LANGUAGES, Everyday, aligned_pairs
+from attention_lab.models.data.tasks.sentence_pairs import make_batch
+from attention_lab.models.scores.report import corpus_scores
+from attention_lab.models.zoo import load_model
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.viz_core.measures import head_scores
 
 SENTENCES = 2_000
 PRONOUNS = 500

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
+from attention_lab.models import load_model
+from attention_lab.models.findings import Finding, findings
 from benchmarks import servers
-from models import load_model
-from models.findings import Finding, findings
 from tools import chromium
 
 LIMIT_S = 30.0

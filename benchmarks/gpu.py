@@ -16,14 +16,14 @@ from pathlib import Path
 
 import torch
 
+from attention_lab.models.byte_units import readable
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.size import count_parameters
+from attention_lab.models.runs.export import command_of
+from attention_lab.models.training.config import RunConfig, run_config
+from attention_lab.models.training.loop import Record, Training
 from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
-from models.byte_units import readable
-from models.data.tasks import make_task
-from models.engine.size import count_parameters
-from models.runs.export import command_of
-from models.training.config import RunConfig, run_config
-from models.training.loop import Record, Training
 
 TARGET_LOSS, TARGET_SECONDS = 1.47, 60.0
 WARM_UP = 10  # steps that compile and settle

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
-from models import ModelConfig, Transformer
-from models.data.tasks import Reading
-from models.interventions.head_sweep import sweep_heads, sweep_positions
-from models.zoo.engine_model import EngineModel
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_positions
+from attention_lab.models.zoo.engine_model import EngineModel
 
 N_TOKENS, N_WORDS = 32, 30_522
 LIMIT_S, LIMIT_EDIT = 2.0, 1.5

@@ -17,14 +17,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.files import IMPORT_ROOT
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo.folders import CHECKPOINT, PROBE
 from benchmarks.setting import print_table
-from models.data.tasks import make_task
-from models.runs import jobs
-from models.runs.folder import RunFolder
-from models.runs.jobs import ROOT
-from models.runs.owners import MACHINE
-from models.training.config import run_config
-from models.zoo.folders import CHECKPOINT, PROBE
 
 AT_LEAST = 0.98
 TASK = "reverse"
@@ -65,10 +65,19 @@ def _round(folder: Path, number: int, how: dict[str, int]) -> tuple[float, float
 
 
 def _command_line(folder: Path, how: dict[str, int]) -> float:
-    command = [sys.executable, "-m", "models.training", "run", "--task", TASK, "--out", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "attention_lab.models.training",
+        "run",
+        "--task",
+        TASK,
+        "--out",
+        str(folder),
+    ]
     for name, value in how.items():
         command += ["--set", f"{name}={value}"]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, cwd=IMPORT_ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return _seconds(RunFolder(folder))
 
 

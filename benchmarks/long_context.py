@@ -19,11 +19,11 @@ from typing import Any
 
 import torch
 
-from models import ModelConfig, Trace, Transformer
-from models.byte_units import MB
-from models.engine.long_text import LongHeads, LongTrace
-from models.engine.positions import POSITIONS
-from pages.documents.reading import MOST_CELLS
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.byte_units import MB
+from attention_lab.models.engine.long_text import LongHeads, LongTrace
+from attention_lab.models.engine.positions import POSITIONS
+from attention_lab.pages.documents.reading import MOST_CELLS
 
 LENGTHS = (512, 2_048, 8_192, 32_768)
 WHOLE = 2_048

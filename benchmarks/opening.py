@@ -20,8 +20,8 @@ from typing import Any
 import torch
 import transformers
 
-from models.zoo.hub import loading
-from models.zoo.hub.model_folder import Folder, open_folder
+from attention_lab.models.zoo.hub import loading
+from attention_lab.models.zoo.hub.model_folder import Folder, open_folder
 
 ROUNDS = 3
 SIZES: dict[str, tuple[str, Any]] = {

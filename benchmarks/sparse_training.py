@@ -17,10 +17,10 @@ import sys
 import torch
 from torch.nn.functional import cross_entropy
 
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.byte_units import MB
+from attention_lab.models.engine import sparse
 from benchmarks.long_context import timed
-from models import ModelConfig, Transformer
-from models.byte_units import MB
-from models.engine import sparse
 
 LENGTHS = (512, 2_048, 8_192)
 CASES = {

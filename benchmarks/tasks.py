@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attention_lab.models.data.tasks import generator_of, make_task
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
-from models.data.tasks import generator_of, make_task
-from models.training.config import run_config
-from models.training.loop import Training
 
 HELD_OUT, TOGETHER = 2_000, 200
 MNIST = SHAKESPEARE.parents[1] / "mnist"

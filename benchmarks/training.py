@@ -22,13 +22,13 @@ from typing import Any
 
 import torch
 
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import RunConfig, run_config
+from attention_lab.models.training.estimates import FRESH_SECONDS, estimate, probe
+from attention_lab.models.training.loop import Training
 from benchmarks.nanogpt import NanoGPT, plain_steps
 from benchmarks.setting import print_table
-from models.data.tasks import make_task
-from models.engine.transformer import Transformer
-from models.training.config import RunConfig, run_config
-from models.training.estimates import FRESH_SECONDS, estimate, probe
-from models.training.loop import Training
 
 SHAKESPEARE = Path(__file__).parents[2] / "shared" / "data" / "tinyshakespeare" / "input.txt"
 LENGTH, BATCH = 64, 12

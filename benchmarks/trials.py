@@ -20,13 +20,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.limits import FILE
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.runs.ray.cluster import VARIABLE
+from attention_lab.models.training.config import run_config
 from benchmarks.setting import print_table
-from models.data.tasks import make_task
-from models.limits import FILE
-from models.runs import jobs
-from models.runs.owners import MACHINE
-from models.runs.ray.cluster import VARIABLE
-from models.training.config import run_config
 
 TASK = "reverse"
 LOOK_SECONDS = 0.1

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
-from models.fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
+from .fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
@@ -224,7 +224,7 @@ class ModelConfig:
 
 def pairs_channels(positions: str) -> bool:
     """Whether this scheme rotates channels in pairs, as its class says; to read that imports PyTorch."""
-    return import_module("models.engine.positions").POSITIONS[positions].pairs_channels
+    return import_module(".engine.positions", __package__).POSITIONS[positions].pairs_channels
 
 
 def _is_number(value: object) -> bool:

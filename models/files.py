@@ -12,9 +12,16 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeVar
 
-from models.byte_units import MB
-from models.limits import in_force
+from .byte_units import MB
+from .limits import in_force
 
+_LIBRARY = Path(__file__).resolve().parents[1]
+OWN = _LIBRARY if (_LIBRARY / "app.py").exists() else Path.home() / "attention-lab"
+"""Where runs and data are kept unless somebody says otherwise: this repository, or, where the library is
+installed, a folder beside a person's other ones.
+"""
+IMPORT_ROOT = Path(__file__).parents[len(__name__.split(".")) - 1]
+"""The folder from which another process can import what this one has imported."""
 Data = TypeVar("Data")
 MAX_JSON_BYTES = in_force().json_mb * MB
 

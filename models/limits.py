@@ -1,7 +1,8 @@
 """The limits in force: `limits.toml` beside this file, and what a person's own file says instead.
 
 They are read once, when the program starts; every module takes its limits from `in_force()`. A limit is a
-field here and its default, bounds and reason there; `python -m models.limits` (`make limits`) prints all.
+field here and its default, bounds and reason there; `python -m attention_lab.models.limits` (`make limits`)
+prints all.
 """
 
 import os
@@ -12,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from models.byte_units import readable
-from models.fields import nearest, quoted, rule_of, shortened
+from .byte_units import readable
+from .fields import nearest, quoted, rule_of, shortened
 
 FILE = "ATTENTION_LAB_LIMITS"
 """The environment variable that names a person's own file."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.limits import in_force
-from pages.shared import teachers, visitors
-from pages.shared.lab_stops import STOPS
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared.lab_stops import STOPS
 
 SHARED = Path(__file__).parent / "shared"
 

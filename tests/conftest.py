@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def _annotated(package: str) -> list[str]:
     """The modules that say something in jaxtyping's words."""
     files = [path for path in (ROOT / package).rglob("*.py") if "from jaxtyping import" in path.read_text()]
-    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
+    return [".".join(("attention_lab", *path.relative_to(ROOT).with_suffix("").parts)) for path in files]
 
 
 # Their annotations are checked while tests run, and cost nothing otherwise. The check binds the arguments of
@@ -44,7 +44,7 @@ def shared_data() -> Path:
 @pytest.fixture
 def set_limits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetLimits]:
     """Function that puts other limits in force until the test is over."""
-    from models.limits import FILE, in_force
+    from attention_lab.models.limits import FILE, in_force
 
     with pytest.MonkeyPatch.context() as patch:
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from models import ModelConfig, Transformer
-from models.data.tasks import Task
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.data.tasks import Task
 
 
 def model_of(task: Task, **sizes) -> Transformer:

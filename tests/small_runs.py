@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from models.data.tasks import Task, make_task
-from models.runs import jobs
-from models.runs.folder import RunFolder, list_runs, read_status
-from models.training.config import RunConfig, run_config
+from attention_lab.models.data.tasks import Task, make_task
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import RunFolder, list_runs, read_status
+from attention_lab.models.training.config import RunConfig, run_config
 from tests.processes.crowd import crowd
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from models.data.tasks import TASKS, Task, generator_of
-from models.runs.command_line import main
-from models.training.config import run_config
-from models.training.loop import Training
+from attention_lab.models.data.tasks import TASKS, Task, generator_of
+from attention_lab.models.runs.command_line import main
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -27,7 +27,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README + OF_MODELS, re.DOTALL)
 @pytest.fixture
 def majority(monkeypatch: pytest.MonkeyPatch) -> type[Task]:
     """The task that README shows, as if it lay in a file of its own."""
-    monkeypatch.setattr("models.data.tasks.task.TASKS", dict(TASKS))
+    monkeypatch.setattr("attention_lab.models.data.tasks.task.TASKS", dict(TASKS))
     names: dict[str, Any] = {"__name__": "majority"}
     exec(MAJORITY, names)
     return names["Majority"]
@@ -44,9 +44,19 @@ def test_a_task_of_one_s_own_learns(majority: type[Task]):
 
 
 def test_a_task_of_one_s_own_is_found_and_trained_by_the_command_line(tmp_path: Path):
-    shutil.copytree(ROOT / "models", tmp_path / "models", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "models" / "data" / "tasks" / "majority.py").write_text(MAJORITY)
-    command = [sys.executable, "-m", "models.training", "run", "--task", "majority", "--set", "steps=3"]
+    copy = tmp_path / "attention_lab" / "models"
+    shutil.copytree(ROOT / "models", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "data" / "tasks" / "majority.py").write_text(MAJORITY)
+    command = [
+        sys.executable,
+        "-m",
+        "attention_lab.models.training",
+        "run",
+        "--task",
+        "majority",
+        "--set",
+        "steps=3",
+    ]
     environment = {**os.environ, "ATTENTION_LAB_RUNS": str(tmp_path / "runs")}
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -58,7 +68,7 @@ def test_the_command_line_s_examples_run(
 ):
     """All but the number of steps is as README has it."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    (example,) = re.findall(r"`python -m models\.training (run --task [^`]+)`", README)
+    (example,) = re.findall(r"`python -m attention_lab\.models\.training (run --task [^`]+)`", README)
     words = shlex.split(example)
     assert words[-1] == "steps=500"
     for command in ([*words[:-1], "steps=3"], ["list"], ["tasks"]):

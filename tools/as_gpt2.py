@@ -9,8 +9,8 @@ opens as any model of transformers does, and computes what the shipped model doe
 import argparse
 from pathlib import Path
 
-from models import load_model
-from models.zoo.hub.from_engine import from_engine, tokenizer_of
+from attention_lab.models import load_model
+from attention_lab.models.zoo.hub.from_engine import from_engine, tokenizer_of
 
 MODEL = "shakespeare"
 

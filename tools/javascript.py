@@ -36,7 +36,7 @@ def main() -> None:
 
 def declare() -> None:
     """Writes the types of what Python declares to where the compiler finds them."""
-    from pages.explore.component import declarations
+    from attention_lab.pages.explore.component import declarations
 
     TYPES.mkdir(exist_ok=True)
     (TYPES / "explore.d.ts").write_text(declarations())

@@ -67,8 +67,8 @@ def serve(host: str, port: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)  # Streamlit reads .streamlit/config.toml from here
     sys.path.insert(0, str(ROOT))
-    from models.limits import in_force
-    from pages.shared import on_offer, teachers
+    from attention_lab.models.limits import in_force
+    from attention_lab.pages.shared import on_offer, teachers
 
     in_force()
     try:  # what the limits or the teacher's hash cannot mean is told before anything starts

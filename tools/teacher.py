@@ -6,7 +6,7 @@ python -m tools.teacher
 import sys
 from getpass import getpass
 
-from pages.shared.teachers import HASH, hashed
+from attention_lab.pages.shared.teachers import HASH, hashed
 
 
 def main() -> None:

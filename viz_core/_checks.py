@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz_core.labels import tick_labels
+from .labels import tick_labels
 
 MAX_TOKENS = 2048
 # Sums of half-precision rows stray this far from 1.

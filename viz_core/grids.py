@@ -12,9 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, UInt8
 
-from viz_core import theme
-from viz_core._checks import check_axes, check_finite, check_labels, check_weights
-from viz_core.labels import TITLE_ROOM, escape, heading, invisible_number, label_room, label_step, token_axis
+from . import theme
+from ._checks import check_axes, check_finite, check_labels, check_weights
+from .labels import TITLE_ROOM, escape, heading, invisible_number, label_room, label_step, token_axis
 
 
 def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float[np.ndarray, "*heads q k"]:

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import labels, theme
-from viz_core._checks import check_axes, check_finite, check_labels, check_weights
+from . import labels, theme
+from ._checks import check_axes, check_finite, check_labels, check_weights
 
 Quantity = Literal["pattern", "scores", "dot products", "share", "flow", "length", "change"]
 Scale = Literal["0..1", "row", "log"]

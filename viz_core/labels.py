@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, SupportsFloat
 
-from viz_core import theme
+from . import theme
 
 MAX_LENGTH = 16
 _SYMBOLS = {"\n": "⏎", "\r": "␍", "\t": "⇥"}

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import theme
-from viz_core._checks import check_axes, check_index, check_labels, check_weights
-from viz_core.labels import SPACING, font_size, heading, label_room
+from . import theme
+from ._checks import check_axes, check_index, check_labels, check_weights
+from .labels import SPACING, font_size, heading, label_room
 
 MAX_LINES = 20_000
 # Lines from one of these weights up to the next share one trace, drawn for the weight in the middle.

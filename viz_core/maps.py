@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core import labels, theme
-from viz_core._checks import check_axes, check_finite, check_labels, check_length
-from viz_core.labels import escape
+from . import labels, theme
+from ._checks import check_axes, check_finite, check_labels, check_length
+from .labels import escape
 
 Shares = Float[np.ndarray, "2"]
 Colour = Literal["role", "position", "token"]

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from viz_core._checks import check_axes, check_length
-from viz_core.boards import Axis, Bars, Board, Dots, Panel, Parallel, Points, board_figure
-from viz_core.labels import short
+from ._checks import check_axes, check_length
+from .boards import Axis, Bars, Board, Dots, Panel, Parallel, Points, board_figure
+from .labels import short
 
 
 def moving_average(values: Float[np.ndarray, "point"], weight: int | float) -> Float[np.ndarray, "point"]:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from attention_lab.models import load_model
 from benchmarks.census.small_models import GapError, first_line, save
-from models import load_model
 from tests.models.zoo.hub.families import ANSWER, TEXT
 
 TOLERANCE = 1e-5

@@ -1,18 +1,18 @@
 """Two things beside each other: two texts, two models, or the same weights under one changed knob.
 
-from models import load_model
-from models.contrast import Side, contrast
+from .. import load_model
+from . import Side, contrast
 lm = load_model("translator")
 c = contrast(Side(lm, "the street was too wide ."), Side(lm, "the street was wide ."))
 c.moved["encoder.self"]  # how far each head's pattern moved, [layer, head]
 """
 
-from models.contrast.alignment import Aligned, align
-from models.contrast.comparison import Contrast, contrast, strip
-from models.contrast.knob import Knob
-from models.contrast.knobs import knobs
-from models.contrast.matching import match_heads, match_sides
-from models.contrast.side import Side, at_step
+from .alignment import Aligned, align
+from .comparison import Contrast, contrast, strip
+from .knob import Knob
+from .knobs import knobs
+from .matching import match_heads, match_sides
+from .side import Side, at_step
 
 __all__ = [
     "Aligned", "Contrast", "Knob", "Side", "align", "at_step", "contrast", "knobs", "match_heads",

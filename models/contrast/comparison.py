@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.contrast.alignment import Aligned, align_sides
-from models.contrast.knob import Knob
-from models.contrast.side import Side
-from models.data.tasks import Reading
-from models.engine.trace import Trace
+from ..data.tasks import Reading
+from ..engine.trace import Trace
+from .alignment import Aligned, align_sides
+from .knob import Knob
+from .side import Side
 
 
 def on_places(

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from models.contrast.side import Side
-from models.fields import shortened
-from models.interventions.edited_pass import Editing
-from models.zoo.engine_model import EngineModel
-from models.zoo.model import Model
+from ..fields import shortened
+from ..interventions.edited_pass import Editing
+from ..zoo.engine_model import EngineModel
+from ..zoo.model import Model
+from .side import Side
 
 
 @dataclass(frozen=True, kw_only=True)

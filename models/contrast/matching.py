@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.contrast.alignment import align_sides, one_vocabulary
-from models.contrast.comparison import on_places
-from models.contrast.side import Side
-from models.data.tasks import Reading
+from ..data.tasks import Reading
+from .alignment import align_sides, one_vocabulary
+from .comparison import on_places
+from .side import Side
 
 Progress = Callable[[float], object]
 Patterns = Float[Tensor, "_ _ _ _"]

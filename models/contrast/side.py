@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.interventions.edit import read_edits
-from models.interventions.edited_pass import Editing, Prepared
-from models.runs.folder import RunFolder
-from models.zoo.model import Attention, Model, Reduce
+from ..data.tasks import Reading
+from ..engine.trace import Trace
+from ..interventions.edit import read_edits
+from ..interventions.edited_pass import Editing, Prepared
+from ..runs.folder import RunFolder
+from ..zoo.model import Attention, Model, Reduce
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -125,7 +125,8 @@ class RecordedModel(Model):
         return ()
 
     def code(self, text: str, **settings: Any) -> str:
-        return f"from models.contrast import at_step\nside = at_step('your-run', step=0)  # {self.name}"
+        opening = "from attention_lab.models.contrast import at_step\n"
+        return f"{opening}side = at_step('your-run', step=0)  # {self.name}"
 
 
 def at_step(folder: Path | str, step: int) -> Side:

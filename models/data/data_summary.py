@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from models.byte_units import readable
-from models.data.tables import Source
+from ..byte_units import readable
+from .tables import Source
 
 
 @dataclass(frozen=True)

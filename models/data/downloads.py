@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
-from models.byte_units import readable
-from models.files import read_toml
+from ..byte_units import readable
+from ..files import OWN, read_toml
 
 DATA = "ATTENTION_LAB_DATA"
 """The environment variable that says where downloads are kept; else it is `data/` in the project."""
@@ -76,7 +76,7 @@ SOURCES = read_toml(Path(__file__).with_suffix(".toml"), _Sources).sources
 """What can be downloaded, by its name."""
 
 
-_USUAL_ROOT = Path(__file__).resolve().parents[2] / "data"
+_USUAL_ROOT = OWN / "data"
 
 
 def data_root() -> Path:
@@ -99,7 +99,8 @@ def required_files(name: str) -> list[Path]:
     if paths is None:
         raise SourceError(
             f"{source(name).title} is not here yet; download it ({readable(source(name).to_come)}) on "
-            f"the page Train, or with: python -m models.data.downloads {name}; or name a file of your own",
+            f"the page Train, or with: python -m attention_lab.models.data.downloads {name}; or name a "
+            "file of your own",
             name,
         )
     return paths
@@ -198,7 +199,7 @@ def _unpack(part: DownloadFile, archive: Path, name: str) -> Path:
 
 
 def _main(names: list[str]) -> None:
-    """`python -m models.data.downloads tiny-shakespeare` downloads, with a bar."""
+    """`python -m attention_lab.models.data.downloads tiny-shakespeare` downloads, with a bar."""
     from tqdm import tqdm
 
     for name in names or list(SOURCES):

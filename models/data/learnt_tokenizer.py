@@ -16,7 +16,7 @@ from jaxtyping import Int
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 
-from models.limits import in_force
+from ..limits import in_force
 
 # Bytes as letters, so that byte pairs are texts, too (Radford et al. 2019, 2.2).
 

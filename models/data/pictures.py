@@ -18,8 +18,8 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 from torch.nn.functional import pad
 
-from models.byte_units import MB
-from models.limits import in_force
+from ..byte_units import MB
+from ..limits import in_force
 
 # A picture as a sequence of vectors: its rows, or square patches (Dosovitskiy et al. 2021, 3.1).
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from models.files import read_toml
+from ..files import read_toml
 
 
 class Thing(NamedTuple):

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from models.data.text_files import AUTO, EMPTY, Encoding, ReadText, decode, read_file, rows_of
-from models.fields import shortened
+from ..fields import shortened
+from .text_files import AUTO, EMPTY, Encoding, ReadText, decode, read_file, rows_of
 
 # How a table of texts is written: the marks between its columns, its quotes, whether a row names columns.
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from charset_normalizer import CharsetMatch, from_bytes
 
-from models.byte_units import MB, readable
-from models.limits import in_force
+from ..byte_units import MB, readable
+from ..limits import in_force
 
 # What a person called a file that is kept under the hash of its content; a file beside it says it.
 

@@ -5,9 +5,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from models.data.downloads import required_files
-from models.data.grammar import sample_pairs
-from models.data.text_files import AUTO, read_text
+from .downloads import required_files
+from .grammar import sample_pairs
+from .text_files import AUTO, read_text
 
 GRAMMAR = "grammar"
 TEXT_SOURCES = (GRAMMAR, "tiny-shakespeare", "enwik8")

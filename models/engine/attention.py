@@ -7,13 +7,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.config import ModelConfig
-from models.engine import masks, normalizers
-from models.engine.long_text import LongHeads, LongTrace
-from models.engine.masks import Allowed
-from models.engine.position_scheme import LayerPositions
-from models.engine.sparse import Sparse
-from models.engine.trace import Scope, record
+from ..config import ModelConfig
+from . import masks, normalizers
+from .long_text import LongHeads, LongTrace
+from .masks import Allowed
+from .position_scheme import LayerPositions
+from .sparse import Sparse
+from .trace import Scope, record
 
 # Keys and values that decoding need not compute twice.
 

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from models.engine.trace import Scope, Trace, record
+from .trace import Scope, Trace, record
 
 # One call of PyTorch's attention, computed again step by step.
 

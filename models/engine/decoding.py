@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.engine.transformer import Transformer
+from .transformer import Transformer
 
 # Writing one token after another: greedily, or by chance. Beam search is in `beam`.
 

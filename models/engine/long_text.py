@@ -18,11 +18,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.config import ModelConfig
-from models.engine import masks
-from models.engine.masks import Allowed
-from models.engine.position_scheme import ScoreTerm
-from models.engine.trace import Trace
+from ..config import ModelConfig
+from . import masks
+from .masks import Allowed
+from .position_scheme import ScoreTerm
+from .trace import Trace
 
 # Cells of a long pattern: the largest or the mean weight of many pairs.
 

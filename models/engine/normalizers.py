@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.config import Normalizer
+from ..config import Normalizer
 
 Scores = Float[Tensor, "batch head query key"]
 Mask = Bool[Tensor, "#batch #head #query key"]

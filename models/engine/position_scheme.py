@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.config import POSITION_SCHEMES, ModelConfig
+from ..config import POSITION_SCHEMES, ModelConfig
 
 # What positions add to the scores of a long text, for a few queries and keys at a time.
 # A number that depends on the distance alone stands in one vector for all distances; a part of the pattern is

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from models.config import ModelConfig
-from models.engine.positions import POSITIONS, has_bias
-from models.engine.trace import BIAS, GLOSSARY
+from ..config import ModelConfig
+from .positions import POSITIONS, has_bias
+from .trace import BIAS, GLOSSARY
 
 FLOAT_BYTES = 4
 CELL = 400

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.engine.masks import argument_of, in_parts, kind_of
+from .masks import argument_of, in_parts, kind_of
 
 # Strided sparse attention that computes little but the open pairs (Child et al. 2019, 4.3 and 5.5).
 # A query sees the `stride` tokens before it, and every `stride`-th token before them. The near ones stand

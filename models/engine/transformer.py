@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from models.config import ModelConfig
-from models.engine import masks
-from models.engine.attention import DecoderCache, KeyValueCache, MultiHeadAttention
-from models.engine.long_text import LongTrace, mask_in_parts
-from models.engine.masks import Allowed
-from models.engine.position_scheme import has_bias
-from models.engine.positions import POSITIONS, LayerPositions
-from models.engine.sparse import Sparse, paying
-from models.engine.trace import Scope, Trace, check_one_prompt, record, within
+from ..config import ModelConfig
+from . import masks
+from .attention import DecoderCache, KeyValueCache, MultiHeadAttention
+from .long_text import LongTrace, mask_in_parts
+from .masks import Allowed
+from .position_scheme import has_bias
+from .positions import POSITIONS, LayerPositions
+from .sparse import Sparse, paying
+from .trace import Scope, Trace, check_one_prompt, record, within
 
 # The parts between embedding and logits: feed-forward network, layer, stack.
 

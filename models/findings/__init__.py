@@ -1,14 +1,14 @@
 """Published results, measured here: a file each, found by being there. See `declared.Finding`.
 
-from models import load_model
-from models.findings import findings
+from .. import load_model
+from . import findings
 findings()["positional"].measured(load_model("translator")).said
 """
 
 from functools import cache
 
-from models.findings.finding import BarFilm, Chart, Film, Finding, Number, Outcome, Tell
-from models.registry import import_all
+from ..registry import import_all
+from .finding import BarFilm, Chart, Film, Finding, Number, Outcome, Tell
 
 __all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Tell", "findings"]
 

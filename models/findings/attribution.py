@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.data.tasks.text_classes import STRANGE
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..data.tasks.text_classes import STRANGE
+from ..zoo.model import Model
 
 
 def ranks(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:

@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
-from models.findings.sources import longest
-from models.interventions.head_paths import summed
-from models.percent import percent
-from models.scores.intervals import wilson
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..fields import Field, whole
+from ..interventions.head_paths import summed
+from ..percent import percent
+from ..scores.intervals import wilson
+from ..zoo.model import Model
+from .finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
+from .sources import longest
 
 _PIECE = 64  # tokens that are read at once, each looking at itself alone
 _WORDS = 48  # tokens of a text

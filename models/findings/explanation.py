@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.fields import Field, number, one_of, whole
-from models.findings.attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import is_word, own_texts, readings
-from models.percent import percent
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..fields import Field, number, one_of, whole
+from ..percent import percent
+from ..zoo.model import Model
+from .attribution import BLANKS, asked_of, classifies, effects, kendall, probabilities
+from .finding import Chart, Finding, Number, Outcome, Tell, words_of
+from .sources import is_word, own_texts, readings
 
 MOST_APART = 0.693
 """ln 2: the largest Jensen-Shannon divergence there is."""

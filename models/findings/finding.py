@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from models.fields import Field
+from ..fields import Field
 
 if TYPE_CHECKING:
-    from models.zoo.model import Model
+    from ..zoo.model import Model
 
 
 Tell = Callable[[float], None]

@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks.modular_addition import POWERS, ModularAddition, powers
-from models.fields import Field, number, whole
-from models.findings.finding import BarFilm, Chart, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import run_of, snapshots, validated
-from models.zoo import load_model
-from models.zoo.folders import SHIPPED
+from ..data.tasks.modular_addition import POWERS, ModularAddition, powers
+from ..fields import Field, number, whole
+from ..zoo import load_model
+from ..zoo.folders import SHIPPED
+from .finding import BarFilm, Chart, Finding, Number, Outcome, Tell, words_of
+from .sources import run_of, snapshots, validated
 
 NAME = "grokking"
 KNOWN = 0.05

@@ -6,11 +6,11 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
-from models.percent import percent
-from models.zoo.model import Attention, Model
+from ..data.tasks import Reading
+from ..fields import Field, whole
+from ..percent import percent
+from ..zoo.model import Attention, Model
+from .finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
 TEMPLATES = (

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.data.tasks import IGNORED, Batch, generator_of
-from models.data.tasks.induction import Induction
-from models.fields import Field, number
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import run_of, snapshots, validated
-from models.runs.folder import RunFolder
+from ..data.tasks import IGNORED, Batch, generator_of
+from ..data.tasks.induction import Induction
+from ..fields import Field, number
+from ..runs.folder import RunFolder
+from .finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
+from .sources import run_of, snapshots, validated
 
 ONE, TWO = "depth/1", "depth/2"
 _GAIN = 0.4

@@ -1,12 +1,12 @@
-"""Makes again what takes longer than a visitor waits: `python -m models.findings.make pruning`."""
+"""Makes again what takes long: `python -m attention_lab.models.findings.make pruning`."""
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models.files import write_json
-from models.findings import outcomes, pruning
+from ..files import write_json
+from . import outcomes, pruning
 
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "pruning": pruning.learn_anew,

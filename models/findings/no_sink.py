@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.config import Normalizer
-from models.data.tasks import Batch, generator_of
-from models.data.tasks.back_copy import VOWELS
-from models.engine.trace import Trace
-from models.fields import Field, number, whole
-from models.findings.finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import run_of, snapshots, validated
-from models.zoo import load_model
-from models.zoo.engine_model import TrainedModel
-from models.zoo.folders import SHIPPED
+from ..config import Normalizer
+from ..data.tasks import Batch, generator_of
+from ..data.tasks.back_copy import VOWELS
+from ..engine.trace import Trace
+from ..fields import Field, number, whole
+from ..zoo import load_model
+from ..zoo.engine_model import TrainedModel
+from ..zoo.folders import SHIPPED
+from .finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
+from .sources import run_of, snapshots, validated
 
 NAMES = {"softmax": "softmax", "softmax-plus-one": "softmax plus one", "sigmoid": "sigmoid"}
 _EARLY = 4

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from models.files import read_json
-from models.findings import Chart, Finding, Number, Outcome, findings
-from models.zoo import load_model
-from models.zoo.folders import shipped_names
+from ..files import read_json
+from ..zoo import load_model
+from ..zoo.folders import shipped_names
+from . import Chart, Finding, Number, Outcome, findings
 
 RESULT = Path(__file__).with_suffix(".json")
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
-from models.findings.sources import is_word, readings, reads_english, sentences
-from models.percent import percent
-from models.zoo.model import Model
+from ..fields import Field, number, whole
+from ..percent import percent
+from ..zoo.model import Model
+from .finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
+from .sources import is_word, readings, reads_english, sentences
 
 
 @dataclass

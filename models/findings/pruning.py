@@ -18,15 +18,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.data.grammar.pairs import held_out
-from models.data.tasks import generator_of
-from models.data.tasks.translation import Translation
-from models.fields import Field, whole
-from models.files import read_json
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.training.evaluation import Example, translation_scores
-from models.zoo import load_model
-from models.zoo.engine_model import TrainedModel
+from ..data.grammar.pairs import held_out
+from ..data.tasks import generator_of
+from ..data.tasks.translation import Translation
+from ..fields import Field, whole
+from ..files import read_json
+from ..training.evaluation import Example, translation_scores
+from ..zoo import load_model
+from ..zoo.engine_model import TrainedModel
+from .finding import Chart, Finding, Number, Outcome, Tell, words_of
 
 TEMPERATURE = 0.33
 LOW, HIGH = -0.1, 1.1

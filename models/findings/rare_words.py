@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
-from models.findings.sources import is_word, keep_own_patterns, readings, reads_english, sentences
-from models.percent import percent
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..fields import Field, number, whole
+from ..percent import percent
+from ..zoo.model import Model
+from .finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
+from .sources import is_word, keep_own_patterns, readings, reads_english, sentences
 
 
 @dataclass

@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.data.tasks.needle import ASKED, STOP, Needle
-from models.fields import Field, one_of, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
-from models.findings.sources import readings
-from models.percent import percent
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..data.tasks.needle import ASKED, STOP, Needle
+from ..fields import Field, one_of, whole
+from ..percent import percent
+from ..zoo.model import Model
+from .finding import Chart, Finding, Number, Outcome, Tell, in_words, words_of
+from .sources import readings
 
 RETRIEVES = 0.1
 """A retrieval head has a score above this, in the paper (section 2.2)."""

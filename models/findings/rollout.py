@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.engine.trace import Trace
-from models.fields import Field, one_of, whole
-from models.findings.attribution import BLANKS, asked_of, classifies, effects, spearman
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import is_word, own_texts, readings
-from models.zoo.model import Model
+from ..engine.trace import Trace
+from ..fields import Field, one_of, whole
+from ..zoo.model import Model
+from .attribution import BLANKS, asked_of, classifies, effects, spearman
+from .finding import Chart, Finding, Number, Outcome, Tell, words_of
+from .sources import is_word, own_texts, readings
 
 RESOLUTION = 2**28
 """Pipes are counted in whole numbers of 32 bits."""

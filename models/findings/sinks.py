@@ -9,11 +9,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import Reading
-from models.fields import Field, number, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import longest
-from models.zoo.model import Model
+from ..data.tasks import Reading
+from ..fields import Field, number, whole
+from ..zoo.model import Model
+from .finding import Chart, Finding, Number, Outcome, Tell, words_of
+from .sources import longest
 
 _TIMES = 3
 """How many times the equal share the first tokens must have, beside `sink`, for the claim to hold."""

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from models.data.grammar import sample_pairs
-from models.data.reviews import sample_review
-from models.data.tasks import Reading
-from models.findings.finding import Tell
-from models.runs.folder import RunFolder
-from models.zoo.folders import SHIPPED
-from models.zoo.model import Model, Reduce
+from ..data.grammar import sample_pairs
+from ..data.reviews import sample_review
+from ..data.tasks import Reading
+from ..runs.folder import RunFolder
+from ..zoo.folders import SHIPPED
+from ..zoo.model import Model, Reduce
+from .finding import Tell
 
 Known = TypeVar("Known")
 _SPECIAL = re.compile(r"<.+>|\[.+\]")

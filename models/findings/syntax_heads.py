@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.grammar import Pair, sample_pairs
-from models.data.grammar.annotations import RELATIONS, Dependency, dependencies
-from models.fields import Field, whole
-from models.findings.finding import Chart, Finding, Number, Outcome, Tell, words_of
-from models.findings.sources import is_word, keep_own_patterns, known_readings, reads_english
-from models.zoo.model import Attention, Model
+from ..data.grammar import Pair, sample_pairs
+from ..data.grammar.annotations import RELATIONS, Dependency, dependencies
+from ..fields import Field, whole
+from ..zoo.model import Attention, Model
+from .finding import Chart, Finding, Number, Outcome, Tell, words_of
+from .sources import is_word, keep_own_patterns, known_readings, reads_english
 
 PUBLISHED = {
     "det": "0.943, L7 H10; offset +1: 0.517",

@@ -21,7 +21,7 @@ of a pattern they are its rows. Left out, all are meant. Examples:
     encoder.1.self.q heads 3 at 4-6: from "another text"   patched, position by position
 """
 
-from models.interventions.comparison import Comparison, compare
-from models.interventions.edit import Edit
+from .comparison import Comparison, compare
+from .edit import Edit
 
 __all__ = ["Comparison", "Edit", "compare"]

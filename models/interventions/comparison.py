@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.engine.trace import Trace
+from ..engine.trace import Trace
 
 
 class Patterns(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-from models.fields import nearest, shortened
+from ..fields import nearest, shortened
 
 MOST_NUMBER = 99_999
 MOST_NUMBERS = 4_096
@@ -330,7 +330,7 @@ def register(kind: Kind) -> Kind:
 
 def read_change(text: str) -> Change:
     """The change that a line names. Raises ValueError."""
-    from models.interventions import kinds  # noqa: F401 (every kind registers itself)
+    from . import kinds  # noqa: F401 (every kind registers itself)
 
     word, _, rest = text.strip().partition(" ")
     if word not in KINDS:

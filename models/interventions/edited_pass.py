@@ -11,9 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import Reading, Writing
-from models.engine.trace import Trace
-from models.interventions.edit import Context, Edit, Place
+from ..data.tasks.batch import Reading, Writing
+from ..engine.trace import Trace
+from .edit import Context, Edit, Place
 
 Editing = Callable[[str, Tensor], Tensor]
 

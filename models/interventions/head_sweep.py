@@ -19,9 +19,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import IGNORED, Example, Reading
-from models.fields import shortened
-from models.interventions.edited_pass import Heads, Subject, before_the_same_answer
+from ..data.tasks import IGNORED, Example, Reading
+from ..fields import shortened
+from .edited_pass import Heads, Subject, before_the_same_answer
 
 Change = Callable[[Tensor], Tensor]
 """What a row [position, channel] becomes."""

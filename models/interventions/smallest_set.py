@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from models.data.tasks import Reading
+from ..data.tasks import Reading
 
 MOST = 260
 """Sets that are tried: all of eight heads."""

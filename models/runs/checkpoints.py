@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from models.files import FileError, check_version, write_whole
+from ..files import FileError, check_version, write_whole
 
 VERSION = 1
 

@@ -21,8 +21,9 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from models.runs import jobs
-from models.runs.comparison import (
+from ..zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
+from . import jobs
+from .comparison import (
     OVER_SEEDS,
     differences_table,
     differing_table,
@@ -32,7 +33,7 @@ from models.runs.comparison import (
     scores_table,
     verdict,
 )
-from models.runs.folder import (
+from .folder import (
     LOG,
     REPORT,
     RunFolder,
@@ -44,13 +45,12 @@ from models.runs.folder import (
     read_status,
     tags_of,
 )
-from models.runs.printing import align
-from models.runs.ray import cluster
-from models.runs.results import changed_words, history_of, result_of
-from models.zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
+from .printing import align
+from .ray import cluster
+from .results import changed_words, history_of, result_of
 
 if TYPE_CHECKING:
-    from models.training.config import RunConfig
+    from ..training.config import RunConfig
 
 
 COMMANDS: dict[str, Callable[..., None]] = {}
@@ -189,7 +189,7 @@ def run(
     note: Annotated[str | None, NOTE] = None,
 ) -> None:
     """Trains a model on a task."""
-    from models.training.settings import configured
+    from ..training.settings import configured
 
     config = configured(task, set)
     # Everything that can be refused is refused before a folder is made.
@@ -203,8 +203,8 @@ def run(
 
 def _check_fits(config: RunConfig) -> None:
     """Raises ValueError where this machine has not the threads, the device or the memory for a run."""
-    from models.runs.queue import check_memory
-    from models.training.memory import check_threads, choose
+    from ..training.memory import check_threads, choose
+    from .queue import check_memory
 
     check_threads(config.training)
     choose(config.training)
@@ -223,11 +223,11 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
 
     Ctrl-C pauses after the step.
     """
-    from models.runs.printing import Bar
-    from models.runs.worker import train_here
+    from .printing import Bar
+    from .worker import train_here
 
     if cluster.setting():
-        from models.runs.worker import train_there as train_here
+        from .worker import train_there as train_here
 
     print(f"run {folder.id} in {folder.path}")
     log = (folder.path / LOG).open("a", encoding="utf-8")
@@ -244,7 +244,7 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
         print(f"held out at step {last['step']:,}: {scores}")
     if status.state != "finished":
         where = folder.id if folder.path.parent == runs_root() else folder.path
-        command = shlex.join(["python", "-m", "models.training", "resume", str(where)])
+        command = shlex.join(["python", "-m", "attention_lab.models.training", "resume", str(where)])
         print(f"{status.state} at step {status.step:,}; go on with: {command}")
 
 
@@ -265,8 +265,8 @@ def further(
     name: Annotated[str, "what to call the new run"] = "",
 ) -> None:
     """Trains on from a run's last checkpoint with other settings, as a new run."""
-    from models.runs.continuation import Change, changed_config, kept_step, make_further
-    from models.training.settings import parted
+    from ..training.settings import parted
+    from .continuation import Change, changed_config, kept_step, make_further
 
     folder = find_run(run)
     status = read_status(folder.path)
@@ -294,7 +294,7 @@ def show_runs(
     ids: Annotated[bool, "the ids alone, for a shell's completion"] = False,
 ) -> None:
     """Shows all runs, or those that a filter finds."""
-    from models.runs.printing import filtered, runs_table
+    from .printing import filtered, runs_table
 
     check_runs_root()
     runs = filtered(list_runs(), filter)
@@ -306,9 +306,9 @@ def show_data(
     *, task: Annotated[str, TASK], set: Annotated[list[str], SETTING, "NAME=VALUE"] = _NONE
 ) -> None:
     """Shows a task's data as the model will read it."""
-    from models.data.tasks.summary import summary_of
-    from models.runs.printing import data_lines
-    from models.training.settings import configured
+    from ..data.tasks.summary import summary_of
+    from ..training.settings import configured
+    from .printing import data_lines
 
     config = configured(task, set)
     print(data_lines(summary_of(config.task, config.training.batch_size)))
@@ -317,7 +317,7 @@ def show_data(
 @command("tasks")
 def show_tasks() -> None:
     """Shows what there is to learn, with all options."""
-    from models.runs.printing import tasks_table
+    from .printing import tasks_table
 
     print(tasks_table())
 
@@ -335,7 +335,7 @@ def export(
     ] = "own",
 ) -> None:
     """Writes a run's model, card, metrics and config to a folder."""
-    from models.runs.export import export_run
+    from .export import export_run
 
     print("wrote", export_run(find_run(run), out, name=name, which="best" if best else "last", form=format))
 
@@ -345,7 +345,7 @@ def report(
     run: Annotated[str, RUN], *, examples: Annotated[int, "of each part; 0 for as many as in validation"] = 0
 ) -> None:
     """Scores a run on held-out and test examples, writes report.json and prints the scores."""
-    from models.runs.report import table, write_report
+    from .report import table, write_report
 
     folder = find_run(run)
     print(table(write_report(folder, examples=examples)))
@@ -359,7 +359,7 @@ def evaluate(
     sentences: Annotated[int, "held out"] = 2_000,
 ) -> None:
     """Scores translators on held-out sentences."""
-    from models.training.evaluation import score
+    from ..training.evaluation import score
 
     for name in models:
         if len(models) > 1:
@@ -375,7 +375,7 @@ def zoo(
     file: Annotated[str, "the data that a model needs which this project did not make (everyday)"] = "",
 ) -> None:
     """Trains again all that ships, or what is named; without its file, everyday is left out, unless named."""
-    from models.runs.shipping import train_all
+    from .shipping import train_all
 
     train_all(names, out, file)
 
@@ -384,7 +384,7 @@ def main() -> None:
     """Runs one command; a fault ends it with a sentence."""
     as_it_stands = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        "python -m models.training", description=__doc__, formatter_class=as_it_stands
+        "python -m attention_lab.models.training", description=__doc__, formatter_class=as_it_stands
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, act in COMMANDS.items():

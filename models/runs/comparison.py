@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from models.runs.folder import RunFolder
-from models.runs.report import read_report
-from models.runs.results import LOSS, Result, bounds_of, lower_is_better
-from models.runs.significance import (
+from .folder import RunFolder
+from .report import read_report
+from .results import LOSS, Result, bounds_of, lower_is_better
+from .significance import (
     LEAST,
     PAIRED,
     WELCH,

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from models.runs.folder import (
+from ..training.config import RunConfig, TrainingConfig
+from ..zoo.folders import BEST, CHECKPOINT, PROBE
+from .folder import (
     FILES,
     METRICS,
     PICTURES,
@@ -23,13 +25,11 @@ from models.runs.folder import (
     delete_on,
     files_of,
 )
-from models.runs.results import history_of
-from models.training.config import RunConfig, TrainingConfig
-from models.zoo.folders import BEST, CHECKPOINT, PROBE
+from .results import history_of
 
 if TYPE_CHECKING:
-    from models.config import ModelConfig
-    from models.data.tasks import Task
+    from ..config import ModelConfig
+    from ..data.tasks import Task
 
 
 Schedule = Literal["goes on", "anew"]
@@ -105,7 +105,7 @@ def history(run: RunFolder, before: RunConfig, after: RunConfig, change: Change,
 
 def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, name: str = "") -> RunFolder:
     """Makes the new run's folder with all that the old one recorded, ready to be resumed."""
-    from models.runs.checkpoints import write_checkpoint
+    from .checkpoints import write_checkpoint
 
     described = run.description()
     about = {part: described[part] for part in ("tags",) if part in described}
@@ -134,7 +134,7 @@ def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, n
 
 def kept_step(run: RunFolder) -> int:
     """The step of the run's last checkpoint, which may be before the last step that a killed run made."""
-    from models.runs.checkpoints import read_step
+    from .checkpoints import read_step
 
     return read_step(run.path / CHECKPOINT)
 
@@ -150,7 +150,7 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
 
 def _other_task(run: RunFolder, task: Task, model: ModelConfig, options: Mapping[str, Any]) -> Task:
     """The task with other options, read with the vocabulary that the model has. Raises ValueError."""
-    from models.data.tasks import generator_of, make_task
+    from ..data.tasks import generator_of, make_task
 
     names = ", ".join(f"{name}={value!r}" for name, value in options.items())
     other = make_task(task.name, {**asdict(task), **options})

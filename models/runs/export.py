@@ -13,27 +13,27 @@ from typing import Any
 import pandas as pd
 import torch
 
-from models.config import ModelConfig
-from models.data.downloads import SOURCES
-from models.data.grammar import showcase
-from models.data.grammar.pairs import held_out
-from models.data.tasks import Task
-from models.data.tasks.mnist import Mnist
-from models.data.tasks.sentence_pairs import UNKNOWN_SHARE
-from models.data.tasks.translation import Translation
-from models.data.word_tokenizer import WordTokenizer
-from models.engine.transformer import Transformer
-from models.fields import nearest, options_of
-from models.files import write_json, write_whole, writing
-from models.percent import percent
-from models.runs.folder import RunFolder
-from models.runs.recipes import TRANSLATIONS
-from models.runs.results import changed_words, history_of, read_best
-from models.training.config import RunConfig, run_config
-from models.training.evaluation import evaluate, pronoun_view
-from models.training.loop import snapshot
-from models.zoo.folders import CARD, Which
-from models.zoo.model_file import write_model
+from ..config import ModelConfig
+from ..data.downloads import SOURCES
+from ..data.grammar import showcase
+from ..data.grammar.pairs import held_out
+from ..data.tasks import Task
+from ..data.tasks.mnist import Mnist
+from ..data.tasks.sentence_pairs import UNKNOWN_SHARE
+from ..data.tasks.translation import Translation
+from ..data.word_tokenizer import WordTokenizer
+from ..engine.transformer import Transformer
+from ..fields import nearest, options_of
+from ..files import write_json, write_whole, writing
+from ..percent import percent
+from ..training.config import RunConfig, run_config
+from ..training.evaluation import evaluate, pronoun_view
+from ..training.loop import snapshot
+from ..zoo.folders import CARD, Which
+from ..zoo.model_file import write_model
+from .folder import RunFolder
+from .recipes import TRANSLATIONS
+from .results import changed_words, history_of, read_best
 
 Writer = Callable[[Task, Transformer, dict[str, Any], Path, str], Path]
 README = "README.md"
@@ -42,7 +42,7 @@ README = "README.md"
 
 def refusal(kind: str, config: ModelConfig) -> str:
     """Why a model of this config does not fit a format; "" where it does. The graph of ONNX is not tried."""
-    from models.zoo.hub.from_engine import Misfit, family_of
+    from ..zoo.hub.from_engine import Misfit, family_of
 
     if kind != "transformers":
         return ""
@@ -54,7 +54,7 @@ def refusal(kind: str, config: ModelConfig) -> str:
 
 
 def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    from models.zoo.hub.from_engine import family_of, from_engine, special_ids, tokenizer_of
+    from ..zoo.hub.from_engine import family_of, from_engine, special_ids, tokenizer_of
 
     family = family_of(model.config)
     net, tokenizer = from_engine(model, special_ids=special_ids(task)), tokenizer_of(task)
@@ -76,7 +76,7 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
 
 
 def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    from models.zoo.model_file import write_onnx
+    from ..zoo.model_file import write_onnx
 
     path = out / f"{name}.onnx"
     deviation = write_onnx(model, path)
@@ -349,7 +349,7 @@ def command_of(config: RunConfig) -> str:
             if value != getattr(theirs, spec.name) and not follows:
                 settings.append((spec.name, value))
     words = [word for name, value in settings for word in ("--set", f"{name}={value}")]
-    return shlex.join(["python", "-m", "models.training", "run", "--task", task.name, *words])
+    return shlex.join(["python", "-m", "attention_lab.models.training", "run", "--task", task.name, *words])
 
 
 def machine() -> str:

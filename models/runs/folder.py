@@ -21,10 +21,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from models.byte_units import MB, readable
-from models.data.text_files import own_name
-from models.fields import options_of
-from models.files import (
+from ..byte_units import MB, readable
+from ..data.text_files import own_name
+from ..fields import options_of
+from ..files import (
     FileError,
     WriteError,
     read_json,
@@ -34,10 +34,8 @@ from models.files import (
     write_whole,
     writing,
 )
-from models.runs.owners import OWNER
-from models.runs.processes import Identity, boot, n_starved
-from models.training.config import RunConfig, TrainingConfig
-from models.zoo.folders import (
+from ..training.config import RunConfig, TrainingConfig
+from ..zoo.folders import (
     BEST,
     CHECKPOINT,
     CONFIG,
@@ -51,13 +49,15 @@ from models.zoo.folders import (
     runs_root,
     weights_path,
 )
+from .owners import OWNER
+from .processes import Identity, boot, n_starved
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.data.tasks import Task
-    from models.engine.transformer import Transformer
-    from models.runs.checkpoints import Checkpoint
+    from ..data.tasks import Task
+    from ..engine.transformer import Transformer
+    from .checkpoints import Checkpoint
 
 # What a person adds to a run: tags and notes, kept in its config.json; and the filter that finds them.
 
@@ -337,7 +337,7 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's config; its task has what it learnt from its data."""
-        from models.zoo.model_file import checked, read_config, read_task
+        from ..zoo.model_file import checked, read_config, read_task
 
         described, path = self.description(), self.path / CONFIG
         model = read_config(path, described["model"])
@@ -384,13 +384,13 @@ class RunFolder:
 
     def checkpoint(self) -> Checkpoint | None:
         """The last checkpoint; None before the first."""
-        from models.runs.checkpoints import read_checkpoint
+        from .checkpoints import read_checkpoint
 
         return read_checkpoint(self.path / CHECKPOINT)
 
     def model(self, which: Which = "last") -> Transformer:
         """The model with the weights of the last checkpoint, or of the best validation. Raises FileError."""
-        from models.zoo.model_file import read_weights
+        from ..zoo.model_file import read_weights
 
         path = weights_path(self.path, which)
         return read_weights(path, self.config().model, part="model." if which == "last" else "")

@@ -16,9 +16,12 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.runs import owners, queue
-from models.runs.continuation import Change, changed_config, kept_step, make_further
-from models.runs.folder import (
+from ..files import IMPORT_ROOT
+from ..training.config import RunConfig
+from ..zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
+from . import owners, queue
+from .continuation import Change, changed_config, kept_step, make_further
+from .folder import (
     CLUSTER,
     LOG,
     Ask,
@@ -34,16 +37,13 @@ from models.runs.folder import (
     write_request,
     write_status,
 )
-from models.runs.owners import Visitor
-from models.runs.processes import Identity, serving_process
-from models.runs.queue import JobRefused, write_queued
-from models.runs.ray import cluster
-from models.runs.ray.cluster import any_in, leave
-from models.training.config import RunConfig
-from models.zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
+from .owners import Visitor
+from .processes import Identity, serving_process
+from .queue import JobRefused, write_queued
+from .ray import cluster
+from .ray.cluster import any_in, leave
 
-ROOT = Path(__file__).parents[2]
-WORKER = [sys.executable, "-m", "models.runs.worker"]
+WORKER = [sys.executable, "-m", "attention_lab.models.runs.worker"]
 KILL_SECONDS = 4.5
 """A process that does not end by itself so long after a request is killed."""
 
@@ -132,7 +132,8 @@ def launch(command: list[str], folder: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with (folder / LOG).open("ab") as log:
         outputs: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **outputs)
+        outputs |= {"cwd": IMPORT_ROOT, "env": environment}
+        process = subprocess.Popen(command, start_new_session=True, **outputs)
     # Somebody must collect a process that has ended, or it stays in the system's table.
     Thread(target=process.wait, name=f"collect {folder.name}", daemon=True).start()
 
@@ -156,7 +157,7 @@ def _kill_late(folder: Path) -> None:
 # leaves a ticket for the dispatcher, a process of its own beside the runs (`models.runs.ray.dispatcher`),
 # and starts that one's keeper (`models.runs.ray.keeper`) where none is at work.
 
-KEEPER = [sys.executable, "-m", "models.runs.ray.keeper"]
+KEEPER = [sys.executable, "-m", "attention_lab.models.runs.ray.keeper"]
 KEEPER_LOCK = "keeper.lock"
 UNWATCHED_SECONDS = 5.0
 """A run of the cluster without a sign of life for so long may have lost its dispatcher."""
@@ -167,7 +168,7 @@ class RayBackend(Backend):
 
     def check(self, config: RunConfig) -> int:
         """As for any; refused without a cluster, or where too many wait. The memory is checked there."""
-        from models.engine.size import count_parameters
+        from ..engine.size import count_parameters
 
         cluster.address()
         queue.check_length(sum(read_status(run.path).state == "queued" for run in list_runs(self.root)))

@@ -7,8 +7,8 @@ the visitor who started it; others see it where its owner shares it, and only ow
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from models.files import FileError, read_json_if_any, write_json
-from models.zoo.folders import CONFIG, run_path
+from ..files import FileError, read_json_if_any, write_json
+from ..zoo.folders import CONFIG, run_path
 
 OWNER = "owner.json"
 VERSION = 1

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from models.data.data_summary import DataSummary, TokenPreview, sentences
-from models.fields import SWITCH, options_of
-from models.files import FileError
-from models.runs.folder import RunFolder, matches, read_status, tags_of
-from models.runs.results import history_of, read_best, short_outcome
+from ..data.data_summary import DataSummary, TokenPreview, sentences
+from ..fields import SWITCH, options_of
+from ..files import FileError
+from .folder import RunFolder, matches, read_status, tags_of
+from .results import history_of, read_best, short_outcome
 
 if TYPE_CHECKING:
-    from models.training.config import RunConfig
-    from models.training.loop import Record
+    from ..training.config import RunConfig
+    from ..training.loop import Record
 
 
 class Bar:
@@ -106,7 +106,7 @@ def _best(run: RunFolder) -> str:
 
 def tasks_table() -> str:
     """Every task with its options: the name, default, meaning and values of each."""
-    from models.data.tasks import TASKS
+    from ..data.tasks import TASKS
 
     lines = []
     for name, kind in TASKS.items():

@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from models.byte_units import GB, MB, readable
-from models.files import read_lines, write_whole
-from models.limits import in_force
-from models.runs.folder import REQUEST, RunFolder, Status, hanging, list_runs, read_status, write_status
-from models.runs.owners import Visitor, is_of, may_change, ownership_of
-from models.runs.processes import memory_left
-from models.training.config import RunConfig, TrainingConfig
-from models.zoo.folders import RUN_ID
+from ..byte_units import GB, MB, readable
+from ..files import read_lines, write_whole
+from ..limits import in_force
+from ..training.config import RunConfig, TrainingConfig
+from ..zoo.folders import RUN_ID
+from .folder import REQUEST, RunFolder, Status, hanging, list_runs, read_status, write_status
+from .owners import Visitor, is_of, may_change, ownership_of
+from .processes import memory_left
 
 # Who trains now and who waits: one lock for each GPU and each place on the CPU, and a queue for each kind.
 # The files lie in `.slots` in the folder of the runs, so that several servers and the command line share
@@ -335,7 +335,7 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
 
 def check_threads(training: TrainingConfig) -> None:
     """Raises JobRefused for more threads than this machine has cores."""
-    from models.training import memory
+    from ..training import memory
 
     try:
         memory.check_threads(training)
@@ -396,7 +396,7 @@ def check_memory(config: RunConfig) -> int:
 
     The free memory of a GPU is not known before PyTorch runs there: the run's own process checks it.
     """
-    from models.engine.size import count_parameters
+    from ..engine.size import count_parameters
 
     if kind_for(config.training.device) == "cpu":
         refuse_above(config, memory_left())
@@ -405,7 +405,7 @@ def check_memory(config: RunConfig) -> int:
 
 def refuse_above(config: RunConfig, free: int) -> None:
     """Raises JobRefused, with the nearest sizes that need less, where a run needs more than `free` bytes."""
-    from models.training.memory import memory_bytes, remedy
+    from ..training.memory import memory_bytes, remedy
 
     needed = memory_bytes(config)
     if needed > free:
@@ -417,7 +417,7 @@ def refuse_above(config: RunConfig, free: int) -> None:
 
 def out_of_memory(config: RunConfig) -> str:
     """The remedy for a run that needed more than was estimated: sizes that should need half as much."""
-    from models.training.memory import PROCESS_BYTES, memory_bytes, remedy
+    from ..training.memory import PROCESS_BYTES, memory_bytes, remedy
 
     needed = memory_bytes(config)
     return remedy(config, needed - max(0, needed - PROCESS_BYTES) // 2)

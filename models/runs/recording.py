@@ -21,11 +21,14 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.files import FileError, write_json, write_whole, writing
-from models.runs import results
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import (
+from ..data.tasks import Reading
+from ..files import FileError, write_json, write_whole, writing
+from ..training.config import RunConfig, TrainingConfig
+from ..training.loop import Record, Training
+from ..zoo.folders import CHECKPOINT, PROBE
+from . import results
+from .checkpoints import Checkpoint, write_checkpoint
+from .folder import (
     METRICS,
     PICTURES,
     SAMPLES,
@@ -35,9 +38,6 @@ from models.runs.folder import (
     cut_lines,
     numbered,
 )
-from models.training.config import RunConfig, TrainingConfig
-from models.training.loop import Record, Training
-from models.zoo.folders import CHECKPOINT, PROBE
 
 _MASK = 0xA282EAD8
 
@@ -128,7 +128,7 @@ def train_into(
         raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
     training = Training(config)
     if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
-        from models.training.together import TogetherTraining
+        from ..training.together import TogetherTraining
 
         training = TogetherTraining(config)
     if checkpoint:

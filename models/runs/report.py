@@ -1,7 +1,7 @@
 """The report of a run, `report.json` in its folder: scores of its model, with n and interval, and its errors.
 
-It is written when a run has finished, and for any run with a checkpoint by `python -m models.training report`
-or on Runs. It is read without torch.
+It is written when a run has finished, and for any run with a checkpoint on Runs or by
+`python -m attention_lab.models.training report`. It is read without torch.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from models.files import read_json_if_any, write_json
-from models.runs.folder import REPORT, RunFolder
+from ..files import read_json_if_any, write_json
+from .folder import REPORT, RunFolder
 
 NEWEST = 1
 MOST_COLUMNS = 6  # of a confusion matrix, that a terminal has room for
@@ -30,10 +30,10 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
     read at once as in a step. Raises FileError for a run without a checkpoint, ValueError for a run whose
     data are gone or whose device is not there, WriteError where the disk refuses.
     """
-    from models.runs.checkpoints import read_step
-    from models.scores.report import report
-    from models.training.memory import choose
-    from models.zoo.folders import CHECKPOINT
+    from ..scores.report import report
+    from ..training.memory import choose
+    from ..zoo.folders import CHECKPOINT
+    from .checkpoints import read_step
 
     start, config = time.monotonic(), folder.config()
     if examples < 0:
@@ -51,7 +51,7 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
 
 def table(report: Mapping[str, Any]) -> str:
     """A report's scores as lines of text, a part after another; of a classifier also those of each class."""
-    from models.runs.printing import align
+    from .printing import align
 
     blocks = []
     for name, part in report["parts"].items():
@@ -76,7 +76,7 @@ def table(report: Mapping[str, Any]) -> str:
 
 def _classes(classes: Mapping[str, Any]) -> str:
     """Precision, recall and F1 of each class; of few classes, also who is taken for whom."""
-    from models.runs.printing import align
+    from .printing import align
 
     names = classes["names"] if len(classes["names"]) <= MOST_COLUMNS else []
     rows = [("CLASS", "PRECISION", "RECALL", "F1", "N", *(f"TAKEN FOR {name}" for name in names))]

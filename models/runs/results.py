@@ -17,13 +17,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from models.config import ModelConfig
-from models.files import FileError, check_version, write_whole, writing
-from models.runs.folder import RunFolder, read_status
-from models.training.config import TrainingConfig
-from models.training.growth import Growth, growth, remedy
-from models.zoo.folders import BEST, TASK
-from models.zoo.folders import NEXT_BEST as NEXT
+from ..config import ModelConfig
+from ..files import FileError, check_version, write_whole, writing
+from ..training.config import TrainingConfig
+from ..training.growth import Growth, growth, remedy
+from ..zoo.folders import BEST, TASK
+from ..zoo.folders import NEXT_BEST as NEXT
+from .folder import RunFolder, read_status
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,4 +1,4 @@
-"""Trains the shipped models: `python -m models.training zoo [name ...]`, which `make zoo` calls."""
+"""Trains the shipped models: `python -m attention_lab.models.training zoo [name ...]`, or `make zoo`."""
 
 import json
 import shlex
@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models.data.tasks import make_task
-from models.files import read_lines, write_whole
-from models.runs.export import card_of
-from models.runs.folder import EVENTS, LOCK, LOG, METRICS, create_run, read_status, write_status
-from models.runs.printing import Bar
-from models.runs.recipes import RECIPES, Recipe
-from models.runs.worker import train_here
-from models.training.config import RunConfig, run_config
-from models.zoo.folders import BEST, CHECKPOINT
-from models.zoo.model_file import write_model
+from ..data.tasks import make_task
+from ..files import read_lines, write_whole
+from ..training.config import RunConfig, run_config
+from ..zoo.folders import BEST, CHECKPOINT
+from ..zoo.model_file import write_model
+from .export import card_of
+from .folder import EVENTS, LOCK, LOG, METRICS, create_run, read_status, write_status
+from .printing import Bar
+from .recipes import RECIPES, Recipe
+from .worker import train_here
 
 CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""
@@ -53,7 +53,9 @@ def train(name: str, out: Path, file: str = "") -> Path:
         model = folder.model()
         card = card_of(folder, config, model, name) | said_by(recipe)
         data = ["--file", Path(getattr(config.task, recipe.file)).name] if recipe.file else []
-        card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name, *data])
+        card["training"]["command"] = shlex.join(
+            ["python", "-m", "attention_lab.models.training", "zoo", name, *data]
+        )
         card["showcase"] |= recipe.showcase
         weights = write_model(out / name, Path(name).name, model, card)
         if recipe.keeps_run:

@@ -1,7 +1,7 @@
 """A run's process: it waits for its slot, trains, and says in status.json how it stands and how it ended.
 
-python -m models.runs.worker RUN_FOLDER [--parent PID:START]. A thread beside the training gives signs of
-life, takes requests, and sees its parent end.
+python -m attention_lab.models.runs.worker RUN_FOLDER [--parent PID:START]. A thread beside the training gives
+signs of life, takes requests, and sees its parent end.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psutil
 from filelock import FileLock, Timeout
 
-from models.byte_units import MB
-from models.limits import in_force
-from models.runs import queue
-from models.runs.folder import (
+from ..byte_units import MB
+from ..limits import in_force
+from ..training import PeerLost
+from ..zoo.folders import runs_root
+from . import queue
+from .folder import (
     CUT_SHORT,
     LOCK,
     LOG,
@@ -42,15 +44,13 @@ from models.runs.folder import (
     read_status,
     write_status,
 )
-from models.runs.jobs import RayBackend
-from models.runs.owners import ownership_of
-from models.runs.processes import Identity, memory_left, n_starved, this_process
-from models.runs.queue import JobRefused
-from models.training import PeerLost
-from models.zoo.folders import runs_root
+from .jobs import RayBackend
+from .owners import ownership_of
+from .processes import Identity, memory_left, n_starved, this_process
+from .queue import JobRefused
 
 if TYPE_CHECKING:
-    from models.training.loop import Record, Training
+    from ..training.loop import Record, Training
 
 MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25
@@ -213,7 +213,7 @@ TURN_SECONDS = 0.3
 
 def main(arguments: list[str] | None = None) -> int:
     """Trains the run of a folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m models.runs.worker")
+    parser = argparse.ArgumentParser(prog="python -m attention_lab.models.runs.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parent", type=Identity.parse, help="whose end pauses the run")
     options = parser.parse_args(arguments)
@@ -335,8 +335,8 @@ def _end(watch: Watch, error: Exception) -> None:
 
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
     """Trains until the end or a request; returns the final state, and what is to be said of it."""
-    from models.runs.recording import train_into
-    from models.runs.results import outcome_of
+    from .recording import train_into
+    from .results import outcome_of
 
     folder = RunFolder(watch.folder)
     check_files(folder.description())
@@ -373,7 +373,7 @@ def _report(folder: RunFolder) -> str:
     """Writes down what the model scores; returns what kept it from that, "" where nothing did. The run has
     finished either way, and its last checkpoint stands.
     """
-    from models.runs.report import write_report
+    from .report import write_report
 
     try:
         write_report(folder)
@@ -382,7 +382,8 @@ def _report(folder: RunFolder) -> str:
             traceback.print_exc(file=log)
         known = isinstance(error, ValueError | OSError)
         why = str(error).partition(";")[0] if known else f"{LOG} in the run's folder says why"
-        return f"its report is missing ({why}); python -m models.training report {folder.id} writes it"
+        command = f"python -m attention_lab.models.training report {folder.id}"
+        return f"its report is missing ({why}); {command} writes it"
     return ""
 
 
@@ -449,7 +450,7 @@ class _Interrupt:
 
 def _record(line: dict[str, Any]) -> Record:
     """The record of a step as the run's file has it."""
-    from models.training.loop import Record
+    from ..training.loop import Record
 
     names = ("step", "loss", "losses", "learning_rate", "gradient_norm", "tokens_per_second", "memory")
     return Record(*(line[name] for name in names), validation=line.get("validation"))

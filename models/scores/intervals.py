@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from models.data.tasks import Batch, Judgement, Quotients, Tally, Task, quotients
-from models.engine.transformer import Transformer
+from ..data.tasks import Batch, Judgement, Quotients, Tally, Task, quotients
+from ..engine.transformer import Transformer
 
 RESAMPLES, FEWEST = 1_000, 200
 MANY = 4_096  # examples above which there are fewer resamples, so that the time stays the same

@@ -12,14 +12,14 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor
 
-from models.data.tasks import Answers, Batch, Quotients, Split, Task
-from models.data.tasks.finite import MOST_CLASSES, Finite
-from models.data.tasks.language_model import TextModel
-from models.data.tasks.pictures import Pictures
-from models.data.tasks.sentence_pairs import Pairs
-from models.data.tasks.text_classes import TextClasses
-from models.engine.transformer import Transformer
-from models.scores.intervals import (
+from ..data.tasks import Answers, Batch, Quotients, Split, Task
+from ..data.tasks.finite import MOST_CLASSES, Finite
+from ..data.tasks.language_model import TextModel
+from ..data.tasks.pictures import Pictures
+from ..data.tasks.sentence_pairs import Pairs
+from ..data.tasks.text_classes import TextClasses
+from ..engine.transformer import Transformer
+from .intervals import (
     WILSON,
     Found,
     Interval,

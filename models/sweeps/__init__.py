@@ -3,7 +3,7 @@
 Made and read without torch, but for `create` and `plan`, which check the settings against the task.
 """
 
-from models.sweeps.control import (
+from .control import (
     create,
     delete,
     find,
@@ -15,8 +15,8 @@ from models.sweeps.control import (
     sweeps_root,
     usual_slots,
 )
-from models.sweeps.spec import Choices, Range, Spec, parse
-from models.sweeps.sweep import ShippedSweep, Sweep, Trial, list_shipped
+from .spec import Choices, Range, Spec, parse
+from .sweep import ShippedSweep, Sweep, Trial, list_shipped
 
 __all__ = [
     "Choices",

@@ -1,4 +1,4 @@
-"""The commands of sweeps and of the learning-rate finder, such as `python -m models.training sweep`."""
+"""The commands of sweeps and of the learning-rate finder: `python -m attention_lab.models.training sweep`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tqdm import tqdm
 
-from models.fields import nearest
-from models.runs.command_line import SETTING, TASK, command
-from models.runs.owners import MACHINE
-from models.runs.printing import align
-from models.sweeps import control
-from models.sweeps.spec import USUAL_TRIALS, Spec, parse
-from models.sweeps.sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, list_shipped, write_results
-from models.zoo.folders import check_runs_root
+from ..fields import nearest
+from ..runs.command_line import SETTING, TASK, command
+from ..runs.owners import MACHINE
+from ..runs.printing import align
+from ..zoo.folders import check_runs_root
+from . import control
+from .spec import USUAL_TRIALS, Spec, parse
+from .sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, list_shipped, write_results
 
 if TYPE_CHECKING:
-    from models.sweeps.driver import OpenTrial
+    from .driver import OpenTrial
 
 _NONE: list[str] = []
 NAME = "the sweep's name"
@@ -113,8 +113,8 @@ def find_rate(
     steps: Annotated[int, "from the first to the last"] = 120,
 ) -> None:
     """Looks for a learning rate by a range test: prints the loss while the rate rises, and a suggestion."""
-    from models.training.rates import RateFinder
-    from models.training.settings import configured
+    from ..training.rates import RateFinder
+    from ..training.settings import configured
 
     config = configured(task, set)
     finder = RateFinder(config, low=low, high=high, steps=steps)
@@ -142,7 +142,7 @@ def sweep_export(
 
 def _create(spec: Spec) -> Sweep:
     """Makes a sweep, and prints what it comes to."""
-    from models.sweeps.plan import plan
+    from .plan import plan
 
     whole = plan(spec)
     print(whole.sentence)
@@ -152,7 +152,7 @@ def _create(spec: Spec) -> Sweep:
 
 
 def _work(chosen: Sweep, n_slots: int) -> None:
-    from models.sweeps.driver import drive_here
+    from .driver import drive_here
 
     print(f"sweep {chosen.name} in {chosen.path}")
     start, spec = time.monotonic(), chosen.spec
@@ -179,7 +179,7 @@ def _work(chosen: Sweep, n_slots: int) -> None:
 
 
 def _goes_on(paused: Sweep) -> str:
-    return f"go on with: python -m models.training sweep --resume {paused.name}"
+    return f"go on with: python -m attention_lab.models.training sweep --resume {paused.name}"
 
 
 def _print(chosen: Sweep) -> None:

@@ -14,20 +14,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from models.files import FileError, write_json, writing
-from models.limits import in_force
-from models.runs import jobs, owners, queue
-from models.runs.folder import REQUEST, Ask, Status, hanging, write_status
-from models.runs.owners import NotAllowed, Ownership, Visitor
-from models.runs.processes import serving_process
-from models.runs.queue import JobRefused
-from models.runs.ray import cluster
-from models.sweeps.spec import NAME, Spec
-from models.sweeps.sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
-from models.zoo.folders import check_runs_root, runs_root
+from ..files import FileError, write_json, writing
+from ..limits import in_force
+from ..runs import jobs, owners, queue
+from ..runs.folder import REQUEST, Ask, Status, hanging, write_status
+from ..runs.owners import NotAllowed, Ownership, Visitor
+from ..runs.processes import serving_process
+from ..runs.queue import JobRefused
+from ..runs.ray import cluster
+from ..zoo.folders import check_runs_root, runs_root
+from .spec import NAME, Spec
+from .sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
 
 _MOST_SKIPPED = 200  # settings that make no model: no page shows more
-DRIVER = [sys.executable, "-m", "models.sweeps.driver"]
+DRIVER = [sys.executable, "-m", "attention_lab.models.sweeps.driver"]
 
 
 def sweeps_root() -> Path:
@@ -41,8 +41,8 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     by: its owner. Raises ValueError for what the task cannot do or where a sweep has the name already,
     JobRefused for more than the limits allow, WriteError where the disk refuses.
     """
-    from models.sweeps import optuna_study
-    from models.sweeps.plan import plan
+    from . import optuna_study
+    from .plan import plan
 
     whole = plan(spec, by=by)
     queue.check_rights(whole.config.training, by, keep_going=False)

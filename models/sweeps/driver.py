@@ -22,21 +22,22 @@ from filelock import FileLock, Timeout
 from optuna.trial import FrozenTrial, TrialState
 from optuna.trial import Trial as OptunaTrial
 
-from models.fields import shortened
-from models.files import FileError, writing
-from models.runs import jobs, queue
-from models.runs.folder import LOCK, LOG, REQUEST, Ask, RunFolder, State, Status, ended_by, list_runs
-from models.runs.owners import MACHINE, Visitor
-from models.runs.processes import SERVING, Identity, this_process
-from models.runs.queue import SLOTS, Busy, JobRefused, NoRoom
-from models.runs.ray.cluster import UNREACHED, WENT_AWAY
-from models.runs.significance import summary
-from models.runs.worker import Watch, heeding_signals
-from models.sweeps import optuna_study
-from models.sweeps.control import check_startable, queued_status, usual_slots
-from models.sweeps.optuna_study import JOURNAL
-from models.sweeps.plan import Configs, Settings, first_settings
-from models.sweeps.sweep import (
+from ..fields import shortened
+from ..files import FileError, writing
+from ..runs import jobs, queue
+from ..runs.folder import LOCK, LOG, REQUEST, Ask, RunFolder, State, Status, ended_by, list_runs
+from ..runs.owners import MACHINE, Visitor
+from ..runs.processes import SERVING, Identity, this_process
+from ..runs.queue import SLOTS, Busy, JobRefused, NoRoom
+from ..runs.ray.cluster import UNREACHED, WENT_AWAY
+from ..runs.significance import summary
+from ..runs.worker import Watch, heeding_signals
+from ..zoo.folders import runs_root
+from . import optuna_study
+from .control import check_startable, queued_status, usual_slots
+from .optuna_study import JOURNAL
+from .plan import Configs, Settings, first_settings
+from .sweep import (
     RUNS,
     SENTENCE,
     SKIPPED,
@@ -47,7 +48,6 @@ from models.sweeps.sweep import (
     is_skipped,
     run_name,
 )
-from models.zoo.folders import runs_root
 
 MOST_SKIPPED = 100
 """A sampler that draws so many useless settings one after the other has found all there are."""
@@ -199,7 +199,7 @@ def outcome(sweep: Sweep) -> str:
 def check_cluster() -> None:
     """Raises NoRoom where runs are to train on a cluster, and none answers: the sweep waits for it, then."""
     if os.environ.get(RAY):
-        from models.runs.ray import cluster
+        from ..runs.ray import cluster
 
         try:
             cluster.address()
@@ -499,14 +499,15 @@ class Conductor:
 
 
 # The process of one sweep: it starts the runs of its trials, and says in status.json how it stands.
-# python -m models.sweeps.driver SWEEP_FOLDER [--owner ID] [--all-rights] [--slots N] [--parent PID:START]
+# python -m attention_lab.models.sweeps.driver SWEEP_FOLDER [--owner ID] [--all-rights] [--slots N]
+#     [--parent PID:START]
 
 LAST_ONE_SECONDS = 10.0  # to wait for the last driver of a sweep that was paused a moment ago
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Works on the sweep of a folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m models.sweeps.driver")
+    parser = argparse.ArgumentParser(prog="python -m attention_lab.models.sweeps.driver")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parent", type=Identity.parse, help="whose end pauses the sweep")
     parser.add_argument("--owner", default="", help="the visitor to whom its runs belong")

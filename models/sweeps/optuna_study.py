@@ -17,9 +17,9 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, JournalStorage
 from optuna.study import Study
 
-from models.byte_units import MB
-from models.files import FileError, check_size, writing
-from models.sweeps.spec import Choices, Spec, Value, Variation
+from ..byte_units import MB
+from ..files import FileError, check_size, writing
+from .spec import Choices, Spec, Value, Variation
 
 JOURNAL = "journal.log"
 REDUCTION = 3

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from models.byte_units import MB
-from models.data.tasks import Task, generator_of, make_task
-from models.engine.transformer import Transformer
-from models.fields import nearest
-from models.limits import in_force
-from models.runs.owners import MACHINE, Visitor
-from models.runs.queue import JobRefused
-from models.runs.results import lower_is_better
-from models.sweeps.spec import USUAL_TRIALS, Choices, Direction, Range, Spec, Value, Variation, written
-from models.training.config import RunConfig, run_config
-from models.training.settings import check_not_dictated, parted
+from ..byte_units import MB
+from ..data.tasks import Task, generator_of, make_task
+from ..engine.transformer import Transformer
+from ..fields import nearest
+from ..limits import in_force
+from ..runs.owners import MACHINE, Visitor
+from ..runs.queue import JobRefused
+from ..runs.results import lower_is_better
+from ..training.config import RunConfig, run_config
+from ..training.settings import check_not_dictated, parted
+from .spec import USUAL_TRIALS, Choices, Direction, Range, Spec, Value, Variation, written
 
 Settings = dict[str, Value]
 _TRIES = 100
@@ -230,8 +230,8 @@ def cost_of(plan: Plan, *, n_slots: int, threads: int) -> SweepCost:
 
     threads: that each run trains with, where its settings leave that open. n_slots: runs at once.
     """
-    from models.engine.size import count_parameters
-    from models.training.estimates import estimate
+    from ..engine.size import count_parameters
+    from ..training.estimates import estimate
 
     space, maker, configs = plan.spec.space, Configs(plan.spec), list[RunConfig]()
     corners = [{name: _at(varied, share) for name, varied in space.items()} for share in (0.0, 0.5, 1.0)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
-from models.fields import check_fields, nearest, one_of, setting, shortened, value_of, whole
+from ..fields import check_fields, nearest, one_of, setting, shortened, value_of, whole
 
 Value = bool | int | float | str | None
 Kind = Literal["log", "uniform", "int"]
@@ -265,7 +265,7 @@ class Spec:
 
     def command(self) -> str:
         """The line that starts this sweep."""
-        words = ["python", "-m", "models.training", "sweep", "--task", self.task]
+        words = ["python", "-m", "attention_lab.models.training", "sweep", "--task", self.task]
         for line in self.settings():
             words += ["--set", line]
         words += ["--seeds", str(self.seeds)]

@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from models.files import FileError, read_json, write_json, writing
-from models.runs.folder import MAX_NAME, WORDLESS, Status, read_status
-from models.runs.owners import Ownership, Visitor, may_change, may_see, ownership_of
-from models.sweeps.spec import Spec, Value, written
+from ..files import FileError, read_json, write_json, writing
+from ..runs.folder import MAX_NAME, WORDLESS, Status, read_status
+from ..runs.owners import Ownership, Visitor, may_change, may_see, ownership_of
+from .spec import Spec, Value, written
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -155,7 +155,7 @@ class Sweep:
 
     def _journal(self) -> tuple[str, int, int]:
         """The folder and the journal's last change, by which what was read of it is known."""
-        from models.sweeps.optuna_study import JOURNAL
+        from .optuna_study import JOURNAL
 
         try:
             facts = (self.path / JOURNAL).stat()
@@ -166,7 +166,7 @@ class Sweep:
 
 @lru_cache(16)
 def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
-    from models.sweeps.optuna_study import read
+    from .optuna_study import read
 
     study = read(Path(folder))
     try:
@@ -182,7 +182,7 @@ def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
 def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
     from optuna.importance import get_param_importances
 
-    from models.sweeps.optuna_study import read
+    from .optuna_study import read
 
     finished = [trial for trial in _trials(folder, changed, size) if trial.state == "finished"]
     study = read(Path(folder))
@@ -249,7 +249,7 @@ def is_skipped(trial: FrozenTrial) -> bool:
 
 # Sweeps that ship with the app: what was asked and every trial's result, without the runs.
 # A folder each in `models/sweeps/shipped/`: `sweep.json` as any sweep has it, and `results.json`. `python
-# -m models.training sweep --shipped NAME` trains one again.
+# -m attention_lab.models.training sweep --shipped NAME` trains one again.
 
 SHIPPED = Path(__file__).with_name("shipped")
 RESULTS = "results.json"
@@ -322,7 +322,7 @@ def write_results(sweep: Sweep, out: Path, *, answer: str = "", shipped: bool = 
     trials = [asdict(trial) for trial in sweep.trials() if trial.state != "skipped"]
     for trial in trials:
         del trial["runs"]
-    again = f"python -m models.training sweep --shipped {sweep.name}"
+    again = f"python -m attention_lab.models.training sweep --shipped {sweep.name}"
     results = {
         "version": VERSION,
         "trials": trials,

@@ -1,7 +1,7 @@
-"""`python -m models.training`: the command line, in command_line.py of models/runs and models/sweeps."""
+"""`python -m attention_lab.models.training`: the command line, of models/runs and models/sweeps."""
 
-import models.sweeps.command_line  # noqa: F401 (it adds its commands)
-from models.runs.command_line import main
+from ..runs.command_line import main
+from ..sweeps import command_line as command_line  # it adds its commands
 
 if __name__ == "__main__":
     main()

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, no_type_check
 
-from models.config import ModelConfig
-from models.fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
+from ..config import ModelConfig
+from ..fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 if TYPE_CHECKING:
-    from models.data.tasks import Task
+    from ..data.tasks import Task
 
 DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
 SCHEDULE = "How the rate rises and falls; warm-up is the schedule of the paper (5.3)"

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from cachetools import TTLCache, cached
 
-from models.byte_units import MB
-from models.config import ModelConfig
-from models.data.tasks import Batch, Task
-from models.engine import size
-from models.engine.transformer import Layer
-from models.training.config import RunConfig
-from models.training.loop import Training, snapshot_bytes, snapshot_steps
-from models.training.memory import activation_bytes, choose, example, memory_bytes
+from ..byte_units import MB
+from ..config import ModelConfig
+from ..data.tasks import Batch, Task
+from ..engine import size
+from ..engine.transformer import Layer
+from .config import RunConfig
+from .loop import Training, snapshot_bytes, snapshot_steps
+from .memory import activation_bytes, choose, example, memory_bytes
 
 FRESH_SECONDS = 10.0
 """A measured speed of the machine counts for so long."""

@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.grammar import Mention, Pair, counterpart
-from models.data.grammar.pairs import held_out
-from models.data.grammar.sentences import Direction
-from models.data.tasks.sentence_pairs import grammar_row, make_batch, source_ids
-from models.data.tasks.translation import Translation
-from models.data.word_tokenizer import BOS, EOS, PRONOUNS, WordTokenizer
-from models.engine.decoding import greedy
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.zoo import load_model
+from ..data.grammar import Mention, Pair, counterpart
+from ..data.grammar.pairs import held_out
+from ..data.grammar.sentences import Direction
+from ..data.tasks.sentence_pairs import grammar_row, make_batch, source_ids
+from ..data.tasks.translation import Translation
+from ..data.word_tokenizer import BOS, EOS, PRONOUNS, WordTokenizer
+from ..engine.decoding import greedy
+from ..engine.trace import Trace
+from ..engine.transformer import Transformer
+from ..zoo import load_model
 
 Example = tuple[Pair, Direction]
 _BATCH = 200

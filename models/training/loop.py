@@ -19,16 +19,16 @@ from jaxtyping import Float16
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from models.byte_units import MB
-from models.config import ModelConfig
-from models.data.tasks import Batch, Reading, Sample
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.limits import in_force
-from models.scores.intervals import Interval, Verdict, validated
-from models.training.config import RunConfig, TrainingConfig
-from models.training.growth import remedy
-from models.training.memory import choose
+from ..byte_units import MB
+from ..config import ModelConfig
+from ..data.tasks import Batch, Reading, Sample
+from ..engine.trace import Trace
+from ..engine.transformer import Transformer
+from ..limits import in_force
+from ..scores.intervals import Interval, Verdict, validated
+from .config import RunConfig, TrainingConfig
+from .growth import remedy
+from .memory import choose
 
 # A probe's attention at some steps of a run: compact, bounded, and dense at the start.
 

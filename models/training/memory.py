@@ -11,11 +11,11 @@ import psutil
 import torch
 from cachetools import LRUCache, cached
 
-from models.byte_units import MB, readable
-from models.data.tasks import Task
-from models.data.tasks.pictures import Pictures
-from models.engine import size
-from models.training.config import RunConfig, TrainingConfig
+from ..byte_units import MB, readable
+from ..data.tasks import Task
+from ..data.tasks.pictures import Pictures
+from ..engine import size
+from .config import RunConfig, TrainingConfig
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.fields import fields_of
-from models.training.config import RunConfig, TrainingConfig
-from models.training.loop import DivergedError, Training
+from ..fields import fields_of
+from .config import RunConfig, TrainingConfig
+from .loop import DivergedError, Training
 
 LOW, HIGH, STEPS = 1e-6, 1.0, 120
 """The rates between which a test usually goes, and its steps."""

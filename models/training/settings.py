@@ -5,10 +5,10 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from models.config import ModelConfig
-from models.data.tasks import TASKS, Task, make_task
-from models.fields import nearest, options_of, value_of
-from models.training.config import RunConfig, TrainingConfig, run_config
+from ..config import ModelConfig
+from ..data.tasks import TASKS, Task, make_task
+from ..fields import nearest, options_of, value_of
+from .config import RunConfig, TrainingConfig, run_config
 
 
 def configured(task_name: str, settings: Iterable[str]) -> RunConfig:

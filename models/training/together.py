@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from models.data.tasks import Batch
-from models.engine.transformer import Transformer
-from models.training import PeerLost
-from models.training.config import RunConfig
-from models.training.loop import Training
+from ..data.tasks import Batch
+from ..engine.transformer import Transformer
+from . import PeerLost
+from .config import RunConfig
+from .loop import Training
 
 _METHODS = ("encode", "decode")  # what tasks call besides `model(...)`, at every rank alike
 _SIGNS = ("gloo", "nccl", "connection", "peer", "socket", "timed out", "process group")

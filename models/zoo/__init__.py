@@ -1,4 +1,4 @@
-"""Trained models: those shipped here, and any that `python -m models.training` wrote."""
+"""Trained models: those shipped here, and any that `python -m attention_lab.models.training` wrote."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from models.files import FileError
-from models.zoo.folders import (
+from ..files import FileError
+from .folders import (
     BEST,
     CARD,
     CHECKPOINT,
@@ -18,15 +18,15 @@ from models.zoo.folders import (
     read_card,
     shipped_names,
 )
-from models.zoo.hub import isolation
-from models.zoo.hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder
+from .hub import isolation
+from .hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from models.zoo.engine_model import TrainedModel
-    from models.zoo.hub.model import HubModel
-    from models.zoo.model import Model
+    from .engine_model import TrainedModel
+    from .hub.model import HubModel
+    from .model import Model
 
 _NUMBERS = count(1)
 """Of models in memory: what was proved of one is not known of another."""
@@ -54,7 +54,7 @@ def load_model(source: Any, tokenizer: Any = None) -> Any:
         return _in_memory(source, tokenizer)
     if isinstance(source, str) and source.startswith(PREFIX):
         return load_hub(source)
-    from models.zoo.engine_model import read_run, read_trained  # imports torch, and every task
+    from .engine_model import read_run, read_trained  # imports torch, and every task
 
     weights = _weights_of(source)
     if weights.name == CHECKPOINT:
@@ -67,7 +67,7 @@ def load_model(source: Any, tokenizer: Any = None) -> Any:
 def _in_memory(net: Any, tokenizer: Any) -> HubModel:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from models.zoo.hub.model import HubModel
+    from .hub.model import HubModel
 
     if not isinstance(net, PreTrainedModel):
         raise FileError(
@@ -132,7 +132,7 @@ def load_hub(name: str) -> Model:
 
 def _try(name: str, stamp: int) -> None:
     """Opens a folder as it is at this stamp, reads a word, and puts it into the chat template, if any."""
-    from models.zoo.hub.model import HubModel
+    from .hub.model import HubModel
 
     model = _opened(open_folder(name))
     if isinstance(model, HubModel):
@@ -142,7 +142,7 @@ def _try(name: str, stamp: int) -> None:
 
 
 def _opened(folder: Folder) -> Model:
-    from models.zoo.hub.model import HubModel
-    from models.zoo.hub.pictures import PictureModel
+    from .hub.model import HubModel
+    from .hub.pictures import PictureModel
 
     return (PictureModel if folder.reads_pictures else HubModel)(folder)

@@ -11,20 +11,20 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
-from models.data.tasks.batch import Alphabet, check_room
-from models.engine import masks
-from models.engine.decoding import greedy, sample
-from models.engine.long_text import LongHeads, LongTrace, Progress
-from models.engine.normalizers import NOTES
-from models.engine.positions import POSITIONS
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.files import read_json
-from models.zoo.folders import TASK, Which, read_description, weights_path
-from models.zoo.model import Change, Model, Wanted, call, in_format_of, sharing_weights
-from models.zoo.model_file import read_config, read_task, read_weights
+from ..config import ModelConfig
+from ..data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
+from ..data.tasks.batch import Alphabet, check_room
+from ..engine import masks
+from ..engine.decoding import greedy, sample
+from ..engine.long_text import LongHeads, LongTrace, Progress
+from ..engine.normalizers import NOTES
+from ..engine.positions import POSITIONS
+from ..engine.trace import Trace
+from ..engine.transformer import Transformer
+from ..files import read_json
+from .folders import TASK, Which, read_description, weights_path
+from .model import Change, Model, Wanted, call, in_format_of, sharing_weights
+from .model_file import read_config, read_task, read_weights
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
 
@@ -191,7 +191,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         return self.task.texts(seed)
 
     def code(self, text: str, **settings: Any) -> str:
-        load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"
+        load = f"from attention_lab.models import load_model\n{self.imports}lm = load_model({self.source})"
         return f"{load}\ntrace = {call('lm.trace', text, **settings)}"
 
     def rarity(self, reading: Reading) -> Rarity | None:
@@ -290,7 +290,7 @@ def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
     model = _made(path, folder.name, card, card["model"], learnt, part=part)
     file = "" if which == "last" else f" / {path.name!r}"
     model.source = f"runs_root() / {folder.name!r}{file}"
-    model.imports = "from models.zoo.folders import runs_root\n"
+    model.imports = "from attention_lab.models.zoo.folders import runs_root\n"
     return model
 
 
@@ -364,7 +364,7 @@ class UntrainedModel(EngineModel):
         sizes = ("n_layers", "n_heads", "d_model", "d_head", "vocab_size", "max_len", "positions")
         fields = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
         return (
-            "from models import ModelConfig, UntrainedModel\n"
+            "from attention_lab.models import ModelConfig, UntrainedModel\n"
             f"lm = UntrainedModel({call('ModelConfig', **fields)}, seed={self.seed})\n"
             f"trace = {call('lm.trace', text, **settings)}"
         )

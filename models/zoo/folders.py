@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from models.files import FileError, read_json
+from ..files import OWN, FileError, read_json
 
 # Model cards: the description of a model beside its weights.
 # They are read without torch, so that a page can name what it will show while torch is still being
@@ -81,7 +81,7 @@ RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 def runs_root() -> Path:
     """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
     path = os.environ.get("ATTENTION_LAB_RUNS")
-    return Path(path).expanduser() if path else Path(__file__).parents[2] / "runs"
+    return Path(path).expanduser() if path else OWN / "runs"
 
 
 def check_runs_root() -> None:

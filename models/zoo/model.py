@@ -14,9 +14,9 @@ from typing import Any, TypeVar, overload
 import torch
 from torch import Tensor, nn
 
-from models.byte_units import MB
-from models.config import ModelConfig, Normalizer
-from models.data.tasks.batch import (
+from ..byte_units import MB
+from ..config import ModelConfig, Normalizer
+from ..data.tasks.batch import (
     Aligned,
     Alphabet,
     Antecedent,
@@ -28,12 +28,12 @@ from models.data.tasks.batch import (
     check_room,
     repeated,
 )
-from models.engine.long_text import LongHeads, Progress
-from models.engine.positions import has_bias, turns
-from models.engine.size import addresses, trace_operations
-from models.engine.trace import Trace
-from models.interventions.edit import Edit, read_edits, write_numbers
-from models.interventions.edited_pass import Editing, Prepared, write_under_edits
+from ..engine.long_text import LongHeads, Progress
+from ..engine.positions import has_bias, turns
+from ..engine.size import addresses, trace_operations
+from ..engine.trace import Trace
+from ..interventions.edit import Edit, read_edits, write_numbers
+from ..interventions.edited_pass import Editing, Prepared, write_under_edits
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import TTLCache, cached
 
-from models.byte_units import readable
-from models.config import POSITION_SCHEMES
-from models.fields import Field, characters, one_of, whole
-from models.files import FileError, read_json
-from models.limits import in_force
-from models.mask_names import MASK_TITLES, about_argument
-from models.registry import import_all
-from models.zoo import load_model
-from models.zoo.folders import (
+from ..byte_units import readable
+from ..config import POSITION_SCHEMES
+from ..fields import Field, characters, one_of, whole
+from ..files import FileError, read_json
+from ..limits import in_force
+from ..mask_names import MASK_TITLES, about_argument
+from ..registry import import_all
+from . import load_model
+from .folders import (
     PROBE,
     RUN_ID,
     Which,
@@ -35,10 +35,10 @@ from models.zoo.folders import (
     uploads_root,
     weights_path,
 )
-from models.zoo.hub.model_folder import NAME, Folder, open_folder
+from .hub.model_folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:
-    from models.zoo.model import Model
+    from .model import Model
 
 # What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 
@@ -216,7 +216,7 @@ def offers() -> dict[str, Offer]:
 
 @cache
 def _import_others() -> None:
-    from models.zoo import others
+    from . import others
 
     import_all(others.__name__, others.__path__)
 
@@ -348,7 +348,7 @@ def _of_folder(folder: Folder) -> Offer:
         stamp=folder.stamp,
     )
     if folder.reads_pictures:
-        from models.zoo.hub.photos import NAMES
+        from .hub.photos import NAMES
 
         examples = tuple(
             {"label": label, "text": str(at), "see": ""} for at, label in enumerate(NAMES, start=1)
@@ -367,7 +367,7 @@ def _of_folder(folder: Folder) -> Offer:
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())
 def _of_own(name: str) -> Offer | None:
     """The offer of a kept file, whoever handed it in; pages ask first if the visitor did. None if gone."""
-    from models.zoo.own_attention import open_kept
+    from .own_attention import open_kept
 
     hashed = name.removeprefix("own:")
     try:
@@ -382,7 +382,7 @@ def _of_own(name: str) -> Offer | None:
     alone = {"view": "head"} if own.n_layers * own.n_heads == 1 else {}  # it is worth seeing at once
 
     def load() -> Model:
-        from models.zoo.own_model import of_kept
+        from .own_model import of_kept
 
         path = _path(hashed)
         with suppress(OSError):
@@ -405,7 +405,7 @@ def _of_own(name: str) -> Offer | None:
 
 
 def _path(hashed: str) -> Path:
-    from models.zoo.own_attention import ENDING, GONE
+    from .own_attention import ENDING, GONE
 
     path = next(uploads_root().glob(f"*/{hashed}.{ENDING}"), None)
     if path is None:

@@ -19,9 +19,9 @@ from jaxtyping import Float32
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from models.byte_units import MB, readable
-from models.files import FileError, parsed, read_bounded
-from models.limits import in_force
+from ..byte_units import MB, readable
+from ..files import FileError, parsed, read_bounded
+from ..limits import in_force
 
 # What an .npz, .safetensors or .json file of arrays holds; what it declares is checked before it is read.
 

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import Reading
-from models.engine.trace import Trace
-from models.zoo.model import Attention, Model
-from models.zoo.own_attention import KeptAttention, OwnAttention, read_file, read_layer
+from ..data.tasks.batch import Reading
+from ..engine.trace import Trace
+from .model import Attention, Model
+from .own_attention import KeptAttention, OwnAttention, read_file, read_layer
 
 
 class OwnModel(Model):
@@ -70,7 +70,9 @@ class OwnModel(Model):
         return ()
 
     def code(self, text: str, **settings: Any) -> str:
-        return f"from models import read_attention\ntrace = read_attention({self.name!r}).trace()"
+        return (
+            f"from attention_lab.models import read_attention\ntrace = read_attention({self.name!r}).trace()"
+        )
 
 
 def of_kept(own: KeptAttention, find: Callable[[], Path]) -> OwnModel:

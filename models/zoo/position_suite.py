@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from models.config import ModelConfig
-from models.data.tasks.next_word import NextWord
-from models.engine.transformer import Transformer
-from models.zoo import load_model
-from models.zoo.engine_model import TrainedModel
-from models.zoo.folders import SHIPPED
+from ..config import ModelConfig
+from ..data.tasks.next_word import NextWord
+from ..engine.transformer import Transformer
+from . import load_model
+from .engine_model import TrainedModel
+from .folders import SHIPPED
 
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 FOLDER = SHIPPED / "positions"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.contrast import Aligned
-from pages.beside.comparison import Comparison, Head
-from pages.shared.wording import distinct
-from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
-from viz_core.labels import visible
+from attention_lab.models.contrast import Aligned
+from attention_lab.pages.beside.comparison import Comparison, Head
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
+from attention_lab.viz_core.labels import visible
 
 PLACE = "place"
 """The page's input that a press on the map sets: the layer and the head."""

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import torch
 
-import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
-from models.byte_units import MB
-from models.contrast import Aligned, Contrast, Side, contrast, knobs, match_sides
-from models.contrast.comparison import on_places, variation
-from models.contrast.matching import Matching
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.limits import in_force
-from models.zoo.model import Model
-from models.zoo.offers import offer_of
-from pages.shared import cache
-from pages.shared.training import runs
-from pages.shared.work import Job, Queue, check_price
+import attention_lab.models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+from attention_lab.models.byte_units import MB
+from attention_lab.models.contrast import Aligned, Contrast, Side, contrast, knobs, match_sides
+from attention_lab.models.contrast.comparison import on_places, variation
+from attention_lab.models.contrast.matching import Matching
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.model import Model
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.shared.work import Job, Queue, check_price
 
 TOP = 12
 """The likeliest outputs of each side that are kept at a place."""

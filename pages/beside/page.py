@@ -6,19 +6,19 @@ from typing import Any
 
 import streamlit as st
 
-from models.contrast import knobs
-from models.zoo.offers import offer_of
-from pages.beside import state
-from pages.beside.board import PLACE, board_of, on_one_grid, token_words
-from pages.beside.comparison import Comparison, queue, steps_of
-from pages.beside.takeaway import code_of
-from pages.shared import model_field, on_offer
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import heading, say_count
-from pages.shared.wording import plain
-from pages.shared.work import Job, WorkPage
+from attention_lab.models.contrast import knobs
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.beside import state
+from attention_lab.pages.beside.board import PLACE, board_of, on_one_grid, token_words
+from attention_lab.pages.beside.comparison import Comparison, queue, steps_of
+from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.shared import model_field, on_offer
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import heading, say_count
+from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("beside", queue, "Compare again", seconds=0.3)
 SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from models.contrast import knobs
-from models.fields import SHOWN, Field, characters, one_of, text, whole
-from models.limits import in_force
-from models.zoo.offers import DEFAULT, offer_of, offers
-from pages.beside.board import STEP, Selection, on_one_grid, place_of
-from pages.beside.comparison import (
+from attention_lab.models.contrast import knobs
+from attention_lab.models.fields import SHOWN, Field, characters, one_of, text, whole
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import DEFAULT, offer_of, offers
+from attention_lab.pages.beside.board import STEP, Selection, on_one_grid, place_of
+from attention_lab.pages.beside.comparison import (
     Comparison,
     ComparisonRequest,
     FramePair,
@@ -21,9 +21,9 @@ from pages.beside.comparison import (
     nearest_step,
     steps_of,
 )
-from pages.shared import model_field, on_offer
-from pages.shared.state import State, refuse
-from pages.shared.training import runs
+from attention_lab.pages.shared import model_field, on_offer
+from attention_lab.pages.shared.state import State, refuse
+from attention_lab.pages.shared.training import runs
 
 PAGE = "beside"
 MOST_TEXT = in_force().field_characters

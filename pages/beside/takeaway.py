@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.contrast import knobs
-from models.zoo.offers import offer_of
-from pages.beside.board import Selection
-from pages.beside.comparison import (
+from attention_lab.models.contrast import knobs
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.beside.board import Selection
+from attention_lab.pages.beside.comparison import (
     Comparison,
     ComparisonRequest,
     address,
@@ -17,8 +17,8 @@ from pages.beside.comparison import (
     settings_of,
     steps_of,
 )
-from pages.shared import cache
-from pages.shared.training import runs
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.training import runs
 
 
 def code_of(
@@ -45,7 +45,8 @@ def code_of(
     second = f", {address(stack, layer_b)!r}, {head_b}" if other else ""
     return "\n".join(
         [
-            "from models.contrast import Side, contrast, knobs", *_sides(request), "c = contrast(a, b)",
+            "from attention_lab.models.contrast import Side, contrast, knobs",
+            *_sides(request), "c = contrast(a, b)",
             f"laid = c.laid({address(stack, layer)!r}, {head}{second})",
             f"print(laid.difference, c.moved[{stack!r}])", "if c.outputs:  # of each place",
             "    print(c.outputs.kl, [c.outputs.top(at, 5) for at in range(len(c.outputs.aligned))])",

@@ -6,20 +6,20 @@ from typing import Any
 
 import streamlit as st
 
-from models.interventions.edit import named_numbers
-from models.limits import in_force
-from pages.documents import reading, state
-from pages.documents.component import pattern_map
-from pages.documents.reading import GoneError, HeadPicture, queue, tiles
-from pages.shared import on_offer
-from pages.shared.board import on_page
-from pages.shared.browser import uploading
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import generation, heading, say_count, show_problems
-from pages.shared.state import refuse
-from pages.shared.wording import plain
-from pages.shared.work import Job, WorkPage, this_page
-from viz_core.viewer.message import pack
+from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.limits import in_force
+from attention_lab.pages.documents import reading, state
+from attention_lab.pages.documents.component import pattern_map
+from attention_lab.pages.documents.reading import GoneError, HeadPicture, queue, tiles
+from attention_lab.pages.shared import on_offer
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import generation, heading, say_count, show_problems
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.work import Job, WorkPage, this_page
+from attention_lab.viz_core.viewer.message import pack
 
 PAGE = WorkPage("documents", queue, "Read it again")
 
@@ -125,7 +125,7 @@ def figure(job: Job) -> None:
         return
     pattern_map.show(bytes_, key="pattern_map", on_act=on_act)
     if on_page.wants_take_away():
-        from pages.documents import takeaway
+        from attention_lab.pages.documents import takeaway
 
         takeaway.dialog(session.pop(on_page.TAKE_AWAY), job.result)
 

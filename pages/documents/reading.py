@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cachetools import LRUCache
 
-import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
-from models.byte_units import MB, readable
-from models.limits import in_force
-from pages.shared import cache, server_load
-from pages.shared.work import Job, Queue, any_number
-from viz_core.labels import visible
-from viz_core.viewer.message import pack
+import attention_lab.models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import cache, server_load
+from attention_lab.pages.shared.work import Job, Queue, any_number
+from attention_lab.viz_core.labels import visible
+from attention_lab.viz_core.viewer.message import pack
 
 if TYPE_CHECKING:
-    from models.data.tasks import Reading
-    from models.engine.long_text import LongHeads, Measure, Pair, Picture
-    from models.zoo.model import Attention, Model
+    from attention_lab.models.data.tasks import Reading
+    from attention_lab.models.engine.long_text import LongHeads, Measure, Pair, Picture
+    from attention_lab.models.zoo.model import Attention, Model
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from models.data.grammar import sample_pairs
-from models.fields import characters, fields_of, one_of, setting, whole
-from models.limits import in_force
-from models.zoo.offers import offer_of
-from pages.documents.reading import DocumentRequest
-from pages.shared import on_offer
-from pages.shared.state import State
+from attention_lab.models.data.grammar import sample_pairs
+from attention_lab.models.fields import characters, fields_of, one_of, setting, whole
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.documents.reading import DocumentRequest
+from attention_lab.pages.shared import on_offer
+from attention_lab.pages.shared.state import State
 
 MOST_CHARACTERS = in_force().document_characters
 IN_LINKS = in_force().field_characters

@@ -4,11 +4,11 @@ import json
 from dataclasses import fields
 from typing import get_type_hints
 
-from pages.explore.state import View
-from pages.explore.sweep import SweepRequest
-from pages.shared.browser.component import Component, Kind, Kinds
-from pages.shared.chain import ACTS as OF_CLICKERS
-from viz_core.viewer.program import OFFERED
+from attention_lab.pages.explore.state import View
+from attention_lab.pages.explore.sweep import SweepRequest
+from attention_lab.pages.shared.browser.component import Component, Kind, Kinds
+from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
+from attention_lab.viz_core.viewer.program import OFFERED
 
 PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
 _TYPES: dict[object, Kind] = {float: (int, float), int | None: int, tuple[int, ...]: list}

@@ -8,17 +8,17 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.data.tasks import Advice
-from models.data.word_tokenizer import SPECIALS, WordTokenizer
-from models.fields import Field, number, read_link, whole
-from models.limits import in_force
-from models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
-from pages.explore import own_files, state
-from pages.explore.state import Inputs, View
-from pages.shared import cache, model_field, on_offer, server_load
-from pages.shared.page_parts import redraw, say_count
-from pages.shared.state import State, arrive, guard_choice, refuse
-from pages.shared.wording import plain
+from attention_lab.models.data.tasks import Advice
+from attention_lab.models.data.word_tokenizer import SPECIALS, WordTokenizer
+from attention_lab.models.fields import Field, number, read_link, whole
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
+from attention_lab.pages.explore import own_files, state
+from attention_lab.pages.explore.state import Inputs, View
+from attention_lab.pages.shared import cache, model_field, on_offer, server_load
+from attention_lab.pages.shared.page_parts import redraw, say_count
+from attention_lab.pages.shared.state import State, arrive, guard_choice, refuse
+from attention_lab.pages.shared.wording import plain
 
 MOST_SAID = 200  # characters of what a run says of itself
 MOST_PICTURES = 1_000_000

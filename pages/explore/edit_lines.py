@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from models.interventions.edit import Edit, Place
-from models.interventions.kinds.painted import Set
-from models.interventions.kinds.zero import Zero
+from attention_lab.models.interventions.edit import Edit, Place
+from attention_lab.models.interventions.kinds.painted import Set
+from attention_lab.models.interventions.kinds.zero import Zero
 
 Cells = list[tuple[int, float]]
 

@@ -9,17 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from models.byte_units import MB
-from models.engine.long_text import Progress
-from models.engine.trace import Trace
-from models.interventions import compare
-from models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
-from pages.explore.edit_lines import condition
-from pages.explore.state import MOVED, Inputs
-from pages.explore.subject import MASK, WRITES, Subject, operations_of, subject_of, token_text
-from pages.shared import cache
-from pages.shared.work import check_price
-from viz_core.labels import decimal
+from attention_lab.models.byte_units import MB
+from attention_lab.models.engine.long_text import Progress
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.interventions import compare
+from attention_lab.models.interventions.smallest_set import MOST, Head, smallest_set, switched_off
+from attention_lab.pages.explore.edit_lines import condition
+from attention_lab.pages.explore.state import MOVED, Inputs
+from attention_lab.pages.explore.subject import MASK, WRITES, Subject, operations_of, subject_of, token_text
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import check_price
+from attention_lab.viz_core.labels import decimal
 
 COMPARED_BYTES = 512 * MB
 """What the patterns of both passes may take while they are compared."""

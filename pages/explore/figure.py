@@ -10,18 +10,28 @@ from typing import Any, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.data.tasks import Advice
-from models.fields import Rule, one_of, read_link, written
-from models.interventions.edit import named_numbers
-from models.zoo.offers import Offer
-from pages.explore import controls, effect, head_measures, payload, quantities, state, sums, sweep, waiting
-from pages.explore.edit_lines import heads_off
-from pages.explore.payload import SHOWN, Body, Opened
-from pages.explore.state import FURTHER, Inputs, View
-from pages.shared import cache, glossary, server_load
-from pages.shared.page_parts import computed_or_last, generation
-from pages.shared.state import guard_choice, refuse
-from pages.shared.wording import plain
+from attention_lab.models.data.tasks import Advice
+from attention_lab.models.fields import Rule, one_of, read_link, written
+from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.zoo.offers import Offer
+from attention_lab.pages.explore import (
+    controls,
+    effect,
+    head_measures,
+    payload,
+    quantities,
+    state,
+    sums,
+    sweep,
+    waiting,
+)
+from attention_lab.pages.explore.edit_lines import heads_off
+from attention_lab.pages.explore.payload import SHOWN, Body, Opened
+from attention_lab.pages.explore.state import FURTHER, Inputs, View
+from attention_lab.pages.shared import cache, glossary, server_load
+from attention_lab.pages.shared.page_parts import computed_or_last, generation
+from attention_lab.pages.shared.state import guard_choice, refuse
+from attention_lab.pages.shared.wording import plain
 
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",

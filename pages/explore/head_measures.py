@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.state import MOVED, Inputs
-from pages.explore.subject import Stack, Subject, subject_of
-from pages.shared import cache
-from viz_core.measures import MEASURES, Measure, head_scores, map_of_heads, name_head
-from viz_core.measures.several_heads import Plane
+from attention_lab.pages.explore.state import MOVED, Inputs
+from attention_lab.pages.explore.subject import Stack, Subject, subject_of
+from attention_lab.pages.shared import cache
+from attention_lab.viz_core.measures import MEASURES, Measure, head_scores, map_of_heads, name_head
+from attention_lab.viz_core.measures.several_heads import Plane
 
 OFF = 1e-2
 """From 1, the sum of a row that a softmax has not made."""

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.byte_units import MB
-from models.fields import checked, text
-from models.limits import in_force
-from models.zoo.hub import photos
-from models.zoo.own_attention import FORMATS, read_own, to_keep
-from pages.shared import cache, on_offer, server_load
-from pages.shared.browser import uploading
-from pages.shared.state import refuse
-from pages.shared.training import uploads
-from pages.shared.wording import plain
+from attention_lab.models.byte_units import MB
+from attention_lab.models.fields import checked, text
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.hub import photos
+from attention_lab.models.zoo.own_attention import FORMATS, read_own, to_keep
+from attention_lab.pages.shared import cache, on_offer, server_load
+from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.training import uploads
+from attention_lab.pages.shared.wording import plain
 
 Show = Callable[[str], None]
 

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages.explore import controls, waiting
-from pages.explore import figure as figure_module
-from pages.explore.component import stage
-from pages.explore.edit_lines import after_press
-from pages.explore.figure import REQUESTS
-from pages.explore.state import Inputs
-from pages.shared import chain, glossary, page_parts
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import last, show_problems
-from pages.shared.state import problems
+from attention_lab.pages.explore import controls, waiting
+from attention_lab.pages.explore import figure as figure_module
+from attention_lab.pages.explore.component import stage
+from attention_lab.pages.explore.edit_lines import after_press
+from attention_lab.pages.explore.figure import REQUESTS
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.shared import chain, glossary, page_parts
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import last, show_problems
+from attention_lab.pages.shared.state import problems
 
 KEY = "stage"
 
@@ -65,7 +65,7 @@ def figure() -> None:
         stage.show(current.payload, key=KEY, on_act=on_act)
         st.html(glossary.drawer(current.terms, "Terms of this page"))
     if "takeaway" in st.session_state:
-        from pages.explore import takeaway  # Plotly's figures are needed only now
+        from attention_lab.pages.explore import takeaway  # Plotly's figures are needed only now
 
         takeaway.dialog(st.session_state.pop("takeaway"))
 

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from models.data.tasks import Advice
-from pages.explore import head_measures
-from pages.explore.effect import EditedPass
-from pages.explore.head_measures import Measured
-from pages.explore.state import Inputs
-from pages.explore.subject import Stack, Subject, subject_of, token_text
-from viz_core.boards import Matrix
-from viz_core.grids import thumbnails
-from viz_core.measures import rollout
-from viz_core.viewer.message import Packed, pack
-from viz_core.viewer.program import OFFERED
+from attention_lab.models.data.tasks import Advice
+from attention_lab.pages.explore import head_measures
+from attention_lab.pages.explore.effect import EditedPass
+from attention_lab.pages.explore.head_measures import Measured
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import Stack, Subject, subject_of, token_text
+from attention_lab.viz_core.boards import Matrix
+from attention_lab.viz_core.grids import thumbnails
+from attention_lab.viz_core.measures import rollout
+from attention_lab.viz_core.viewer.message import Packed, pack
+from attention_lab.viz_core.viewer.program import OFFERED
 
 # Special tokens, such as [CLS], left out of what is shown of a pattern, with or without renormalising.
 # Hidden queries and keys get the weight 0; what was there is told beside, so that nothing is lost in

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from models.data.tasks.batch import Repeated
-from models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
-from models.interventions.head_sweep import Target
-from models.zoo.model import Model
-from pages.explore.head_measures import shares
-from pages.explore.state import Inputs, settings_of
-from pages.explore.subject import Stack, Subject, operations_of, subject_of, token_text
-from pages.shared import cache
-from pages.shared.work import BILLION, most_operations
-from viz_core.measures import (
+from attention_lab.models.data.tasks.batch import Repeated
+from attention_lab.models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
+from attention_lab.models.interventions.head_sweep import Target
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.explore.head_measures import shares
+from attention_lab.pages.explore.state import Inputs, settings_of
+from attention_lab.pages.explore.subject import Stack, Subject, operations_of, subject_of, token_text
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import BILLION, most_operations
+from attention_lab.viz_core.measures import (
     MEASURES,
     attention_flow,
     head_scores,
@@ -26,7 +26,7 @@ from viz_core.measures import (
     rollout,
     value_weighted,
 )
-from viz_core.measures.several_heads import QueriesAndKeys
+from attention_lab.viz_core.measures.several_heads import QueriesAndKeys
 
 # Quantities of a head or of its stack that are computed when the stage asks for them.
 
@@ -41,7 +41,7 @@ def head_quantity(
 
     Raises ValueError, with a sentence, for what is not defined here.
     """
-    from pages.explore.payload import WINDOW
+    from attention_lab.pages.explore.payload import WINDOW
 
     subject = subject_of(inputs)
     of = subject.stack(stack)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.fields import (
+from attention_lab.models.fields import (
     Field,
     Rule,
     characters,
@@ -18,11 +18,11 @@ from models.fields import (
     whole,
     written,
 )
-from models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
-from pages.explore import own_files
-from pages.shared import on_offer
-from viz_core.measures import MEASURES
-from viz_core.viewer.program import OFFERED
+from attention_lab.models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
+from attention_lab.pages.explore import own_files
+from attention_lab.pages.shared import on_offer
+from attention_lab.viz_core.measures import MEASURES
+from attention_lab.viz_core.viewer.program import OFFERED
 
 _WRITTEN = re.compile(r"\d{1,6}(-\d{1,6})?(\.\d{1,6}(-\d{1,6})?)*")
 

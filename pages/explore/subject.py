@@ -9,22 +9,22 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, cast
 
-from models.config import ModelConfig
-from models.data.grammar.annotations import nouns_of
-from models.data.tasks import Reading
-from models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
-from models.engine.size import trace_operations
-from models.interventions.edit import named_numbers
-from models.limits import in_force
-from models.zoo.model import Attention, Model
-from models.zoo.offers import DEFAULT, offer_of, offers
-from pages.explore.state import Inputs, settings_of
-from pages.shared import cache
-from pages.shared.work import check_price
-from viz_core.labels import visible
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.grammar.annotations import nouns_of
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
+from attention_lab.models.engine.size import trace_operations
+from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.model import Attention, Model
+from attention_lab.models.zoo.offers import DEFAULT, offer_of, offers
+from attention_lab.pages.explore.state import Inputs, settings_of
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import check_price
+from attention_lab.viz_core.labels import visible
 
 if TYPE_CHECKING:
-    from models.interventions.edit import Edit
+    from attention_lab.models.interventions.edit import Edit
 
 REFERENCES = 16
 """Texts that a model brings with it, about."""
@@ -78,7 +78,7 @@ def edits_of(inputs: Inputs) -> list[Edit]:
     """What is edited; nothing where it is no edit, which is refused before the pass."""
     if not inputs.edits.strip():
         return []
-    from models.interventions.edit import read_edits  # torch is needed only now
+    from attention_lab.models.interventions.edit import read_edits  # torch is needed only now
 
     try:
         return read_edits(inputs.edits)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from pages.explore import state
-from pages.explore.state import POSITIONS, Inputs
-from pages.explore.subject import Stack, Subject, subject_of
-from pages.shared import cache
+from attention_lab.pages.explore import state
+from attention_lab.pages.explore.state import POSITIONS, Inputs
+from attention_lab.pages.explore.subject import Stack, Subject, subject_of
+from attention_lab.pages.shared import cache
 
 
 def sums_message(inputs: Inputs, stack: str, queries: str, keys: str) -> dict[str, Any]:

@@ -13,19 +13,26 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from models.engine.long_text import Progress
-from models.engine.size import trace_operations
-from models.interventions.head_paths import direct_heads
-from models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
-from models.zoo.model import call
-from pages.explore import quantities
-from pages.explore.state import COMMON, Inputs, View
-from pages.explore.subject import Subject, config_of, operations_of, subject_of, token_text, tokens_of
-from pages.shared import cache, takeaway_dialog
-from pages.shared.work import BILLION
-from viz_core.boards import Bars, Board, Matrix, board_figure
-from viz_core.labels import visible
-from viz_core.viewer.program import OFFERED
+from attention_lab.models.engine.long_text import Progress
+from attention_lab.models.engine.size import trace_operations
+from attention_lab.models.interventions.head_paths import direct_heads
+from attention_lab.models.interventions.head_sweep import CHANGES, Sweep, sweep_heads, sweep_positions
+from attention_lab.models.zoo.model import call
+from attention_lab.pages.explore import quantities
+from attention_lab.pages.explore.state import COMMON, Inputs, View
+from attention_lab.pages.explore.subject import (
+    Subject,
+    config_of,
+    operations_of,
+    subject_of,
+    token_text,
+    tokens_of,
+)
+from attention_lab.pages.shared import cache, takeaway_dialog
+from attention_lab.pages.shared.work import BILLION
+from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
+from attention_lab.viz_core.labels import visible
+from attention_lab.viz_core.viewer.program import OFFERED
 
 MOST_BILLIONS = 400
 """What a sweep may take: some ten seconds."""
@@ -260,8 +267,8 @@ class SweepTakeAway:
             edit = f"{request.sender}: {request.put}"
             through = tuple(request.through)
             return [
-                "from models import compare",
-                "from models.interventions.head_paths import path",
+                "from attention_lab.models import compare",
+                "from attention_lab.models.interventions.head_paths import path",
                 reading,
                 "before = lm.trace(reading)",
                 f"ends = {edit!r}, {request.receiver!r}",
@@ -272,7 +279,7 @@ class SweepTakeAway:
         target, _ = target_of(self._subject, request)
         if request.sweep == "parts":
             return [
-                "from models.interventions.head_paths import parts_of_logits",
+                "from attention_lab.models.interventions.head_paths import parts_of_logits",
                 reading,
                 f"parts = parts_of_logits(lm, reading, {request.step})  # for: {target}",
                 "sums = dict(zip(parts.names, parts.values))  # each [output]",
@@ -281,4 +288,8 @@ class SweepTakeAway:
             line = f"sweep = sweep_positions(lm, reading, {target!r}, {request.other!r}{more})"
         else:
             line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r})"
-        return [f"from models.interventions.head_sweep import sweep_{request.sweep}", reading, line]
+        return [
+            f"from attention_lab.models.interventions.head_sweep import sweep_{request.sweep}",
+            reading,
+            line,
+        ]

@@ -15,18 +15,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from models.byte_units import MB, readable
-from models.limits import in_force
-from models.zoo.model import call
-from pages.explore import head_measures, quantities, sums, waiting
-from pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
-from pages.explore.state import FURTHER, Inputs, View, view_of
-from pages.explore.subject import Subject, subject_of
-from pages.explore.sweep import SweepTakeAway, probability_bars
-from pages.shared import cache, takeaway_dialog
-from pages.shared.page_parts import last, show_problems
-from pages.shared.takeaway_dialog import Download
-from viz_core import (
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.model import call
+from attention_lab.pages.explore import head_measures, quantities, sums, waiting
+from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
+from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
+from attention_lab.pages.explore.subject import Subject, subject_of
+from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
+from attention_lab.pages.shared import cache, takeaway_dialog
+from attention_lab.pages.shared.page_parts import last, show_problems
+from attention_lab.pages.shared.takeaway_dialog import Download
+from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
     attention_picture,
@@ -36,8 +36,8 @@ from viz_core import (
     rollout,
     to_html,
 )
-from viz_core.boards import Bars, Board, Matrix, board_figure
-from viz_core.labels import tick, tick_labels, visible
+from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
+from attention_lab.viz_core.labels import tick, tick_labels, visible
 
 FIGURE_WINDOW = 128
 MOST_BARS = 64
@@ -296,7 +296,7 @@ class StageView:
 
     def _effect(self, dark: bool) -> go.Figure:
         """The likeliest outputs at the step, with the edits and without them."""
-        from pages.explore.effect import outputs_of
+        from attention_lab.pages.explore.effect import outputs_of
 
         if not self.subject.inputs.edits or not self.subject.names:
             return self._grid(dark)
@@ -381,7 +381,7 @@ class StageView:
         return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
 
     def _output(self, dark: bool) -> go.Figure:
-        from pages.explore.payload import steps_of
+        from attention_lab.pages.explore.payload import steps_of
 
         steps = steps_of(self.subject, {"logits": cache.on_worker(self.subject.logits)})
         at = min(self.step(), len(steps) - 1)  # of a long text only the first steps are listed
@@ -421,7 +421,7 @@ class StageView:
             change = f"change = compare(before, trace, lm.names({reading}))"
             lines += [
                 before,
-                "from models import compare",
+                "from attention_lab.models import compare",
                 change,
                 f"outputs = change.outputs({self.step()})",
             ]

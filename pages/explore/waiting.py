@@ -13,16 +13,16 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.limits import in_force
-from models.zoo.offers import offer_of
-from pages.explore import controls
-from pages.explore.state import Inputs
-from pages.explore.subject import operations_of
-from pages.shared import cache, server_load, visitors, work_process
-from pages.shared.page_parts import last, redraw
-from pages.shared.state import refuse
-from pages.shared.streamlit_internals import is_pressed
-from pages.shared.work import BILLION, this_asker
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.explore import controls
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import operations_of
+from attention_lab.pages.shared import cache, server_load, visitors, work_process
+from attention_lab.pages.shared.page_parts import last, redraw
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.streamlit_internals import is_pressed
+from attention_lab.pages.shared.work import BILLION, this_asker
 
 SOON, LONG = 0.25, 2.0
 """After so many seconds the page says what is computed, and offers to stop it."""

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 
-from models.findings import BarFilm, Chart, Film, Number, Outcome
-from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Table, film_scrub
-from viz_core.labels import decimal, tick_labels
+from attention_lab.models.findings import BarFilm, Chart, Film, Number, Outcome
+from attention_lab.viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Table, film_scrub
+from attention_lab.viz_core.labels import decimal, tick_labels
 
 HYPHEN = re.compile(r"(?<![\w.–-])-(?=\d)")  # that stands before a number for a minus
 COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)

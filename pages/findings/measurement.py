@@ -9,11 +9,11 @@ import pickle
 from dataclasses import dataclass
 from typing import Any
 
-import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
-from models.findings import Finding, Outcome, findings
-from models.findings.outcomes import measured_beforehand
-from pages.shared import cache
-from pages.shared.work import Job, Queue
+import attention_lab.models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+from attention_lab.models.findings import Finding, Outcome, findings
+from attention_lab.models.findings.outcomes import measured_beforehand
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import Job, Queue
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def lines_of(finding: Finding, request: FindingRequest) -> str:
         loading, model = f"{loading}\n", tracing.split(".", 1)[0]
     arguments = "".join(f", {name}={value!r}" for name, value in request.parameters)
     measuring = (
-        f"{loading}from models.findings import findings\n\n"
+        f"{loading}from attention_lab.models.findings import findings\n\n"
         f"finding = findings()[{finding.name!r}]\n"
         f"outcome = finding.measured({model}{arguments})\n"
         "print(outcome.said)\n"

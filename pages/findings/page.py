@@ -6,16 +6,16 @@ from functools import partial
 
 import streamlit as st
 
-from models.findings import Finding, findings
-from models.findings.outcomes import measured_beforehand
-from pages.findings import state
-from pages.findings.board import board_of
-from pages.findings.measurement import lines_of, queue
-from pages.shared import model_download
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.page_parts import heading, say_count
-from pages.shared.work import Job, WorkPage
+from attention_lab.models.findings import Finding, findings
+from attention_lab.models.findings.outcomes import measured_beforehand
+from attention_lab.pages.findings import state
+from attention_lab.pages.findings.board import board_of
+from attention_lab.pages.findings.measurement import lines_of, queue
+from attention_lab.pages.shared import model_download
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.page_parts import heading, say_count
+from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("findings", queue, "Measure it again")
 
@@ -58,8 +58,8 @@ def controls(finding: Finding, job: Job | None) -> None:
         st.caption(f"**What this cannot say.** {caveat}")
         if job and measured_beforehand(finding, job.request.model, dict(job.request.parameters)):
             st.caption(
-                "These numbers were measured beforehand, by `python -m models.findings.make outcomes`; what "
-                "you change is measured now."
+                "These numbers were measured beforehand, by "
+                "`python -m attention_lab.models.findings.make outcomes`; what you change is measured now."
             )
         say_count()
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import streamlit as st
 
-from models.data.tasks import Reading
-from models.data.tasks.translation import Translation
-from models.data.word_tokenizer import Unknown
-from models.fields import Rule, characters, checked, one_of, setting, whole
-from models.interventions.edit import named_numbers
-from models.zoo.engine_model import TrainedModel
-from models.zoo.model import Attention, Model
-from models.zoo.offers import offer_of
-from pages.lab.lesson import Columns, Own
-from pages.shared import cache, model_field, on_offer
-from pages.shared.state import State
-from pages.shared.work import check_price
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.data.tasks.translation import Translation
+from attention_lab.models.data.word_tokenizer import Unknown
+from attention_lab.models.fields import Rule, characters, checked, one_of, setting, whole
+from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.model import Attention, Model
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.lab.lesson import Columns, Own
+from attention_lab.pages.shared import cache, model_field, on_offer
+from attention_lab.pages.shared.state import State
+from attention_lab.pages.shared.work import check_price
 
 Translator = TrainedModel[Translation]
 

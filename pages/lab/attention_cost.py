@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.engine.attention import MultiHeadAttention
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.attention import MultiHeadAttention
 
 FEWEST_RUNS = 3
 

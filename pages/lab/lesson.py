@@ -14,12 +14,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.fields import Field, one_of
-from models.fields import fields_of as declared_fields
-from pages.shared.lab_stops import QuestionTexts, stop
-from pages.shared.state import State
-from viz_core.boards import Board, Panel, Scrub
-from viz_core.labels import decimal, short
+from attention_lab.models.fields import Field, one_of
+from attention_lab.models.fields import fields_of as declared_fields
+from attention_lab.pages.shared.lab_stops import QuestionTexts, stop
+from attention_lab.pages.shared.state import State
+from attention_lab.viz_core.boards import Board, Panel, Scrub
+from attention_lab.viz_core.labels import decimal, short
 
 
 @dataclass(frozen=True)
@@ -332,6 +332,6 @@ class LabPage:
 
 def lab_page(name: str) -> LabPage:
     """A page of the lab: its inputs are declared in inputs.py, each of its parts in a file of its name."""
-    folder, texts = f"pages.lab.{name}", stop(name)
+    folder, texts = f"attention_lab.pages.lab.{name}", stop(name)
     parts = tuple(import_module(f"{folder}.{part}").PART for part in texts.parts)
     return LabPage(name, texts.title, import_module(f"{folder}.inputs").Inputs, parts)

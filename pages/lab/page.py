@@ -11,16 +11,16 @@ from typing import Any, cast
 
 import streamlit as st
 
-from models.fields import SHOWN
-from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from pages.shared import cache, chain, glossary, page_parts, server_load
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import computed_or_last, generation, show_problems
-from pages.shared.state import guard_choice, problems, refuse
-from viz_core import theme
-from viz_core.viewer.message import Packed, pack
+from attention_lab.models.fields import SHOWN
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
+from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import computed_or_last, generation, show_problems
+from attention_lab.pages.shared.state import guard_choice, problems, refuse
+from attention_lab.viz_core import theme
+from attention_lab.viz_core.viewer.message import Packed, pack
 
 
 def ask(page: LabPage, part: Part) -> None:

@@ -13,22 +13,22 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.byte_units import MB, readable
-from models.fields import characters
-from models.limits import in_force
-from models.runs import jobs, owners
-from models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, Status, notes_of, tags_of
-from models.runs.owners import Visitor
-from models.runs.results import changed_words, history_of
-from pages.runs import state
-from pages.shared import cache, visitors, wording
-from pages.shared.state import attempt, guard
-from pages.shared.training import further, runs, settings
-from pages.shared.training.buttons import confirm_deletion
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.fields import characters
+from attention_lab.models.files import IMPORT_ROOT
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs import jobs, owners
+from attention_lab.models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, Status, notes_of, tags_of
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.runs.results import changed_words, history_of
+from attention_lab.pages.runs import state
+from attention_lab.pages.shared import cache, visitors, wording
+from attention_lab.pages.shared.state import attempt, guard
+from attention_lab.pages.shared.training import further, runs, settings
+from attention_lab.pages.shared.training.buttons import confirm_deletion
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
 
-ROOT = Path(__file__).resolve().parents[2]
 MAX_BYTES = in_force().export_mb * MB
 
 
@@ -41,7 +41,7 @@ def archive(run: Run, by: Visitor, form: str = "own") -> bytes:
     visitor's, and ValueError where it has no checkpoint, does not fit the format, or is too large for a
     download.
     """
-    from models.runs.export import export_run
+    from attention_lab.models.runs.export import export_run
 
     owners.check(run.folder.path, by, "export it")
     name = run.title if run.shipped else run.id
@@ -55,7 +55,7 @@ def archive(run: Run, by: Visitor, form: str = "own") -> bytes:
         if total > MAX_BYTES:
             raise ValueError(
                 f"this run has {readable(total)}; at most {readable(MAX_BYTES)} are downloaded: use "
-                f"python -m models.training export {run.id} --out FOLDER"
+                f"python -m attention_lab.models.training export {run.id} --out FOLDER"
             )
         out = io.BytesIO()
         # Weights are random numbers to a compressor; it would only take time.
@@ -73,17 +73,17 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
     """Writes a format of another program in a process of its own: its exporter takes seconds and changes
     what is shared by all threads. Raises ValueError.
     """
-    command = [sys.executable, "-m", "models.training", "export", str(run.folder.path)]
+    command = [sys.executable, "-m", "attention_lab.models.training", "export", str(run.folder.path)]
     command += ["--out", str(out), "--name", name, "--format", form]
     command += ["--best"] if run.which == "best" else []
     try:
         process = subprocess.run(
-            command, capture_output=True, text=True, timeout=EXPORT_SECONDS, cwd=ROOT, check=False
+            command, capture_output=True, text=True, timeout=EXPORT_SECONDS, cwd=IMPORT_ROOT, check=False
         )
     except subprocess.TimeoutExpired:
         raise ValueError(
             f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use "
-            f"python -m models.training export {run.id} --out FOLDER --format {form}"
+            f"python -m attention_lab.models.training export {run.id} --out FOLDER --format {form}"
         ) from None
     if process.returncode < 0:
         raise ValueError(
@@ -109,8 +109,8 @@ WRITTEN = "runs.written"
 
 def draw_download(run: Run) -> None:
     """Offers the download of a run, or says why there is none: a failing download could not say so."""
-    from models.config import ModelConfig
-    from models.runs.export import refusal
+    from attention_lab.models.config import ModelConfig
+    from attention_lab.models.runs.export import refusal
 
     try:
         cache.on_worker(lambda: cache.model(run.model_link))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.runs.comparison import (
+from attention_lab.models.runs.comparison import (
     Outcomes,
     differences_table,
     differing,
@@ -14,15 +14,15 @@ from models.runs.comparison import (
     scores_table,
     verdict,
 )
-from models.runs.results import is_share
-from models.zoo.offers import offer_of
-from pages.runs.listing import RunGroup, grouped
-from pages.shared.table import Row, message
-from pages.shared.training import curves, uploads
-from pages.shared.training.curves import STEPS, View
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
-from viz_core.boards import Board, Curves, Line, Panel
+from attention_lab.models.runs.results import is_share
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.runs.listing import RunGroup, grouped
+from attention_lab.pages.shared.table import Row, message
+from attention_lab.pages.shared.training import curves, uploads
+from attention_lab.pages.shared.training.curves import STEPS, View
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.viz_core.boards import Board, Curves, Line, Panel
 
 MOST = 8
 """Configurations that are drawn over each other: more cannot be told apart."""

@@ -9,19 +9,19 @@ from typing import Any
 
 import streamlit as st
 
-from models.runs import owners
-from models.runs.comparison import Group, differing, groups, main_score, mean_words
-from models.runs.folder import Status, matches, tags_of
-from models.runs.results import LOSS, Result, result_of
-from pages.runs import state
-from pages.shared import visitors, wording
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import show_problems
-from pages.shared.state import problems
-from pages.shared.table import Row, message, table
-from pages.shared.training import curves, runs, uploads
-from pages.shared.training.runs import Run
-from viz_core.labels import short
+from attention_lab.models.runs import owners
+from attention_lab.models.runs.comparison import Group, differing, groups, main_score, mean_words
+from attention_lab.models.runs.folder import Status, matches, tags_of
+from attention_lab.models.runs.results import LOSS, Result, result_of
+from attention_lab.pages.runs import state
+from attention_lab.pages.shared import visitors, wording
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import problems
+from attention_lab.pages.shared.table import Row, message, table
+from attention_lab.pages.shared.training import curves, runs, uploads
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.viz_core.labels import short
 
 
 @dataclass(frozen=True)

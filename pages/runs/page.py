@@ -6,18 +6,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.zoo.folders import runs_root
-from pages.runs import actions, compare, listing, report, scrubber, state, try_it
-from pages.shared import glossary, visitors
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.page_parts import heading, say_count, show_problems
-from pages.shared.state import problems
-from pages.shared.table import table
-from pages.shared.training import curves, runs
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
-from pages.shared.wording import capitalised
+from attention_lab.models.zoo.folders import runs_root
+from attention_lab.pages.runs import actions, compare, listing, report, scrubber, state, try_it
+from attention_lab.pages.shared import glossary, visitors
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.page_parts import heading, say_count, show_problems
+from attention_lab.pages.shared.state import problems
+from attention_lab.pages.shared.table import table
+from attention_lab.pages.shared.training import curves, runs
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.wording import capitalised
 
 KEY = "runs.board"
 

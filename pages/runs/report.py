@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from models.runs.folder import Status
-from models.runs.report import read_report, write_report
-from pages.shared import cache, server_load, wording
-from pages.shared.board import on_page
-from pages.shared.browser.component import Act
-from pages.shared.state import attempt
-from pages.shared.table import Row, message, table
-from pages.shared.training import heads, runs
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
-from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel
+from attention_lab.models.runs.folder import Status
+from attention_lab.models.runs.report import read_report, write_report
+from attention_lab.pages.shared import cache, server_load, wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.state import attempt
+from attention_lab.pages.shared.table import Row, message, table
+from attention_lab.pages.shared.training import heads, runs
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel
 
 EXPLORE = "explore/page.py"
 KEY = "runs.report"

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.training import curves, heads, runs, tasks_on_offer
-from pages.shared.training.curves import View
-from pages.shared.training.heads import USUAL, best, head_curves
-from pages.shared.training.runs import Run
-from viz_core.boards import Board, Curves, Matrix, Panel, film_scrub
+from attention_lab.pages.shared.training import curves, heads, runs, tasks_on_offer
+from attention_lab.pages.shared.training.curves import View
+from attention_lab.pages.shared.training.heads import USUAL, best, head_curves
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.viz_core.boards import Board, Curves, Matrix, Panel, film_scrub
 
 INDUCTION = "induction"
 LOG = View(log_x=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from models.fields import Field, Rule, characters, checked, one_of, whole
-from models.runs import owners
-from models.runs.folder import MAX_FILTER
-from pages.shared import visitors
-from pages.shared.state import State, arrive, refuse
-from pages.shared.training import curves, runs
-from pages.shared.training.runs import SHIPPED, Run
+from attention_lab.models.fields import Field, Rule, characters, checked, one_of, whole
+from attention_lab.models.runs import owners
+from attention_lab.models.runs.folder import MAX_FILTER
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.state import State, arrive, refuse
+from attention_lab.pages.shared.training import curves, runs
+from attention_lab.pages.shared.training.runs import SHIPPED, Run
 
 PAGE = "runs"
 MOST, MOST_CHARACTERS = 64, 200

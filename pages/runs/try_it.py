@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
-from models.fields import Field, characters, number, whole
-from models.limits import in_force
-from models.zoo.offers import offer_of
-from pages.shared import cache, server_load, wording
-from pages.shared.state import State, guard_choice
-from pages.shared.table import Row, message, table
-from pages.shared.training import runs, tasks_on_offer
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
+from attention_lab.models.fields import Field, characters, number, whole
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.shared import cache, server_load, wording
+from attention_lab.pages.shared.state import State, guard_choice
+from attention_lab.pages.shared.table import Row, message, table
+from attention_lab.pages.shared.training import runs, tasks_on_offer
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.data.tasks import Reading
-    from models.zoo.model import Model
+    from attention_lab.models.data.tasks import Reading
+    from attention_lab.models.zoo.model import Model
 
 MOST_CHARACTERS = in_force().field_characters
 MOST_PICTURES = 1_000_000

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, cast
 import psutil
 from cachetools import LRUCache
 
-from models.byte_units import MB
-from models.limits import in_force
-from models.zoo.hub.model_folder import PREFIX, NoRoomError
-from models.zoo.offers import Offer, offer_of
-from pages.shared import server_load
+from attention_lab.models.byte_units import MB
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.hub.model_folder import PREFIX, NoRoomError
+from attention_lab.models.zoo.offers import Offer, offer_of
+from attention_lab.pages.shared import server_load
 
 if TYPE_CHECKING:
-    from models.data.tasks.translation import Translation
-    from models.zoo.engine_model import TrainedModel
-    from models.zoo.model import Model
+    from attention_lab.models.data.tasks.translation import Translation
+    from attention_lab.models.zoo.engine_model import TrainedModel
+    from attention_lab.models.zoo.model import Model
 
 PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
 MODEL_BYTES = in_force().cache_models_mb * MB

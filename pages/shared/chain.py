@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from models.limits import in_force
-from pages.shared.browser.component import Act, Kinds
-from pages.shared.lab_stops import NAMES
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared.browser.component import Act, Kinds
+from attention_lab.pages.shared.lab_stops import NAMES
 
 CHAIN = ("start", "explore", *NAMES, "beside", "findings", "runs")
 """The pages in their order, by the names of their folders."""

@@ -33,13 +33,13 @@ def import_shared() -> None:
             is_script = file.stem in SCRIPTS and place.as_posix() != "pages/lab/page.py"
             if not is_script and not place.as_posix().startswith(LATER):
                 parts = place.with_suffix("").parts
-                import_module(".".join(parts[:-1] if file.stem == "__init__" else parts))
+                import_module(".".join((ROOT.name, *(parts[:-1] if file.stem == "__init__" else parts))))
     _draw_a_chart()
 
 
 def _draw_a_chart() -> None:
     """As Train does: with the first chart Plotly imports what draws it, and Streamlit Plotly's tools."""
-    from viz_core.boards import Bars, Board, board_figure
+    from attention_lab.viz_core.boards import Bars, Board, board_figure
 
     bars = Bars(values=np.ones(1), labels=["a"], title="bars", x_label="x")
     board_figure(Board(rows=[[bars]], notice="")).to_json()

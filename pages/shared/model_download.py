@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from models.byte_units import MB, readable
-from models.files import FileError
-from models.limits import in_force
-from models.zoo.hub import download
-from models.zoo.hub.download import Coming
-from models.zoo.hub.model_folder import PREFIX, folder_of, is_path
-from pages.shared import on_offer, visitors
-from pages.shared.state import refuse
-from pages.shared.wording import capitalised, plain
-from pages.shared.work import STOPPED, Job, Queue, progress
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.files import FileError
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.hub import download
+from attention_lab.models.zoo.hub.download import Coming
+from attention_lab.models.zoo.hub.model_folder import PREFIX, folder_of, is_path
+from attention_lab.pages.shared import on_offer, visitors
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.wording import capitalised, plain
+from attention_lab.pages.shared.work import STOPPED, Job, Queue, progress
 
 PLACE = "the model that comes"
 """One comes at a time, whoever asked for it."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from models.zoo.hub.model_folder import NAME, PREFIX
-from pages.shared import cache, model_download, on_offer, visitors
-from pages.shared.state import KEPT, refuse
-from pages.shared.wording import plain
+from attention_lab.models.zoo.hub.model_folder import NAME, PREFIX
+from attention_lab.pages.shared import cache, model_download, on_offer, visitors
+from attention_lab.pages.shared.state import KEPT, refuse
+from attention_lab.pages.shared.wording import plain
 
 MOST = 300
 MOST_LISTED = 12

@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.fields import Rule, checked, nearest, shortened, text
-from models.limits import in_force
-from models.runs.owners import visible_run
-from models.zoo.hub.model_folder import is_path, local_names, open_folder
-from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
-from pages.shared import visitors
-from pages.shared.training import uploads
+from attention_lab.models.fields import Rule, checked, nearest, shortened, text
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.owners import visible_run
+from attention_lab.models.zoo.hub.model_folder import is_path, local_names, open_folder
+from attention_lab.models.zoo.offers import HUB, OWN, RUN, offer_of, offers
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training import uploads
 
 RUNS = "runs"
 """Stands for all runs in the limits' list of models."""

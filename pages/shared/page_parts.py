@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
-from pages.shared.visitors import without_places
+from attention_lab.pages.shared.visitors import without_places
 
 # The box in which a page says what was wrong with an input.
 

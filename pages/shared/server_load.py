@@ -19,9 +19,9 @@ from contextlib import contextmanager
 import psutil
 from prometheus_client import Gauge, Histogram
 
-from models.byte_units import MB, readable
-from models.limits import in_force
-from pages.shared import visitors
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import visitors
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _work = Histogram(

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.fields import SWITCH, CellError, Field, read_link, written
-from models.training.config import next_decade_step
-from pages.shared import streamlit_internals
-from pages.shared.browser import uploading
+from attention_lab.models.fields import SWITCH, CellError, Field, read_link, written
+from attention_lab.models.training.config import next_decade_step
+from attention_lab.pages.shared import streamlit_internals
+from attention_lab.pages.shared.browser import uploading
 
 KEPT = "the value before it is kept"
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared.state import guard_choice
+from attention_lab.pages.shared.state import guard_choice
 
 IMAGES = ("png", "svg")
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.files import FileError, read_json, read_lines, write_json, write_whole, writing
-from models.limits import in_force
-from models.runs.processes import boot, uptime
-from models.zoo.folders import runs_root
+from attention_lab.models.files import FileError, read_json, read_lines, write_json, write_whole, writing
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.processes import boot, uptime
+from attention_lab.models.zoo.folders import runs_root
 
 HASH = "ATTENTION_LAB_TEACHER"
 LEAST, MOST = 10, 200

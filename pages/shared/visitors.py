@@ -18,11 +18,11 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from models.data.downloads import data_root
-from models.files import write_whole, writing
-from models.runs.owners import PERSON, Visitor
-from models.zoo.folders import runs_root
-from pages.shared import teachers
+from attention_lab.models.data.downloads import data_root
+from attention_lab.models.files import OWN, write_whole, writing
+from attention_lab.models.runs.owners import PERSON, Visitor
+from attention_lab.models.zoo.folders import runs_root
+from attention_lab.pages.shared import teachers
 
 COOKIE = "attention_lab_visitor"
 CLASS = "ATTENTION_LAB_CLASS"
@@ -111,7 +111,6 @@ def cookie_for(token: str, *, secure: bool) -> str:
 
 # Folders on the server's disk, which visitors of a class are not told.
 
-_ROOT = Path(__file__).parents[2]
 _UPLOADS = re.compile(r"\buploads/[0-9a-z]+/")
 # Where a path can begin: not in the middle of an address or of another path; after a break of a line in JSON.
 _BEGINS = r"(?:(?<![\w.~/-])|(?<=\\[nrt]))"
@@ -157,6 +156,6 @@ def _shorten(message: Message) -> None:
 @cache
 def _folders(runs: Path, data: Path) -> tuple[str, ...]:
     """The folders that are not told, the deepest first."""
-    roots = (runs, data, _ROOT, Path.home())
+    roots = (runs, data, OWN, Path.home())
     folders = {str(place) for root in roots for place in (root, root.resolve())} - {"/"}
     return tuple(sorted(folders, key=len, reverse=True))

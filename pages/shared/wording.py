@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from viz_core.labels import tick_labels
+from attention_lab.viz_core.labels import tick_labels
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:

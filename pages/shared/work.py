@@ -27,16 +27,16 @@ import streamlit as st
 from cachetools import LRUCache
 from streamlit.delta_generator import DeltaGenerator
 
-from models.limits import in_force
-from pages.shared import server_load, visitors
-from pages.shared.cache import ByteCache, held_by
-from pages.shared.page_parts import draw_parts, show_problems
-from pages.shared.state import problems, refuse
-from pages.shared.wording import capitalised, plain, sentence
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import server_load, visitors
+from attention_lab.pages.shared.cache import ByteCache, held_by
+from attention_lab.pages.shared.page_parts import draw_parts, show_problems
+from attention_lab.pages.shared.state import problems, refuse
+from attention_lab.pages.shared.wording import capitalised, plain, sentence
 
 if TYPE_CHECKING:
-    from models.data.tasks import Reading
-    from models.zoo.model import Model
+    from attention_lab.models.data.tasks import Reading
+    from attention_lab.models.zoo.model import Model
 
 Result = TypeVar("Result")
 MOST_WAITING = 8

@@ -28,12 +28,12 @@ from typing import Any, Literal, TypeVar
 import psutil
 from cachetools import LRUCache, TTLCache
 
-from models.byte_units import MB, readable
-from models.limits import in_force
-from models.runs.processes import n_starved
-from models.zoo.hub import isolation
-from pages.shared import cache
-from pages.shared.work import POLL_SECONDS, Asker, Queue
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.processes import n_starved
+from attention_lab.models.zoo.hub import isolation
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import POLL_SECONDS, Asker, Queue
 
 Result = TypeVar("Result")
 START_SECONDS = 60.0
@@ -276,8 +276,8 @@ readers = [
         "readings of models' folders",
         WorkProcess(
             READ_SECONDS, READ_MB, "the reading of a model's folder",
-            "give a shorter text, or open another model", niceness=0, module="models.zoo.hub.model",
-            most=64 * MB,
+            "give a shorter text, or open another model", niceness=0, most=64 * MB,
+            module="attention_lab.models.zoo.hub.model",
         ),
         most=lambda: sys.maxsize,
     )

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages.shared import chain
-from pages.shared.browser.component import Act
-from pages.shared.lab_stops import part_of
-from pages.shared.page_parts import show_problems
-from pages.shared.state import arrive, problems, refuse
-from pages.start.way import MESSAGE, way
+from attention_lab.pages.shared import chain
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.lab_stops import part_of
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import arrive, problems, refuse
+from attention_lab.pages.start.way import MESSAGE, way
 
 arrive("start")
 way.load()

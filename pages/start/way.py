@@ -2,9 +2,9 @@
 
 import json
 
-from pages.shared.browser.component import Component, Kinds
-from pages.shared.chain import ACTS as OF_CLICKERS
-from pages.shared.lab_stops import STOPS
+from attention_lab.pages.shared.browser.component import Component, Kinds
+from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
+from attention_lab.pages.shared.lab_stops import STOPS
 
 ACTS: Kinds = {**OF_CLICKERS, "open": {"page": str, "part": str}}
 way = Component("way", acts=ACTS)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from models.runs.results import bounds_of
-from models.runs.significance import mean_interval
-from models.sweeps import Choices, Spec, Trial
-from pages.shared.training.settings import label_of
-from viz_core import training
-from viz_core.boards import Axis, Board, Panel
-from viz_core.labels import short
+from attention_lab.models.runs.results import bounds_of
+from attention_lab.models.runs.significance import mean_interval
+from attention_lab.models.sweeps import Choices, Spec, Trial
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.viz_core import training
+from attention_lab.viz_core.boards import Axis, Board, Panel
+from attention_lab.viz_core.labels import short
 
 DRAWN = ("finished", "pruned", "failed")
 

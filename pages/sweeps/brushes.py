@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from models.fields import Rule, checked, text
-from models.limits import in_force
-from models.sweeps import Spec, Trial
-from pages.shared.training.settings import label_of
-from pages.sweeps.board import axis_of, values_of, words
-from viz_core.boards import Parallel
-from viz_core.labels import short
+from attention_lab.models.fields import Rule, checked, text
+from attention_lab.models.limits import in_force
+from attention_lab.models.sweeps import Spec, Trial
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.pages.sweeps.board import axis_of, values_of, words
+from attention_lab.viz_core.boards import Parallel
+from attention_lab.viz_core.labels import short
 
 VALUE = "*value"
 """Names the axis of what trials are compared by, as no setting is called."""

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from models.byte_units import readable
-from models.limits import in_force
-from models.runs.owners import Visitor
-from models.sweeps import Spec, Sweep, create, start, usual_slots
-from pages.shared import server_load, visitors, wording
-from pages.shared.board import on_page
-from pages.shared.page_parts import show_problems
-from pages.shared.state import State, attempt, problems
-from pages.shared.training import runs, settings, uploads
-from pages.shared.training.prepare import forget_pictures
-from pages.shared.training.settings import label_of
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.shared.visitors import without_places
-from pages.shared.work import Job, Queue, any_number
-from pages.sweeps import state
-from viz_core.boards import Board, Fact, Facts
+from attention_lab.models.byte_units import readable
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.sweeps import Spec, Sweep, create, start, usual_slots
+from attention_lab.pages.shared import server_load, visitors, wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import State, attempt, problems
+from attention_lab.pages.shared.training import runs, settings, uploads
+from attention_lab.pages.shared.training.prepare import forget_pictures
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.work import Job, Queue, any_number
+from attention_lab.pages.sweeps import state
+from attention_lab.viz_core.boards import Board, Fact, Facts
 
 if TYPE_CHECKING:
-    from models.sweeps.plan import SweepCost
+    from attention_lab.models.sweeps.plan import SweepCost
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def planned(spec: Spec, by: Visitor) -> Planned:
 
 
 def _plan(spec: Spec, by: Visitor) -> Planned:
-    from models.runs import queue
-    from models.sweeps.plan import cost_of, plan
+    from attention_lab.models.runs import queue
+    from attention_lab.models.sweeps.plan import cost_of, plan
 
     counted = plan(spec, by=by)
     queue.check_rights(counted.config.training, by, keep_going=False)

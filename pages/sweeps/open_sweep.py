@@ -6,22 +6,22 @@ from functools import partial
 
 import streamlit as st
 
-from models.files import FileError
-from models.runs.folder import Status
-from models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
-from pages.shared import visitors, wording
-from pages.shared.board import on_page
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import show_problems
-from pages.shared.state import attempt, problems, refuse
-from pages.shared.training import runs, settings, tasks_on_offer
-from pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
-from pages.shared.visitors import without_places
-from pages.shared.wording import sentence
-from pages.sweeps import brushes, state
-from pages.sweeps import trials as trials_module
-from pages.sweeps.board import board_of
-from viz_core.boards import Board, Parallel
+from attention_lab.models.files import FileError
+from attention_lab.models.runs.folder import Status
+from attention_lab.models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
+from attention_lab.pages.shared import visitors, wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import attempt, problems, refuse
+from attention_lab.pages.shared.training import runs, settings, tasks_on_offer
+from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.wording import sentence
+from attention_lab.pages.sweeps import brushes, state
+from attention_lab.pages.sweeps import trials as trials_module
+from attention_lab.pages.sweeps.board import board_of
+from attention_lab.viz_core.boards import Board, Parallel
 
 SECONDS = 2.0
 KEY = "sweeps.board"
@@ -109,10 +109,10 @@ def take_away(sweep: Sweep) -> None:
 
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
-    opening = f"from models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
+    opening = f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
     if isinstance(sweep, ShippedSweep):
         opening = (
-            "from models.sweeps import list_shipped\n\n"
+            "from attention_lab.models.sweeps import list_shipped\n\n"
             f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
         )
     return (

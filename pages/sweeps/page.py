@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from models.files import FileError
-from models.sweeps import ShippedSweep, Sweep
-from pages.shared import wording
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import heading, show_problems
-from pages.shared.table import Row, message, table
-from pages.shared.training import runs
-from pages.sweeps import form, open_sweep, state
-from viz_core.labels import short
+from attention_lab.models.files import FileError
+from attention_lab.models.sweeps import ShippedSweep, Sweep
+from attention_lab.pages.shared import wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import heading, show_problems
+from attention_lab.pages.shared.table import Row, message, table
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.sweeps import form, open_sweep, state
+from attention_lab.viz_core.labels import short
 
 SECONDS = 2.0
 KEY = "sweeps.table"

@@ -9,17 +9,17 @@ from typing import Any
 
 import streamlit as st
 
-from models.fields import Field, Rule, characters, one_of, whole, written
-from models.files import FileError
-from models.limits import in_force
-from models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
-from models.sweeps import find as find_any
-from pages.shared import visitors
-from pages.shared.state import State, arrive, refuse
-from pages.shared.training import settings, tasks_on_offer
-from pages.shared.training.settings import label_of
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.sweeps import brushes
+from attention_lab.models.fields import Field, Rule, characters, one_of, whole, written
+from attention_lab.models.files import FileError
+from attention_lab.models.limits import in_force
+from attention_lab.models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
+from attention_lab.models.sweeps import find as find_any
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.state import State, arrive, refuse
+from attention_lab.pages.shared.training import settings, tasks_on_offer
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.sweeps import brushes
 
 MOST_SWEEPS = 200
 """Sweeps that the page lists; older ones are on the disk and in the command line's list."""

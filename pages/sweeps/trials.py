@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from models.sweeps import Spec, Trial
-from pages.shared import wording
-from pages.shared.browser.component import Act
-from pages.shared.table import Row, message, table
-from pages.shared.training import runs
-from pages.shared.training.settings import label_of
-from pages.shared.visitors import without_places
-from pages.shared.wording import sentence
-from pages.sweeps import brushes, state
-from pages.sweeps.board import value_of, values_of, words
-from viz_core.labels import short
-from viz_core.training import best_first
+from attention_lab.models.sweeps import Spec, Trial
+from attention_lab.pages.shared import wording
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.table import Row, message, table
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.wording import sentence
+from attention_lab.pages.sweeps import brushes, state
+from attention_lab.pages.sweeps.board import value_of, values_of, words
+from attention_lab.viz_core.labels import short
+from attention_lab.viz_core.training import best_first
 
 KEY = "sweeps.trials"
 MOST = 300

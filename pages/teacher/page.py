@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from models.limits import in_force
-from pages.shared import teachers, visitors
-from pages.shared.browser.requests import RENEW
-from pages.shared.page_parts import show_problems
-from pages.shared.state import arrive, problems, refuse
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared.browser.requests import RENEW
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import arrive, problems, refuse
 
 KEY, CODE = "teacher.secret", "teacher.code"
 # The page leaves its script's hands: only an answer to a request of the browser's own can bring a cookie.

@@ -6,9 +6,9 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
-from pages.shared.training.heads import picture_panel
-from viz_core.boards import Bars, Board, Panel, board_figure
+from attention_lab.models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
+from attention_lab.pages.shared.training.heads import picture_panel
+from attention_lab.viz_core.boards import Bars, Board, Panel, board_figure
 
 _MOST_CLASSES = 20
 _SIDES = {"encoder": "read", "decoder": "read and written"}

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from models.byte_units import readable
-from models.data import downloads
-from models.data.downloads import SOURCES
-from models.limits import in_force
-from pages.shared import visitors
-from pages.shared.state import refuse
-from pages.shared.visitors import without_places
-from pages.shared.work import Job, Queue, progress
+from attention_lab.models.byte_units import readable
+from attention_lab.models.data import downloads
+from attention_lab.models.data.downloads import SOURCES
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.work import Job, Queue, progress
 
 
 def offer(source: str) -> None:

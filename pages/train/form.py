@@ -5,11 +5,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.state import State
-from pages.shared.training import settings
-from pages.shared.training.settings import Values, label_of
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.train import own_file, rate, state
+from attention_lab.pages.shared.state import State
+from attention_lab.pages.shared.training import settings
+from attention_lab.pages.shared.training.settings import Values, label_of
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.train import own_file, rate, state
 
 
 def laptop(info: TaskInfo) -> Values:

@@ -6,14 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from models.byte_units import MB, readable
-from models.data.text_files import AUTO, TITLES
-from models.fields import Option
-from pages.shared.browser import uploading
-from pages.shared.state import State, refuse
-from pages.shared.training import uploads
-from pages.shared.training.settings import label_of
-from pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.data.text_files import AUTO, TITLES
+from attention_lab.models.fields import Option
+from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared.state import State, refuse
+from attention_lab.pages.shared.training import uploads
+from attention_lab.pages.shared.training.settings import label_of
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
 _ANOTHER = "nothing starts until you choose another file, or press Without a file"
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from pages.shared.board import on_page
-from pages.shared.board.component import board
-from pages.shared.page_parts import heading
-from pages.shared.state import refuse
-from pages.shared.training import runs
-from pages.train import data, form, start, state, watch
-from pages.train.form import PRESETS
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.page_parts import heading
+from attention_lab.pages.shared.state import refuse
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.train import data, form, start, state, watch
+from attention_lab.pages.train.form import PRESETS
 
 
 def page() -> None:

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from models.runs.owners import Visitor
-from pages.shared import visitors
-from pages.shared.board import on_page
-from pages.shared.state import State, refuse
-from pages.shared.training import settings, tasks_on_offer, uploads
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.shared.visitors import without_places
-from pages.shared.wording import sentence
-from pages.shared.work import Job, Queue, progress, this_page
-from viz_core.boards import Board
-from viz_core.training import finder_panel
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.state import State, refuse
+from attention_lab.pages.shared.training import settings, tasks_on_offer, uploads
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.shared.wording import sentence
+from attention_lab.pages.shared.work import Job, Queue, progress, this_page
+from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core.training import finder_panel
 
 if TYPE_CHECKING:
-    from models.training.rates import RateTest
+    from attention_lab.models.training.rates import RateTest
 
 KEY = "train.finder"
 REQUEST = "train_rate"
@@ -116,8 +116,8 @@ def _show(result: RateTest, info: TaskInfo, inputs: State, request: RateRequest)
 
 def test(job: Job) -> RateTest | None:
     """Runs a test until it ends, is stopped, or has taken a minute."""
-    from models.runs import queue
-    from models.training.rates import STEPS, RateFinder
+    from attention_lab.models.runs import queue
+    from attention_lab.models.training.rates import STEPS, RateFinder
 
     request: RateRequest = job.request
     info = tasks_on_offer.tasks()[request.task]

@@ -6,18 +6,18 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from models.byte_units import readable
-from models.runs import jobs
-from pages.shared import visitors, wording
-from pages.shared.board import on_page
-from pages.shared.page_parts import show_problems
-from pages.shared.state import attempt, problems, refuse
-from pages.shared.training import runs, settings, uploads
-from pages.shared.training.prepare import BUSIER, Prepared, Tried, prepared, probes
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.shared.work import this_page
-from pages.train import download, own_file, state
-from viz_core.boards import Board, Fact, Facts
+from attention_lab.models.byte_units import readable
+from attention_lab.models.runs import jobs
+from attention_lab.pages.shared import visitors, wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.state import attempt, problems, refuse
+from attention_lab.pages.shared.training import runs, settings, uploads
+from attention_lab.pages.shared.training.prepare import BUSIER, Prepared, Tried, prepared, probes
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.shared.work import this_page
+from attention_lab.pages.train import download, own_file, state
+from attention_lab.viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
 SOON_SECONDS, LATER_SECONDS = 2.0, 15.0

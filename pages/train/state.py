@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from models.fields import SWITCH, Field, characters
-from models.runs.folder import MAX_NAME
-from pages.shared.state import State, arrive
-from pages.shared.training import curves, settings, tasks_on_offer
-from pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.models.fields import SWITCH, Field, characters
+from attention_lab.models.runs.folder import MAX_NAME
+from attention_lab.pages.shared.state import State, arrive
+from attention_lab.pages.shared.training import curves, settings, tasks_on_offer
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
 PAGE = "train"
 FIRST = "induction"

@@ -7,21 +7,29 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from models.byte_units import readable
-from models.runs import jobs
-from models.runs.folder import Status
-from models.runs.results import growing, tracker_of
-from pages.shared import glossary, visitors, wording
-from pages.shared.board import on_page
-from pages.shared.page_parts import heading, say_count, show_problems
-from pages.shared.state import State, attempt, problems
-from pages.shared.training import buttons, curves, further, heads, runs, settings, tasks_on_offer
-from pages.shared.training.curves import STEPS, View
-from pages.shared.training.heads import USUAL, head_curves
-from pages.shared.training.runs import Run
-from pages.shared.visitors import without_places
-from pages.train import state
-from viz_core.boards import Board, Fact, Facts, Line, Panel
+from attention_lab.models.byte_units import readable
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import Status
+from attention_lab.models.runs.results import growing, tracker_of
+from attention_lab.pages.shared import glossary, visitors, wording
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.page_parts import heading, say_count, show_problems
+from attention_lab.pages.shared.state import State, attempt, problems
+from attention_lab.pages.shared.training import (
+    buttons,
+    curves,
+    further,
+    heads,
+    runs,
+    settings,
+    tasks_on_offer,
+)
+from attention_lab.pages.shared.training.curves import STEPS, View
+from attention_lab.pages.shared.training.heads import USUAL, head_curves
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.visitors import without_places
+from attention_lab.pages.train import state
+from attention_lab.viz_core.boards import Board, Fact, Facts, Line, Panel
 
 
 def board_of(

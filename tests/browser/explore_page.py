@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import numpy as np
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from models import ModelConfig, Trace, UntrainedModel
+from attention_lab.models import ModelConfig, Trace, UntrainedModel
 
 TEXT = "the cat sat on the mat because it was tired"
 SECONDS = 30_000
@@ -236,7 +236,7 @@ class ExplorePage(Tab):
 
     def of_view(self, view: str, expression: str) -> Any:
         """A measure of one of the stage's views, such as where its cells begin."""
-        views = "stage.getRootNode().attentionLab.views"
+        views = "stage.parentNode.parentNode.attentionLab.views"
         return self.stage.evaluate(f"(stage) => ((view) => {expression})({views}[{json.dumps(view)}])")
 
     def ends_of_lines(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray]:

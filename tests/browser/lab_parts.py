@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Locator, Page, expect
 
-from pages.shared.lab_stops import STOPS
+from attention_lab.pages.shared.lab_stops import STOPS
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import Tab, settle
 from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, SCROLLED_SIDEWAYS, STICKING_OUT

@@ -4,9 +4,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from models import load_model
-from models.contrast import Side, contrast, knobs
-from pages.beside.state import OTHER_TEXT, TEXT
+from attention_lab.models import load_model
+from attention_lab.models.contrast import Side, contrast, knobs
+from attention_lab.pages.beside.state import OTHER_TEXT, TEXT
 from tests.browser.axe import SERIOUS, violations
 from tests.browser.board import MIDDLE_OF
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from models import ModelConfig, UntrainedModel
+from attention_lab.models import ModelConfig, UntrainedModel
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from attention_lab.viz_core.viewer import program as viewer
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
-from viz_core.viewer import program as viewer
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from models.limits import FILE
-from pages.shared import teachers, visitors
+from attention_lab.models.limits import FILE
+from attention_lab.pages.shared import teachers, visitors
 from tests.browser.conftest import usual_options, visit_first, watch
 from tests.browser.explore_page import ExplorePage, settle
 from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from models import load_model
-from pages.documents.state import sample
+from attention_lab.models import load_model
+from attention_lab.pages.documents.state import sample
 from tests.browser.axe import SERIOUS, violations
 from tests.browser.explore_page import Tab, agrees, settle
 from tests.browser.lab_parts import use_scheme

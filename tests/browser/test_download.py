@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from models import load_model
-from models.byte_units import readable
+from attention_lab.models import load_model
+from attention_lab.models.byte_units import readable
 from tests.browser.conftest import visit_first
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.browser.test_transformers import name_another

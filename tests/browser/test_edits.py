@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from models import load_model
-from models.interventions.head_paths import path
+from attention_lab.models import load_model
+from attention_lab.models.interventions.head_paths import path
 from tests.browser.explore_page import ExplorePage, agrees, read_number
 
 TEXT = "the animal did not cross the street because it was too tired"

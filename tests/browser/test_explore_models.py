@@ -10,14 +10,14 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from models import load_model
-from models.zoo.engine_model import TrainedModel
-from models.zoo.hub.photos import drawn_picture
-from models.zoo.offers import offer_of, offers
+from attention_lab.models import load_model
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.hub.photos import drawn_picture
+from attention_lab.models.zoo.offers import offer_of, offers
+from attention_lab.viz_core import theme
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
-from viz_core import theme
 
 ACCENT = theme.palette()["accent"]
 SHIPPED = [name for name in offers() if name not in ("translator", "untrained")]

@@ -2,8 +2,8 @@
 
 from playwright.sync_api import Page, expect
 
-from models import load_model
-from models.findings import findings
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
 from tests.browser.axe import SERIOUS, violations
 
 SECONDS = 90_000
@@ -72,4 +72,6 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(shown.locator(".notice")).to_have_text(f"It holds here. {pruned.said}")
     row = shown.get_by_role("row").filter(has_text="fewest heads")
     expect(row).to_contain_text(f"{pruned.numbers[1].value}")
-    expect(page.locator(".st-key-findings_side")).to_contain_text("python -m models.findings.make pruning")
+    expect(page.locator(".st-key-findings_side")).to_contain_text(
+        "python -m attention_lab.models.findings.make pruning"
+    )

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from models.zoo.others.untrained import load as load_untrained
+from attention_lab.models.zoo.others.untrained import load as load_untrained
+from attention_lab.viz_core import theme
+from attention_lab.viz_core.measures import MEASURES, head_scores, map_of_heads
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
-from viz_core import theme
-from viz_core.measures import MEASURES, head_scores, map_of_heads
 
 SIZES = {"n_layers": 2, "n_heads": 4, "seed": 5}
 

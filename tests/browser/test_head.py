@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from models import Trace
-from pages.explore.quantities import head_matrix, head_quantity
-from pages.explore.state import Inputs
-from pages.explore.subject import subject_of
+from attention_lab.models import Trace
+from attention_lab.pages.explore.quantities import head_matrix, head_quantity
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.viz_core import theme
 from tests.browser.explore_page import ARRAYS, TEXT, ExplorePage, agrees, read_number, untrained
-from viz_core import theme
 
 LAYER, HEAD = 1, 2
 ADDRESS = "encoder.1.self"

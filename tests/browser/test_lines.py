@@ -5,8 +5,8 @@ import re
 import numpy as np
 from playwright.sync_api import Locator, expect
 
+from attention_lab.viz_core import theme
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
-from viz_core import theme
 
 WORDS = TEXT.split()
 FAINTEST = 0.02

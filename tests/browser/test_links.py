@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.explore.state import VIEWS
+from attention_lab.pages.explore.state import VIEWS
 from tests.browser.explore_page import TEXT, ExplorePage, NewExplore, untrained
 
 GROUPS = ("view", "stack", "layer", "head", "show", "scale", "sort by")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from models.engine import masks
+from attention_lab.models.engine import masks
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import ExplorePage
 

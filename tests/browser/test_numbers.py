@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from models import Trace
+from attention_lab.models import Trace
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 
 WORDS = TEXT.split()

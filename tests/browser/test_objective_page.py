@@ -8,7 +8,7 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
-from pages.lab.objective.toy import Setup, train
+from attention_lab.pages.lab.objective.toy import Setup, train
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import read_number
 

@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from plotly import graph_objects
 
-from models.config import POSITION_SCHEMES
-from models.data.tasks import make_task
-from models.engine.positions import POSITIONS
-from models.engine.size import count_parameters
-from models.training.config import run_config
-from models.zoo import offers
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.positions import POSITIONS
+from attention_lab.models.engine.size import count_parameters
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo import offers
 from tests.browser.board import BoardPage
 from tests.browser.conftest import visit_first
 from tests.browser.explore_page import ExplorePage, agrees, choose, untrained
@@ -36,7 +36,7 @@ PLACES = {
     "page.py": "pages/lab/objective",
 }
 """Files, and the folders of a copy of the app in which they lie."""
-PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
+PARTS = ("app.py", "attention_lab", "pages", "models", "viz_core", "tools", ".streamlit")
 NAME = "alternating"
 REGISTERED = "Object.keys(LabPlotly.PlotSchema.get().traces)"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from models.data.tasks import make_task
+from attention_lab.models.data.tasks import make_task
 from tests.browser.training import RunsPage, TrainPage, assert_sound, train_tiny
 
 NewPage = Callable[..., Page]

@@ -4,8 +4,8 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from models import load_model
-from pages.lab.softmax import dots, formats, spread
+from attention_lab.models import load_model
+from attention_lab.pages.lab.softmax import dots, formats, spread
 from tests.browser.board import BoardPage
 
 

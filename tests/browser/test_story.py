@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from models import load_model
+from attention_lab.models import load_model
 from tests.browser.explore_page import ExplorePage, agrees, settle
 
 TIRED = "the animal did not cross the street because it was too tired"

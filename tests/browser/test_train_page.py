@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from models import ModelConfig
-from models.data.tasks import make_task
-from models.engine.transformer import Transformer
-from models.training.config import run_config
+from attention_lab.models import ModelConfig
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
 from tests.browser.explore_page import choose
 from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage, assert_sound
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from models import load_model
+from attention_lab.models import load_model
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import ANSWER, TEXT

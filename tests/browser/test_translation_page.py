@@ -6,11 +6,11 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from models import load_model
-from pages.lab.translation.inputs import INCOMPLETE, SENTENCE
+from attention_lab.models import load_model
+from attention_lab.pages.lab.translation.inputs import INCOMPLETE, SENTENCE
+from attention_lab.viz_core.labels import short
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
-from viz_core.labels import short
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
 WORDS = "the 8 likeliest of 1,564 words of both languages: logits of the linear layer, and softmax of them"

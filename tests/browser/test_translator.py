@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from models import list_models, load_model
-from pages.lab.any_model import Translator
-from pages.shared import glossary
+from attention_lab.models import list_models, load_model
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.shared import glossary
 from tests.browser.explore_page import ExplorePage, agrees
 
 TIRED = "the animal did not cross the street because it was too tired"

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from models.data.tasks import make_task
-from models.fields import fields_of
-from models.runs.folder import create_run
-from models.training.config import run_config
-from pages.lab.lesson import lab_page
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.fields import fields_of
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.lab.lesson import lab_page
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import ExplorePage
 

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
-from models.data.tasks import make_task
-from models.runs.folder import Status, create_run, write_status
-from models.runs.recording import train_into
-from models.runs.report import write_report
-from models.training.config import run_config
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import Status, create_run, write_status
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.runs.report import write_report
+from attention_lab.models.training.config import run_config
 from tests.browser.axe import violations
 from tests.browser.board import BoardPage
 from tests.browser.lab_parts import lasting, overflow, resize, use_scheme

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import models.sweeps.command_line  # noqa: F401 (it adds its commands)
-from models.runs.command_line import main
+import attention_lab.models.sweeps.command_line  # noqa: F401 (it adds its commands)
+from attention_lab.models.runs.command_line import main
 from tests.fuzz.odd import VALUES
 
 SETTINGS = {"steps": 4, "validate_every": 2, "batch_size": 4, "n_layers": 1, "n_heads": 2, "d_model": 8}

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import limits
-from models.data.pictures import read_idx
-from models.data.tasks.sentence_pairs import read_pairs
-from models.data.tasks.sentiment import read_table
-from models.data.text_files import read_text
-from models.files import FileError
-from models.runs.checkpoints import read_checkpoint
-from models.runs.folder import list_runs, read_request, read_status
-from models.zoo.engine_model import read_run
-from models.zoo.folders import read_description
-from models.zoo.own_attention import read_own
+from attention_lab.models import limits
+from attention_lab.models.data.pictures import read_idx
+from attention_lab.models.data.tasks.sentence_pairs import read_pairs
+from attention_lab.models.data.tasks.sentiment import read_table
+from attention_lab.models.data.text_files import read_text
+from attention_lab.models.files import FileError
+from attention_lab.models.runs.checkpoints import read_checkpoint
+from attention_lab.models.runs.folder import list_runs, read_request, read_status
+from attention_lab.models.zoo.engine_model import read_run
+from attention_lab.models.zoo.folders import read_description
+from attention_lab.models.zoo.own_attention import read_own
 from tests.fuzz.odd import FILES, TEXTS, VALUES
 from tests.pages.shared.runs import write_run
 

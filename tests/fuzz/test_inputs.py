@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.fields import Field, fields_of, read_link, written
-from models.zoo.offers import offers
-from pages.explore import payload, state
-from pages.explore.payload import Opened
-from pages.explore.state import Inputs
-from pages.lab.lesson import lab_page
-from pages.runs.state import STATE
-from pages.shared.lab_stops import NAMES
+from attention_lab.models.fields import Field, fields_of, read_link, written
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.explore import payload, state
+from attention_lab.pages.explore.payload import Opened
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.runs.state import STATE
+from attention_lab.pages.shared.lab_stops import NAMES
 from tests.fuzz.odd import TEXTS, VALUES
 
 
@@ -24,7 +24,7 @@ def declared(page: str) -> dict[str, Field]:
         return state.declared("untrained") | fields_of(state.View)
     if page == "runs":
         return dict(STATE.params)
-    return fields_of(importlib.import_module(f"pages.lab.{page}.inputs").Inputs)
+    return fields_of(importlib.import_module(f"attention_lab.pages.lab.{page}.inputs").Inputs)
 
 
 @pytest.mark.parametrize("page", [*NAMES, "explore", "runs"])
@@ -72,7 +72,7 @@ def likely(param: Field) -> st.SearchStrategy[Any]:
 @given(data=st.data())
 def test_every_part_has_a_lesson_for_what_fits_or_a_sentence(page: str, data: st.DataObject) -> None:
     part = data.draw(st.sampled_from(lab_page(page).parts))
-    usual = importlib.import_module(f"pages.lab.{page}.inputs").Inputs()
+    usual = importlib.import_module(f"attention_lab.pages.lab.{page}.inputs").Inputs()
     params = declared(page)
     free = sorted(set(part.fields) - {part.scrub})
     changed = data.draw(st.lists(st.sampled_from(free), max_size=3, unique=True)) if free else []

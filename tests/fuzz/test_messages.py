@@ -20,12 +20,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
+from attention_lab.pages.documents.component import ACTS as MAP
+from attention_lab.pages.explore.component import ACTS as STAGE
+from attention_lab.pages.shared.board.component import ACTS as BOARD
+from attention_lab.pages.shared.browser.component import Kind
+from attention_lab.pages.shared.table import ACTS as TABLE
 from benchmarks.wanderer import VALUES, Wanderer
-from pages.documents.component import ACTS as MAP
-from pages.explore.component import ACTS as STAGE
-from pages.shared.board.component import ACTS as BOARD
-from pages.shared.browser.component import Kind
-from pages.shared.table import ACTS as TABLE
 from tests.fuzz.odd import TEXTS
 from tests.fuzz.odd import VALUES as ODD
 from tools.background_servers import Server, serving_the_app

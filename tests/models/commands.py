@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-import models.sweeps.command_line  # noqa: F401 (it adds its commands)
-from models.runs.command_line import main
+import attention_lab.models.sweeps.command_line  # noqa: F401 (it adds its commands)
+from attention_lab.models.runs.command_line import main
 
 
 def caller(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.config import POSITION_SCHEMES
+from attention_lab.models.config import POSITION_SCHEMES
 
 KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
 

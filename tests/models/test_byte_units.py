@@ -1,4 +1,4 @@
-from models.byte_units import GB, KB, MB, readable
+from attention_lab.models.byte_units import GB, KB, MB, readable
 
 
 def test_units_go_in_thousands_and_two_digits_are_said_at_least() -> None:

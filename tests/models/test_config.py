@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import ModelConfig
+from attention_lab.models import ModelConfig
 
 GOOD: dict[str, Any] = {
     "kind": "encoder-decoder",
@@ -207,12 +207,13 @@ def test_unknown_and_missing_fields_are_refused():
 
 
 def test_importing_models_and_making_a_config_loads_no_torch():
-    code = f"import sys, models; models.ModelConfig(**{GOOD!r}); sys.exit('torch' in sys.modules)"
+    makes_one = f"from attention_lab.models import ModelConfig; ModelConfig(**{GOOD!r})"
+    code = f"import sys; {makes_one}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_public_names():
-    import models
+    from attention_lab import models
 
     assert set(models.__all__) <= set(dir(models))
     with pytest.raises(

@@ -2,7 +2,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from models.fields import Field, characters, number, one_of, read_link, setting, table, whole, written
+from attention_lab.models.fields import (
+    Field,
+    characters,
+    number,
+    one_of,
+    read_link,
+    setting,
+    table,
+    whole,
+    written,
+)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from models import files
-from models.files import (
+from attention_lab.models import files
+from attention_lab.models.files import (
     FileError,
     WriteError,
     read_bounded,
@@ -24,7 +24,7 @@ def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
     def refuse(number):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.files.os.fsync", refuse)
+    monkeypatch.setattr("attention_lab.models.files.os.fsync", refuse)
     with pytest.raises(WriteError, match=r"file could not be written to .*: the disk is full") as e:
         write_whole(path, b"new", sync=True)
     assert isinstance(e.value, OSError)

@@ -38,10 +38,11 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize(
     "program",
     [
-        "import models.engine.transformer",
-        "import runpy; sys.argv += ['tasks']; runpy.run_module('models.training', run_name='__main__')",
-        "import models.runs.worker, torch",
-        "import pages.shared.cache, torch",
+        "import attention_lab.models.engine.transformer",
+        "import runpy; sys.argv += ['tasks']; "
+        "runpy.run_module('attention_lab.models.training', run_name='__main__')",
+        "import attention_lab.models.runs.worker, torch",
+        "import attention_lab.pages.shared.cache, torch",
         "import benchmarks.training",
     ],
 )
@@ -54,10 +55,10 @@ def test_whatever_imports_torch_says_before_that_idle_threads_sleep(program: str
 
 
 def test_waiting_threads_sleep():
-    found = spins("-c", "import models, torch")
+    found = spins("-c", "import attention_lab.models, torch")
     assert found and found <= {"0", "0ms"}
 
 
 def test_who_chose_a_policy_keeps_it():
-    found = spins("-c", "import models, torch", OMP_WAIT_POLICY="ACTIVE", KMP_BLOCKTIME="200")
+    found = spins("-c", "import attention_lab.models, torch", OMP_WAIT_POLICY="ACTIVE", KMP_BLOCKTIME="200")
     assert found and not found & {"0", "0ms"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.limits import FILE, declared, in_force, read, table
+from attention_lab.models.limits import FILE, declared, in_force, read, table
 from tests.limits import SetLimits, write_limits
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +151,7 @@ def test_a_wrong_file_ends_the_program_with_its_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FILE, str(write_limits(tmp_path / "class.toml", thread=3)))
-    command = [sys.executable, "-m", "models.limits"]
+    command = [sys.executable, "-m", "attention_lab.models.limits"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
     assert ended.stderr == (f"{tmp_path / 'class.toml'}: there is no limit 'thread'; did you mean threads?\n")

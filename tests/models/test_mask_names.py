@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from models.engine import masks
-from models.engine.masks.core import KINDS
-from models.mask_names import MASK_TITLES, MASKS, MaskName, about_argument, about_in
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.masks.core import KINDS
+from attention_lab.models.mask_names import MASK_TITLES, MASKS, MaskName, about_argument, about_in
 
 
 def test_every_mask_with_a_name_is_made_and_offered_in_the_order_of_its_kind() -> None:
@@ -50,5 +50,5 @@ def test_a_mask_that_is_not_known_takes_no_argument() -> None:
 
 
 def test_the_names_are_known_without_pytorch() -> None:
-    code = "import sys, models.mask_names; sys.exit('torch' in sys.modules)"
+    code = "import sys, attention_lab.models.mask_names; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

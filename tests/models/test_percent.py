@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.percent import percent
+from attention_lab.models.percent import percent
 
 
 @pytest.mark.parametrize(

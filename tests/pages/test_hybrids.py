@@ -10,20 +10,20 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from models import load_model
-from pages.beside import comparison, state
-from pages.beside.takeaway import code_of
-from pages.documents import reading
-from pages.documents.reading import DocumentRequest, HeadPlace
-from pages.explore import effect, head_measures, quantities, sums, sweep
-from pages.explore.payload import Opened, build
-from pages.explore.state import Inputs
-from pages.explore.subject import subject_of
-from pages.explore.takeaway import StageView, csv_of
-from pages.lab.block import flow, lens
-from pages.lab.block.inputs import Inputs as Block
-from pages.shared import visitors
-from pages.shared.work import Job
+from attention_lab.models import load_model
+from attention_lab.pages.beside import comparison, state
+from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.documents import reading
+from attention_lab.pages.documents.reading import DocumentRequest, HeadPlace
+from attention_lab.pages.explore import effect, head_measures, quantities, sums, sweep
+from attention_lab.pages.explore.payload import Opened, build
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.takeaway import StageView, csv_of
+from attention_lab.pages.lab.block import flow, lens
+from attention_lab.pages.lab.block.inputs import Inputs as Block
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.work import Job
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 from tests.pages.explore.test_figure import PAGE, said

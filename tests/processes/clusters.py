@@ -9,19 +9,19 @@ import psutil
 import pytest
 import torch
 
-from models.data.tasks import Task
-from models.runs import jobs
-from models.runs.folder import RunFolder, create_run
-from models.runs.ray import cluster as known
-from models.runs.recording import train_into
-from models.training.config import RunConfig
+from attention_lab.models.data.tasks import Task
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import RunFolder, create_run
+from attention_lab.models.runs.ray import cluster as known
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.training.config import RunConfig
 from tests.small_runs import small_run, until
 
 START_SECONDS = 240.0  # for Ray's workers and PyTorch on a busy machine
 STOP_SECONDS = 20.0
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "node_ip_address": "127.0.0.1"}
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0", "OMP_NUM_THREADS": "1"}
-OURS = ("models.runs.ray.keeper", "models.runs.ray.dispatcher")
+OURS = ("attention_lab.models.runs.ray.keeper", "attention_lab.models.runs.ray.dispatcher")
 
 
 @contextmanager

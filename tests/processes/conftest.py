@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.limits import FILE
-from pages.shared import teachers, visitors
+from attention_lab.models.limits import FILE
+from attention_lab.pages.shared import teachers, visitors
 from tests.limits import write_limits
 from tools.background_servers import Server, serving_the_app
 

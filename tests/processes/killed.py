@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from models.runs import recording
-from models.runs.folder import RunFolder
+from attention_lab.models.runs import recording
+from attention_lab.models.runs.folder import RunFolder
 
 # Checkpoints so close that some kills fall into the writing of one.
 recording._CHECKPOINT_SHARE = 0.5

@@ -2,8 +2,8 @@
 
 import time
 
-from models.runs import jobs
-from models.runs.owners import MACHINE
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.owners import MACHINE
 from tests.small_runs import small_run
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ import httpx2 as httpx
 import psutil
 import pytest
 
-from models.data.tasks import make_task
-from models.runs.folder import Status, create_run, read_request, write_status
-from models.runs.owners import Ownership, write_owned
-from models.sweeps.control import sweeps_root
-from models.training.config import run_config
-from pages.shared import teachers, visitors
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import Status, create_run, read_request, write_status
+from attention_lab.models.runs.owners import Ownership, write_owned
+from attention_lab.models.sweeps.control import sweeps_root
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared import teachers, visitors
 from tests.processes.conftest import SECRET
 from tests.processes.visitor import Visitor, visiting
 from tools.background_servers import ROOT, Server

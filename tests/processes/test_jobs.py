@@ -12,12 +12,12 @@ import psutil
 import pytest
 import torch
 
-from models.runs import jobs, queue
-from models.runs.folder import create_run, list_runs
-from models.runs.owners import MACHINE
-from models.runs.processes import SERVING, this_process
-from models.runs.recording import train_into
-from models.training.config import RunConfig
+from attention_lab.models.runs import jobs, queue
+from attention_lab.models.runs.folder import create_run, list_runs
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.runs.processes import SERVING, this_process
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.training.config import RunConfig
 from tests.limits import SetLimits
 from tests.small_runs import assert_same, in_state, kill_all, small_run, until
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.runs.folder import RunFolder, create_run
-from models.runs.recording import train_into
+from attention_lab.models.runs.folder import RunFolder, create_run
+from attention_lab.models.runs.recording import train_into
 from tests.small_runs import assert_same, small_run
 
 ROOT = Path(__file__).parents[2]
@@ -51,8 +51,8 @@ def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path, seed):
 FULL = """
 import resource, sys
 from pathlib import Path
-from models.runs.folder import RunFolder
-from models.runs.recording import train_into
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.recording import train_into
 
 run = RunFolder(Path(sys.argv[1]))
 size = (run.path / "checkpoint.safetensors").stat().st_size
@@ -88,7 +88,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(tmp_path):
         pytest.skip("needs the right to mount a small disk")
     try:
         run = create_run(CONFIG, path=disk / "run")
-        ended = python("-m", "models.training", "resume", run.path)
+        ended = python("-m", "attention_lab.models.training", "resume", run.path)
         assert ended.returncode == 1
         assert "error: " in ended.stderr
         assert "the disk is full; free some space" in ended.stderr

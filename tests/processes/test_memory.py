@@ -8,10 +8,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
-from models.data.tasks import make_task
-from models.training.config import run_config
-from models.training.loop import Training
-from models.training.memory import memory_bytes
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
+from attention_lab.models.training.memory import memory_bytes
 
 training = {"threads": 1, "batch_size": 64, "steps": 2, "held_out": 8}
 run = run_config(make_task("reverse"), training=training)
@@ -23,10 +23,10 @@ WIDE = """
 import re
 from dataclasses import dataclass
 import torch
-from models.data.tasks import Batch, Reading, Task
-from models.training.config import run_config
-from models.training.loop import Training
-from models.training.memory import memory_bytes
+from attention_lab.models.data.tasks import Batch, Reading, Task
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
+from attention_lab.models.training.memory import memory_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Wide(Task):

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.runs import jobs
-from models.runs.folder import list_runs
-from models.runs.jobs import RayBackend
-from models.runs.owners import MACHINE
-from models.sweeps import Choices, Spec, create, find, start
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import list_runs
+from attention_lab.models.runs.jobs import RayBackend
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.sweeps import Choices, Spec, create, find, start
 from tests.processes.clusters import NODE, STOP_SECONDS, alone, done, make, ray_cluster
 from tests.small_runs import assert_same, in_state, until
 
@@ -178,7 +178,10 @@ def test_the_command_line_trains_there_shows_its_steps_and_pauses_when_interrupt
     said = {"steps": 50_000, "n_layers": 1, "d_model": 16, "held_out": 8, "threads": 1, "device": "cpu"}
     words = [word for name, value in said.items() for word in ("--set", f"{name}={value}")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "models.training", "run", "--task", "reverse", *words, "--name", "typed"],
+        [
+            *(sys.executable, "-m", "attention_lab.models.training", "run"),
+            *("--task", "reverse", *words, "--name", "typed"),
+        ],
         cwd=ROOT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -192,7 +195,9 @@ def test_the_command_line_trains_there_shows_its_steps_and_pauses_when_interrupt
     step = jobs.status(run.id).step
     assert process.returncode == 0 and jobs.status(run.id).state == "paused"
     assert "trains on the CPU with 1 thread, on 127.0.0.1\n" in told
-    assert told.endswith(f"paused at step {step:,}; go on with: python -m models.training resume {run.id}\n")
+    assert told.endswith(
+        f"paused at step {step:,}; go on with: python -m attention_lab.models.training resume {run.id}\n"
+    )
     assert "/50000" in shown and "tokens/s" in shown
     kept = run.checkpoint()
     assert kept is not None and kept.step == step

@@ -10,12 +10,12 @@ from typing import Any
 import psutil
 import pytest
 
-from models.runs import jobs
-from models.runs.folder import RunFolder
-from models.runs.owners import MACHINE
-from models.runs.ray import cluster as known
-from models.runs.ray.dispatcher import CONNECT_SECONDS, NAMED
-from models.runs.ray.keeper import GONE_SECONDS, RESUME
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.runs.ray import cluster as known
+from attention_lab.models.runs.ray.dispatcher import CONNECT_SECONDS, NAMED
+from attention_lab.models.runs.ray.keeper import GONE_SECONDS, RESUME
 from tests.processes.clusters import START_SECONDS, STOP_SECONDS, alone, beside, make, one_trains, ray_cluster
 from tests.small_runs import assert_same, in_state, until
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from models import zoo
-from models.zoo.hub import isolation
-from pages.shared import cache, work_process
+from attention_lab.models import zoo
+from attention_lab.models.zoo.hub import isolation
+from attention_lab.pages.shared import cache, work_process
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.test_hostile import tokenizer_says
 

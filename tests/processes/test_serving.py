@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from attention_lab.pages.shared import visitors
 from benchmarks import servers
 from benchmarks.visitors import measure
-from pages.shared import visitors
 from tools.background_servers import Served, answers, free_port, served, until
 from tools.serving.__main__ import Serving
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from models.runs.folder import RunFolder, list_runs, read_status
+from attention_lab.models.runs.folder import RunFolder, list_runs, read_status
 from tests.processes.visitor import visiting
 from tools.background_servers import Server, serving_the_app
 

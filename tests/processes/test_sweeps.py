@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from models import sweeps
-from models.runs.folder import RunFolder, create_run, list_runs, read_status
-from models.runs.owners import PERSON
-from models.runs.queue import JobRefused
-from models.runs.recording import train_into
-from models.sweeps import Choices, Spec, Sweep
-from models.sweeps.plan import Configs
+from attention_lab.models import sweeps
+from attention_lab.models.runs.folder import RunFolder, create_run, list_runs, read_status
+from attention_lab.models.runs.owners import PERSON
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.sweeps import Choices, Spec, Sweep
+from attention_lab.models.sweeps.plan import Configs
 from tests.small_runs import kill_all, until
 from tools.background_servers import ROOT
 
@@ -86,7 +86,10 @@ def at_once(*commands: str) -> list[str]:
     and a hurry of its own.
     """
     begin = "import sys, time; print('ready', flush=True); sys.stdin.readline()\n"
-    lines = "from models import sweeps\nfrom models.runs import jobs\nfrom models.runs.owners import PERSON\n"
+    lines = (
+        "from attention_lab.models import sweeps\nfrom attention_lab.models.runs import jobs\n"
+        "from attention_lab.models.runs.owners import PERSON\n"
+    )
     shell = (
         "try:\n {}\n print('done', flush=True); time.sleep(600)\nexcept ValueError as error:\n print(error)"
     )

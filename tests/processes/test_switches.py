@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from models.limits import FILE
-from pages.shared import visitors
+from attention_lab.models.limits import FILE
+from attention_lab.pages.shared import visitors
 from tests.limits import write_limits
 from tests.processes.visitor import visiting
 from tools.background_servers import serving_the_app

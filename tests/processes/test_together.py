@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.runs.folder import create_run
-from models.training.config import run_config
-from models.training.loop import Training
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 
 ROOT = Path(__file__).parents[2]
 STEPS = 12

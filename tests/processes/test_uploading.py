@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 import httpx2 as httpx
 import pytest
 
-from pages.shared import visitors
-from pages.shared.browser import uploading
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.browser import uploading
 from tests.processes.visitor import Visitor, visiting
 from tools.background_servers import Server
 

@@ -12,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 
+from attention_lab.models.limits import FILE
+from attention_lab.pages.shared import work_process
+from attention_lab.pages.shared.work_process import ProcessQueue, WorkProcess
 from benchmarks import servers
 from benchmarks.visitors import measure
-from models.limits import FILE
-from pages.shared import work_process
-from pages.shared.work_process import ProcessQueue, WorkProcess
 from tests.limits import write_limits
 from tools.background_servers import serving_the_app
 

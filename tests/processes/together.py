@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import RunFolder
-from models.training.together import TogetherTraining
+from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.training.together import TogetherTraining
 
 
 def train(folder: RunFolder, steps: int) -> None:

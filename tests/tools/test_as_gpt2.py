@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from models import load_model
+from attention_lab.models import load_model
 from tools import as_gpt2
 
 TEXT = "First Citizen:\nBefore we proceed any"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core import head_grid
-from viz_core.grids import MAX_HEADS, bin_edges, max_pool, thumbnails
+from attention_lab.viz_core import head_grid
+from attention_lab.viz_core.grids import MAX_HEADS, bin_edges, max_pool, thumbnails
 
 sides = st.integers(1, 40)
 

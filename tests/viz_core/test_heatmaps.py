@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from viz_core import attention_heatmap, attention_picture, rollout, theme
-from viz_core._checks import MAX_TOKENS
+from attention_lab.viz_core import attention_heatmap, attention_picture, rollout, theme
+from attention_lab.viz_core._checks import MAX_TOKENS
 
 WORDS = ["the", "cat", "saw", "the", "<b>dog</b>"]
 

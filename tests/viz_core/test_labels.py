@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.labels import (
+from attention_lab.viz_core.labels import (
     TIMES,
     brief,
     decimal,

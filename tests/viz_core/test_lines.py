@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from viz_core import attention_lines, lines, theme
+from attention_lab.viz_core import attention_lines, lines, theme
 
 
 @pytest.fixture

@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
+from attention_lab.viz_core import (
+    head_map,
+    head_scores,
+    map_of_heads,
+    plane_of_queries_and_keys,
+    query_key_plane,
+    theme,
+)
 from tests.viz_core.measures.patterns import random_pattern
-from viz_core import head_map, head_scores, map_of_heads, plane_of_queries_and_keys, query_key_plane, theme
 
 
 def test_heads_lie_where_their_likeness_puts_them_coloured_by_a_measure():

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import pytest
 from plotly.colors import sample_colorscale, unlabel_rgb
 
-from viz_core import attention_heatmap, theme, to_html
-from viz_core.theme import plotly_config
+from attention_lab.viz_core import attention_heatmap, theme, to_html
+from attention_lab.viz_core.theme import plotly_config
 
 # Machado, Oliveira & Fernandes 2009: linear RGB as seen with full dichromacy.
 EYES = {

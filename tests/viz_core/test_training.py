@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from viz_core import (
+from attention_lab.viz_core import (
     importance_bars,
     parallel_coordinates,
     rate_finder_curve,
@@ -15,8 +15,8 @@ from viz_core import (
     trial_history,
     value_by_setting,
 )
-from viz_core.boards import Axis, Dots, Points
-from viz_core.training import moving_average
+from attention_lab.viz_core.boards import Axis, Dots, Points
+from attention_lab.viz_core.training import moving_average
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 0.99])

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from models.runs.folder import list_runs, read_status
+from attention_lab.models.runs.folder import list_runs, read_status
 from tools.background_servers import ROOT, free_port
 from tools.serving.proxy import HEALTH
 

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from viz_core import theme
-from viz_core.boards.panel import (
+from .. import theme
+from ..labels import SPACING, brief, power_of_ten, short, skipping, text_width
+from .panel import (
     CAPTION,
     CHART,
     SMALL,
@@ -28,7 +29,6 @@ from viz_core.boards.panel import (
     room_for,
     word,
 )
-from viz_core.labels import SPACING, brief, power_of_ten, short, skipping, text_width
 
 
 def span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:

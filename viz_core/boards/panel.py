@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from viz_core import labels, theme
-from viz_core.labels import escape, visible
+from .. import labels, theme
+from ..labels import escape, visible
 
 WIDTH = 1080  # pixels that the panels of a row share, as on a screen
 CAPTION = 26

@@ -10,7 +10,7 @@ from typing import Any, Literal, SupportsFloat
 import numpy as np
 from jaxtyping import Bool, Float
 
-from viz_core._checks import check_rows
+from .._checks import check_rows
 
 # What a measure is computed from: checked patterns, and the tokens, counts and pairs that some ask for.
 

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from viz_core._checks import check_axes, check_finite, check_index
-from viz_core.measures.one_head import (
+from .._checks import check_axes, check_finite, check_index
+from .one_head import (
     Patterns,
     PerHead,
     checked_patterns,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_core.boards import Panel
+from ..boards import Panel
 
 MAX_BYTES = 8_000_000
 _KEPT = (np.float16, np.uint8)

@@ -15,7 +15,7 @@ from typing import Any
 
 import plotly
 
-from viz_core import theme
+from .. import theme
 
 HERE = Path(__file__).parent
 KINDS = ("board", "stage", "map", "table", "way")

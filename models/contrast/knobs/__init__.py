@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from models.contrast.knob import Knob
-from models.registry import import_all
+from ...registry import import_all
+from ..knob import Knob
 
 
 @cache

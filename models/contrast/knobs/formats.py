@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.contrast.knob import Knob, is_ours, one_of, with_model
-from models.contrast.side import Side
-from models.zoo.hub.model_folder import check_memory_room
+from ...zoo.hub.model_folder import check_memory_room
+from ..knob import Knob, is_ours, one_of, with_model
+from ..side import Side
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 INT8 = "int8"

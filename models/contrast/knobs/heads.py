@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.config import ModelConfig
-from models.contrast.knob import Knob, is_ours, number, only_ours, with_model
-from models.engine.attention import MultiHeadAttention
-from models.engine.positions import POSITIONS
-from models.engine.transformer import Stack, Transformer
-from models.zoo.model import Model
+from ...config import ModelConfig
+from ...engine.attention import MultiHeadAttention
+from ...engine.positions import POSITIONS
+from ...engine.transformer import Stack, Transformer
+from ...zoo.model import Model
+from ..knob import Knob, is_ours, number, only_ours, with_model
 
 MOST_HEADS = 4_096
 """The largest number of heads that may be typed."""

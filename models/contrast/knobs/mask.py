@@ -7,11 +7,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from models.contrast.knob import Knob, is_ours, unheard, with_editing, with_model
-from models.contrast.side import Side
-from models.engine import masks
-from models.engine.transformer import Transformer
-from models.fields import shortened
+from ...engine import masks
+from ...engine.transformer import Transformer
+from ...fields import shortened
+from ..knob import Knob, is_ours, unheard, with_editing, with_model
+from ..side import Side
 
 OWN = "own"
 OFFERED = ("none", "causal", "window:2", "window:4", "causal+window:2", "causal+window:4", "causal+window:8")

@@ -6,8 +6,8 @@ import random
 import re
 from dataclasses import replace
 
-from models.contrast.knob import Knob
-from models.contrast.side import Side
+from ..knob import Knob
+from ..side import Side
 
 TYPED = "as typed"
 _KNOWN = re.compile(r"as typed|reversed|sorted|shuffled \d{1,6}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.config import POSITION_SCHEMES
-from models.contrast.knob import Knob, is_ours, one_of, only_ours, with_model
-from models.contrast.side import Side
-from models.engine.positions import POSITIONS
-from models.engine.transformer import Stack, Transformer
-from models.zoo.model import Model
+from ...config import POSITION_SCHEMES
+from ...engine.positions import POSITIONS
+from ...engine.transformer import Stack, Transformer
+from ...zoo.model import Model
+from ..knob import Knob, is_ours, one_of, only_ours, with_model
+from ..side import Side
 
 
 def _own(model: Model) -> str:

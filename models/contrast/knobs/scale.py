@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from models.contrast.knob import Knob, is_ours, one_of, stacks_of, unheard, with_editing, with_model
-from models.contrast.side import Side
-from models.engine.attention import MultiHeadAttention
-from models.engine.transformer import Transformer
-from models.zoo.model import Model
+from ...engine.attention import MultiHeadAttention
+from ...engine.transformer import Transformer
+from ...zoo.model import Model
+from ..knob import Knob, is_ours, one_of, stacks_of, unheard, with_editing, with_model
+from ..side import Side
 
 
 def _own(model: Model) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from models.contrast.knob import Knob, number, unheard, with_editing
-from models.contrast.side import Side
+from ..knob import Knob, number, unheard, with_editing
+from ..side import Side
 
 COLDEST, HOTTEST = 0.01, 100.0
 

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from models.data.grammar.clauses import french_adjective, french_be, participle
-from models.data.grammar.lexicon import (
+from ...files import read_toml
+from .clauses import french_adjective, french_be, participle
+from .lexicon import (
     ADJECTIVES,
     DETERMINERS,
     INTRANSITIVES,
@@ -23,8 +24,7 @@ from models.data.grammar.lexicon import (
     VERBS,
     with_s,
 )
-from models.data.grammar.pairs import Pair
-from models.files import read_toml
+from .pairs import Pair
 
 RELATIONS = {
     "det": "article or number → its noun",

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from models.data.grammar.lexicon import DETERMINERS, Adjective, Noun, Verb, with_s
+from .lexicon import DETERMINERS, Adjective, Noun, Verb, with_s
 
 # Agreement, conjugation and elision: from lexemes to the words as written.
 

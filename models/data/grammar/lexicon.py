@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from models.files import read_toml
+from ...files import read_toml
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from models.data.grammar.clauses import Both, NounPhrase, Word, join, phrase, sentence
-from models.data.grammar.lexicon import ADJECTIVES, FRAMES, NOUNS, VERBS
-from models.data.grammar.sentences import (
+from ..word_tokenizer import EOS, SPECIALS
+from .clauses import Both, NounPhrase, Word, join, phrase, sentence
+from .lexicon import ADJECTIVES, FRAMES, NOUNS, VERBS
+from .sentences import (
     BOTH_WAYS,
     Direction,
     Reason,
@@ -26,7 +27,6 @@ from models.data.grammar.sentences import (
     sample_reason,
     sample_simple,
 )
-from models.data.word_tokenizer import EOS, SPECIALS
 
 Split = Literal["training", "held out"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from models.data.grammar.clauses import (
+from .clauses import (
     NOTHING,
     Action,
     Both,
@@ -26,7 +26,7 @@ from models.data.grammar.clauses import (
     phrase,
     words,
 )
-from models.data.grammar.lexicon import (
+from .lexicon import (
     ADDITIONS,
     ADJECTIVES,
     FRAMES,

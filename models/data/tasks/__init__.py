@@ -1,6 +1,7 @@
 """Training tasks. Every file of this folder is imported, so that a task is found by being there."""
 
-from models.data.tasks.batch import (
+from ...registry import import_all
+from .batch import (
     IGNORED,
     Advice,
     Aligned,
@@ -16,8 +17,7 @@ from models.data.tasks.batch import (
     Split,
     Writing,
 )
-from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, option, quotients
-from models.registry import import_all
+from .task import TASKS, Tally, Task, generator_of, make_task, option, quotients
 
 __all__ = [
     "IGNORED",

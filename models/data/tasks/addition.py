@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from models.data.tasks.algorithmic import SIZES, Algorithmic
-from models.data.tasks.task import option
+from .algorithmic import SIZES, Algorithmic
+from .task import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Split, Writing
-from models.data.tasks.task import Task
-from models.engine.decoding import greedy
-from models.engine.transformer import Transformer
+from ...engine.decoding import greedy
+from ...engine.transformer import Transformer
+from .batch import IGNORED, Alphabet, Batch, Reading, Sample, Split, Writing
+from .task import Task
 
 BLANK = "·"
 EQUALS = "="

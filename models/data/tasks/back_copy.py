@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks.algorithmic import is_held_out
-from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading
-from models.data.tasks.task import Task, generator_of, option
+from .algorithmic import is_held_out
+from .batch import Alphabet, Answers, Batch, Quotients, Reading
+from .task import Task, generator_of, option
 
 BEGINNING = "<bos>"
 LETTERS = string.ascii_lowercase

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.word_tokenizer import Unknown
+from ..word_tokenizer import Unknown
 
 # What passes between a task and the model it trains.
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from models.data.pictures import PictureSet, digits
-from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
-from models.data.tasks.task import option
+from ..pictures import PictureSet, digits
+from .pictures import Autoencoder, Classifier, Pictures
+from .task import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,20 +13,20 @@ from typing import Any
 
 import torch
 
-from models.data.grammar.sentences import Direction
-from models.data.learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
-from models.data.tasks.batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
-from models.data.tasks.finite import THREE, TWO
-from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.sentence_pairs import (
+from ..grammar.sentences import Direction
+from ..learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
+from ..word_tokenizer import EOS, SPECIALS
+from .batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
+from .finite import THREE, TWO
+from .parallel_text import ParallelText
+from .sentence_pairs import (
     NOTHING_NAMED,
     BothWays,
     Row,
     check_direction,
     first_token,
 )
-from models.data.tasks.task import Task, generator_of, option
-from models.data.word_tokenizer import EOS, SPECIALS
+from .task import Task, generator_of, option
 
 LANGUAGES = {"en": "English", "fr": "French"}
 DIRECTIONS: tuple[Direction, ...] = ("en-fr", "fr-en")

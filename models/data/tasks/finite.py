@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.data.tables import HEADERS, SEPARATORS, Source, SplitTable, TableFormat
-from models.data.tasks.batch import Batch, Split
-from models.data.tasks.task import Task, generator_of, option
-from models.data.text_files import AUTO, CHOICES, read_file
-from models.fields import options_of
+from ...fields import options_of
+from ..tables import HEADERS, SEPARATORS, Source, SplitTable, TableFormat
+from ..text_files import AUTO, CHOICES, read_file
+from .batch import Batch, Split
+from .task import Task, generator_of, option
 
 MOST_CLASSES = 256
 

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks.algorithmic import SIZES, DrawnTexts, is_held_out
-from models.data.tasks.batch import IGNORED, Answers, Batch, Quotients, Reading, Sample
-from models.data.tasks.task import option
-from models.engine.transformer import Transformer
+from ...engine.transformer import Transformer
+from .algorithmic import SIZES, DrawnTexts, is_held_out
+from .batch import IGNORED, Answers, Batch, Quotients, Reading, Sample
+from .task import option
 
 SHORTEST = 4
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits

@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
-from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, cut_pieces
-from models.data.tasks.task import Task, generator_of, option
-from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
-from models.data.word_tokenizer import Unknown
-from models.engine.decoding import sample
-from models.engine.transformer import Transformer
+from ...engine.decoding import sample
+from ...engine.transformer import Transformer
+from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
+from ..text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
+from ..word_tokenizer import Unknown
+from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
+from .finite import OLD, THREE, Finite, OwnFile, cut_pieces
+from .task import Task, generator_of, option
 
 _PROBE = 48  # tokens
 _PROMPT = 12

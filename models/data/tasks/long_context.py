@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import Batch
-from models.data.tasks.language_model import TextModel
-from models.data.tasks.task import option
-from models.engine import masks
-from models.engine.transformer import Transformer, in_segments
+from ...engine import masks
+from ...engine.transformer import Transformer, in_segments
+from .batch import Batch
+from .language_model import TextModel
+from .task import option
 
 _XL = "transformer-xl"
 _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by all later ones

@@ -14,10 +14,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar.pairs import COUNTED_SENTENCES, kept_counts
-from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.tasks.algorithmic import pad_rows, random_of
-from models.data.tasks.batch import (
+from ...engine.transformer import Transformer
+from ...limits import in_force
+from ..grammar.pairs import COUNTED_SENTENCES, kept_counts
+from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
+from ..text_files import AUTO, own_name
+from ..text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, sentences, test_sentences, texts_of
+from ..word_tokenizer import Unknown
+from .algorithmic import pad_rows, random_of
+from .batch import (
     IGNORED,
     Alphabet,
     Batch,
@@ -30,13 +35,8 @@ from models.data.tasks.batch import (
     check_room,
     of_examples,
 )
-from models.data.tasks.finite import OLD, THREE, Finite, OwnFile, PartsOnDemand
-from models.data.tasks.task import generator_of, option
-from models.data.text_files import AUTO, own_name
-from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, sentences, test_sentences, texts_of
-from models.data.word_tokenizer import Unknown
-from models.engine.transformer import Transformer
-from models.limits import in_force
+from .finite import OLD, THREE, Finite, OwnFile, PartsOnDemand
+from .task import generator_of, option
 
 # Pairs of sentences for masked language models: the second follows the first, or comes from elsewhere.
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.downloads import required_files
-from models.data.pictures import PictureSet, idx
-from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
-from models.data.tasks.task import option
+from ..downloads import required_files
+from ..pictures import PictureSet, idx
+from .pictures import Autoencoder, Classifier, Pictures
+from .task import option
 
 _ENDINGS = (".gz", "-ubyte", ".idx")
 

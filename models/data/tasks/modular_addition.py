@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks.batch import IGNORED, Alphabet, Batch, Reading, Sample, Split
-from models.data.tasks.finite import OLD, THREE, Finite
-from models.data.tasks.task import option
-from models.engine.transformer import Transformer
+from ...engine.transformer import Transformer
+from .batch import IGNORED, Alphabet, Batch, Reading, Sample, Split
+from .finite import OLD, THREE, Finite
+from .task import option
 
 EQUALS = "="
 POWERS = "embedding.powers"

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from models.data.tasks.algorithmic import Answering, is_held_out
-from models.data.tasks.batch import Reading, Sample, check_room
-from models.data.tasks.task import option
-from models.engine.transformer import Transformer
+from ...engine.transformer import Transformer
+from .algorithmic import Answering, is_held_out
+from .batch import Reading, Sample, check_room
+from .task import option
 
 BLANK, STOP, ASKED = "·", ".", "?"
 NAMES = (

@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar.pairs import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
-from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading
-from models.data.tasks.task import Task, generator_of, option
-from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
-from models.engine.transformer import Transformer
+from ...engine.transformer import Transformer
+from ..grammar.pairs import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
+from ..word_tokenizer import EOS, SPECIALS, WordTokenizer
+from .batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading
+from .task import Task, generator_of, option
 
 _SHOWN = "the animal did not cross the street because it was too tired"
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
-from models.data.grammar import sample_pairs
-from models.data.grammar.pairs import Split as GrammarSplit
-from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, OwnTable, column
-from models.data.tasks.sentence_pairs import (
+from ...engine.transformer import Transformer
+from ..grammar import sample_pairs
+from ..grammar.pairs import Split as GrammarSplit
+from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
+from ..word_tokenizer import BOS, EOS, SPECIALS
+from .algorithmic import random_of
+from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
+from .finite import OLD, THREE, OwnTable, column
+from .sentence_pairs import (
     NOTHING_NAMED,
     Pairs,
     Row,
@@ -22,9 +24,7 @@ from models.data.tasks.sentence_pairs import (
     make_batch,
     read_pairs,
 )
-from models.data.tasks.task import option
-from models.data.word_tokenizer import BOS, EOS, SPECIALS
-from models.engine.transformer import Transformer
+from .task import option
 
 _SAMPLES = 4
 _MOST_PROBED = 64  # tokens a side

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from models.data.pictures import BLANK, Cut, PictureParts, PictureSet, hide_parts, move
-from models.data.tasks.batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
-from models.data.tasks.finite import OLD, THREE, Finite, classes_of, draw
-from models.data.tasks.task import generator_of, option
-from models.engine.transformer import Transformer
+from ...engine.transformer import Transformer
+from ..pictures import BLANK, Cut, PictureParts, PictureSet, hide_parts, move
+from .batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
+from .finite import OLD, THREE, Finite, classes_of, draw
+from .task import generator_of, option
 
 _SHOWN = 10  # pictures at a time
 _CLS = "[CLS]"

@@ -14,24 +14,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar import Pair, sample_pairs
-from models.data.grammar.sentences import Direction
-from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from models.data.tasks.algorithmic import pad_rows
-from models.data.tasks.batch import (
-    IGNORED,
-    Alphabet,
-    Answers,
-    Batch,
-    Judgement,
-    Quotients,
-    Reading,
-    Split,
-    Writing,
-)
-from models.data.tasks.task import Task, option
-from models.data.text_files import read_text, rows_of
-from models.data.word_tokenizer import (
+from ...engine.decoding import BeamTree, beam_search, greedy
+from ...engine.transformer import Transformer
+from ..grammar import Pair, sample_pairs
+from ..grammar.sentences import Direction
+from ..tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
+from ..text_files import read_text, rows_of
+from ..word_tokenizer import (
     BOS,
     EOS,
     PAD,
@@ -42,8 +31,19 @@ from models.data.word_tokenizer import (
     UNK,
     WordTokenizer,
 )
-from models.engine.decoding import BeamTree, beam_search, greedy
-from models.engine.transformer import Transformer
+from .algorithmic import pad_rows
+from .batch import (
+    IGNORED,
+    Alphabet,
+    Answers,
+    Batch,
+    Judgement,
+    Quotients,
+    Reading,
+    Split,
+    Writing,
+)
+from .task import Task, option
 
 UNKNOWN_SHARE = 0.05
 NOTHING_NAMED = -100  # cross_entropy's ignore_index

@@ -11,15 +11,15 @@ from typing import Any
 
 import torch
 
-from models.data.learnt_tokenizer import LearntTokenizer
-from models.data.reviews import sample_review, vocabulary
-from models.data.tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Batch, Rarity, Split
-from models.data.tasks.finite import OLD, OwnTable, column, draw
-from models.data.tasks.task import option
-from models.data.tasks.text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
-from models.data.text_files import read_text, rows_of
+from ..learnt_tokenizer import LearntTokenizer
+from ..reviews import sample_review, vocabulary
+from ..tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
+from ..text_files import read_text, rows_of
+from .algorithmic import random_of
+from .batch import Batch, Rarity, Split
+from .finite import OLD, OwnTable, column, draw
+from .task import option
+from .text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
 
 MAX_CLASSES = 20
 MIN_TEXTS = 20

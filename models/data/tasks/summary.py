@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.config import Kind
-from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
-from models.data.tasks.batch import IGNORED, Batch, Split
-from models.data.tasks.finite import Finite, OwnFile, OwnTable, texts_of
-from models.data.tasks.language_model import TextModel
-from models.data.tasks.masked import Masked
-from models.data.tasks.pictures import Pictures
-from models.data.tasks.task import Task, generator_of
+from ...config import Kind
+from ..data_summary import DataSummary, ExamplePreview, TokenPreview
+from .batch import IGNORED, Batch, Split
+from .finite import Finite, OwnFile, OwnTable, texts_of
+from .language_model import TextModel
+from .masked import Masked
+from .pictures import Pictures
+from .task import Task, generator_of
 
 _SIDES = {kind: kind.removesuffix("-only").split("-") for kind in get_args(Kind)}
 MOST_CELLS = 96

@@ -12,8 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.config import Kind
-from models.data.tasks.batch import (
+from ...config import Kind
+from ...engine.trace import Trace
+from ...engine.transformer import Transformer
+from ...fields import Option, check_fields, rule_of
+from .batch import (
     IGNORED,
     Aligned,
     Alphabet,
@@ -29,9 +32,6 @@ from models.data.tasks.batch import (
     Writing,
     answers_at,
 )
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.fields import Option, check_fields, rule_of
 
 
 def option(

@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 
-from models.data.learnt_tokenizer import LearntTokenizer
-from models.data.tasks.algorithmic import pad_rows
-from models.data.tasks.batch import (
+from ...engine.transformer import Transformer
+from ..learnt_tokenizer import LearntTokenizer
+from ..word_tokenizer import Unknown
+from .algorithmic import pad_rows
+from .batch import (
     Alphabet,
     Answers,
     Batch,
@@ -22,10 +24,8 @@ from models.data.tasks.batch import (
     Split,
     of_examples,
 )
-from models.data.tasks.finite import classes_of
-from models.data.tasks.task import Task, generator_of, option
-from models.data.word_tokenizer import Unknown
-from models.engine.transformer import Transformer
+from .finite import classes_of
+from .task import Task, generator_of, option
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
 _PAD, UNKNOWN, _CLS = range(3)

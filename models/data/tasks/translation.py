@@ -11,12 +11,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar import sample_pairs, showcase
-from models.data.grammar.annotations import word_links
-from models.data.grammar.pairs import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
-from models.data.grammar.sentences import Direction
-from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import (
+from ...engine.decoding import BeamTree
+from ...engine.trace import Trace
+from ...engine.transformer import Transformer
+from ..grammar import sample_pairs, showcase
+from ..grammar.annotations import word_links
+from ..grammar.pairs import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
+from ..grammar.sentences import Direction
+from ..word_tokenizer import BOS, EOS, PRONOUNS, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
+from .algorithmic import random_of
+from .batch import (
     IGNORED,
     Advice,
     Aligned,
@@ -29,8 +33,8 @@ from models.data.tasks.batch import (
     answers_at,
     check_room,
 )
-from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.sentence_pairs import (
+from .parallel_text import ParallelText
+from .sentence_pairs import (
     NOTHING_NAMED,
     BothWays,
     check_direction,
@@ -39,11 +43,7 @@ from models.data.tasks.sentence_pairs import (
     grammar_row,
     make_batch,
 )
-from models.data.tasks.task import Task, option
-from models.data.word_tokenizer import BOS, EOS, PRONOUNS, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
-from models.engine.decoding import BeamTree
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
+from .task import Task, option
 
 NAMES = {"en": "English", "fr": "French"}
 

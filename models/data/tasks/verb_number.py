@@ -7,12 +7,12 @@ from functools import cache, cached_property
 
 import torch
 
-from models.data.grammar.lexicon import NOUNS, with_s
-from models.data.learnt_tokenizer import LearntTokenizer
-from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Rarity
-from models.data.tasks.task import option
-from models.data.tasks.text_classes import STRANGE, Labelled, TextClasses, of_words
+from ..grammar.lexicon import NOUNS, with_s
+from ..learnt_tokenizer import LearntTokenizer
+from .algorithmic import random_of
+from .batch import Rarity
+from .task import option
+from .text_classes import STRANGE, Labelled, TextClasses, of_words
 
 _words = str.split
 _SALT = "agreement"

@@ -9,16 +9,16 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.engine.masks.core import KINDS, Mask, causal, check, combine, padding
-from models.engine.masks.kinds.edges import edges
-from models.engine.masks.kinds.fixed import fixed
-from models.engine.masks.kinds.memory import memory
-from models.engine.masks.kinds.packed import packed
-from models.engine.masks.kinds.painted import painted
-from models.engine.masks.kinds.prefix import prefix
-from models.engine.masks.kinds.strided import strided
-from models.engine.masks.kinds.window import sliding_window
-from models.mask_names import MASKS
+from ...mask_names import MASKS
+from .core import KINDS, Mask, causal, check, combine, padding
+from .kinds.edges import edges
+from .kinds.fixed import fixed
+from .kinds.memory import memory
+from .kinds.packed import packed
+from .kinds.painted import painted
+from .kinds.prefix import prefix
+from .kinds.strided import strided
+from .kinds.window import sliding_window
 
 __all__ = [
     "Allowed",

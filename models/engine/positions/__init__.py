@@ -12,7 +12,8 @@ in a new file, here alternating.py:
 Every file of this folder is imported, so that a scheme is found by being there.
 """
 
-from models.engine.position_scheme import (
+from ...registry import import_all
+from ..position_scheme import (
     POSITIONS,
     LayerPositions,
     PositionScheme,
@@ -21,12 +22,11 @@ from models.engine.position_scheme import (
     turns,
     waves,
 )
-from models.engine.positions.alibi import alibi_bias, alibi_slopes
-from models.engine.positions.rotary import rotate
-from models.engine.positions.sinusoidal import sinusoids
-from models.engine.positions.t5 import relative_buckets
-from models.engine.positions.transformer_xl import TransformerXL
-from models.registry import import_all
+from .alibi import alibi_bias, alibi_slopes
+from .rotary import rotate
+from .sinusoidal import sinusoids
+from .t5 import relative_buckets
+from .transformer_xl import TransformerXL
 
 __all__ = [
     "POSITIONS",

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine.position_scheme import Bias, ByDistance, Keys, OneText, PositionScheme, Queries, register
-from models.engine.position_scheme import key_minus_query as key_minus_query
+from ...config import ModelConfig
+from ..position_scheme import Bias, ByDistance, Keys, OneText, PositionScheme, Queries, register
+from ..position_scheme import key_minus_query as key_minus_query
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

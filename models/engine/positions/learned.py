@@ -3,8 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.engine.position_scheme import PositionScheme, register
+from ...config import ModelConfig
+from ..position_scheme import PositionScheme, register
 
 
 @register("learned")

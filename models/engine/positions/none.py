@@ -1,6 +1,6 @@
 """No positions: words in a bag, but for what the mask tells."""
 
-from models.engine.position_scheme import PositionScheme, register
+from ..position_scheme import PositionScheme, register
 
 
 @register("none")

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor
 
-from models.engine.position_scheme import Heads, PositionScheme, angles, register
+from ..position_scheme import Heads, PositionScheme, angles, register
 
 
 def rotate(

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine.position_scheme import PositionScheme, register, waves
+from ...config import ModelConfig
+from ..position_scheme import PositionScheme, register, waves
 
 
 def sinusoids(

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.engine.position_scheme import (
+from ...config import ModelConfig
+from ..position_scheme import (
     Bias,
     ByDistance,
     Keys,
@@ -18,7 +18,7 @@ from models.engine.position_scheme import (
     distances,
     register,
 )
-from models.engine.position_scheme import key_minus_query as key_minus_query
+from ..position_scheme import key_minus_query as key_minus_query
 
 
 def relative_buckets(

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from models.config import ModelConfig
-from models.engine.position_scheme import (
+from ...config import ModelConfig
+from ..position_scheme import (
     AskedDistance,
     Bias,
     Keys,
@@ -16,7 +16,7 @@ from models.engine.position_scheme import (
     register,
     waves,
 )
-from models.engine.position_scheme import key_minus_query as key_minus_query
+from ..position_scheme import key_minus_query as key_minus_query
 
 
 @register("transformer-xl")

@@ -1,5 +1,5 @@
 """The kinds of changes, a file each; every file of this folder is imported and calls `register`."""
 
-from models.registry import import_all
+from ...registry import import_all
 
 import_all(__name__, __path__)

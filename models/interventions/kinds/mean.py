@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.fields import shortened
-from models.interventions.edit import (
+from ...fields import shortened
+from ..edit import (
     REFERENCE,
     Change,
     Context,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Context, register
+from ..edit import Change, Context, register
 
 
 @register

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.fields import shortened
-from models.interventions.edit import Change, Context, only_where_open, open_keys, register
+from ...fields import shortened
+from ..edit import Change, Context, only_where_open, open_keys, register
 
 EXAMPLE = "set 4=0.8 renormalised"
 SLACK = 1e-6

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.edit import (
+from ..edit import (
     Change,
     Context,
     only_where_open,

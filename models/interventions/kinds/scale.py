@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.fields import shortened
-from models.interventions.edit import Change, Context, register
+from ...fields import shortened
+from ..edit import Change, Context, register
 
 MOST = 1e6
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Context, check_texts, read_texts, register, write_texts
+from ..edit import Change, Context, check_texts, read_texts, register, write_texts
 
 EXAMPLE = 'from "another text"'
 

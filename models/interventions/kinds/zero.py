@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.interventions.edit import Change, Context, register
+from ..edit import Change, Context, register
 
 
 @register

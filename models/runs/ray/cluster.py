@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cachetools import TTLCache, cached
 
-from models.files import FileError, read_json, write_json
-from models.runs.queue import JobRefused, NoRoom
+from ...files import FileError, read_json, write_json
+from ..queue import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""

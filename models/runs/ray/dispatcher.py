@@ -19,7 +19,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import (
+from ...files import IMPORT_ROOT
+from ..folder import (
     CLUSTER,
     CUT_SHORT,
     LOCK,
@@ -32,11 +33,11 @@ from models.runs.folder import (
     write_request,
     write_status,
 )
-from models.runs.processes import Identity
-from models.runs.ray import cluster, work
-from models.runs.ray.cluster import Ticket, any_in, tickets
-from models.runs.ray.keeper import RESUME
-from models.runs.worker import SERVER_GONE
+from ..processes import Identity
+from ..worker import SERVER_GONE
+from . import cluster, work
+from .cluster import Ticket, any_in, tickets
+from .keeper import RESUME
 
 IDLE_SECONDS = 60.0
 LOOK_SECONDS = 0.25
@@ -265,13 +266,12 @@ def _belongs(now: Status, job: ClusterRun) -> bool:
 
 
 # The process beside the runs that gives them to a Ray cluster, watches them there, and ends when idle.
-# python -m models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
+# python -m attention_lab.models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
 # It lives apart from the server, since Ray ends every process of a cluster that goes away. What is asked
 # of a run stands in its folder, as on this machine; this process looks there, too. Its parent, the keeper,
 # starts it, starts it again where it was killed, and says what became of the runs where the cluster went
 # away.
 
-ROOT = Path(__file__).parents[3]
 DISPATCHER_LOCK = "dispatcher.lock"
 CONNECT_SECONDS = 25.0
 """What does not talk as Ray does for so long is no cluster; a run waits longer for its first sign of life."""
@@ -299,7 +299,7 @@ def _connect(address: str) -> Any:
         namespace="attention-lab",
         log_to_driver=False,
         logging_level=logging.WARNING,
-        runtime_env={"env_vars": {**variables, "PYTHONPATH": str(ROOT)}},
+        runtime_env={"env_vars": {**variables, "PYTHONPATH": str(IMPORT_ROOT)}},
         **here,
     )
     return ray
@@ -336,7 +336,7 @@ def _within(seconds: float, root: Path, office: Path, address: str) -> Iterator[
 
 def main(arguments: list[str] | None = None) -> int:
     """Serves until idle; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m models.runs.ray.dispatcher")
+    parser = argparse.ArgumentParser(prog="python -m attention_lab.models.runs.ray.dispatcher")
     parser.add_argument("root", type=Path)
     parser.add_argument("address")
     parser.add_argument("--keeper", type=int, required=True, help="the process whose end ends this one")

@@ -1,6 +1,6 @@
 """The process beside the runs that keeps a cluster's dispatcher at work, and ends when nothing is to be done.
 
-python -m models.runs.ray.keeper RUNS_FOLDER ADDRESS
+python -m attention_lab.models.runs.ray.keeper RUNS_FOLDER ADDRESS
 
 It does not import Ray, which may end or block a process whose cluster is gone. So it starts the dispatcher
 again where that was killed, and says what became of the runs where the cluster went away.
@@ -19,7 +19,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import (
+from ...files import IMPORT_ROOT
+from ..folder import (
     LOG,
     Status,
     ended_by,
@@ -29,12 +30,11 @@ from models.runs.folder import (
     refusal_of,
     write_status,
 )
-from models.runs.jobs import KEEPER_LOCK
-from models.runs.ray import cluster
-from models.runs.ray.cluster import Ticket, any_in, tickets
+from ..jobs import KEEPER_LOCK
+from . import cluster
+from .cluster import Ticket, any_in, tickets
 
-DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
-ROOT = Path(__file__).parents[3]
+DISPATCHER = [sys.executable, "-m", "attention_lab.models.runs.ray.dispatcher"]
 GONE_SECONDS = 10.0
 """A cluster that does not answer for so long is gone."""
 LOOK_SECONDS = 1.0
@@ -81,7 +81,7 @@ class Keeper:
 
     def _dispatcher(self) -> subprocess.Popen[bytes]:
         words = [str(self.root.resolve()), self.address, "--keeper", str(os.getpid())]
-        return subprocess.Popen([*DISPATCHER, *words], cwd=ROOT)
+        return subprocess.Popen([*DISPATCHER, *words], cwd=IMPORT_ROOT)
 
     def give_up(self, why: str) -> None:
         """Ends all runs that the cluster has or owes, and says why. A worker that is only cut off from the
@@ -112,7 +112,7 @@ class Keeper:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serves until there is nothing to do; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m models.runs.ray.keeper")
+    parser = argparse.ArgumentParser(prog="python -m attention_lab.models.runs.ray.keeper")
     parser.add_argument("root", type=Path)
     parser.add_argument("address")
     options = parser.parse_args(arguments)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from models.runs.folder import LOCK, LOG, RunFolder, ended_by, read_request, read_status
-from models.runs.owners import ownership_of
-from models.runs.worker import Watch
-from models.training import PeerLost
+from ...training import PeerLost
+from ..folder import LOCK, LOG, RunFolder, ended_by, read_request, read_status
+from ..owners import ownership_of
+from ..worker import Watch
 
 LAST_ONE_SECONDS = 10.0
 """To wait for a process that had the run before and has not seen yet that it is another's."""
@@ -61,7 +61,7 @@ def train(assignment: Assignment) -> str:
 
 
 def _work(folder: Path, assignment: Assignment) -> None:
-    from models.runs.worker import work
+    from ..worker import work
 
     before = read_status(folder)
     if not before.live or before.attempt > assignment.attempt:
@@ -125,7 +125,7 @@ def _follow(assignment: Assignment) -> None:
     """Trains beside the process of rank 0 until that one has ended."""
     import torch
 
-    from models.runs.recording import train_into
+    from ..recording import train_into
 
     refused = not_seen(assignment)
     if refused:

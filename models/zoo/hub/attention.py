@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from models.engine.capture import ROUNDING, Observer, OpenCall
+from ...engine.capture import ROUNDING, Observer, OpenCall
 
 NAME = "attention-lab"
 EAGER = "eager_attention_forward"

@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from models.byte_units import MB, readable
-from models.files import FileError
-from models.zoo.hub.model_folder import CONFIG, NAME, PREFIX, inside, is_path
+from ...byte_units import MB, readable
+from ...files import FileError
+from .model_folder import CONFIG, NAME, PREFIX, inside, is_path
 
 # What a model of the hub (Hugging Face) would bring to this machine, and bringing it: its files alone.
 

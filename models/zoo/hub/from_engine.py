@@ -9,14 +9,14 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.data.learnt_tokenizer import INSIDE, LearntTokenizer, byte_rules, word_rules
-from models.data.tasks import Task
-from models.data.tasks.masked import Masked
-from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.text_classes import TextClasses
-from models.data.word_tokenizer import SPECIALS
-from models.engine.transformer import Stack, Transformer
+from ...config import ModelConfig
+from ...data.learnt_tokenizer import INSIDE, LearntTokenizer, byte_rules, word_rules
+from ...data.tasks import Task
+from ...data.tasks.masked import Masked
+from ...data.tasks.parallel_text import ParallelText
+from ...data.tasks.text_classes import TextClasses
+from ...data.word_tokenizer import SPECIALS
+from ...engine.transformer import Stack, Transformer
 
 # What all architectures of transformers ask of a config, and what their weights are made of.
 

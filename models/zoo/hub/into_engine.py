@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from models.config import ModelConfig
-from models.engine.size import FLOAT_BYTES
-from models.engine.transformer import Transformer
-from models.zoo.hub.from_engine import BERT_NAMES, GPT2_NAMES
-from models.zoo.hub.model_folder import check_memory_room
+from ...config import ModelConfig
+from ...engine.size import FLOAT_BYTES
+from ...engine.transformer import Transformer
+from .from_engine import BERT_NAMES, GPT2_NAMES
+from .model_folder import check_memory_room
 
 ACTIVATIONS = {
     "relu": "relu",

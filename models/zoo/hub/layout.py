@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from models.zoo.hub.attention import FACTORS, AttentionCall, AttentionObserver, Key, Place, key_of
+from .attention import FACTORS, AttentionCall, AttentionObserver, Key, Place, key_of
 
 LINEAR = (nn.Linear, Conv1D)
 _SUMS = {torch.add, Tensor.add, Tensor.add_, Tensor.__add__, Tensor.__radd__, Tensor.__iadd__}

@@ -21,15 +21,15 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 from transformers.utils.generic import ContextManagers
 
-from models.engine.capture import ROUNDING
-from models.engine.trace import Trace
-from models.files import FileError
-from models.zoo.hub import attention, layout
-from models.zoo.hub.isolation import check_ordinary, first_line
-from models.zoo.hub.layout import LayerModules, Layout
-from models.zoo.hub.model_folder import CONFIG, PASSED, WORKING, Folder, check_memory, check_memory_room
-from models.zoo.hub.recorder import Recorder, check_lengths, read_by
-from models.zoo.model import Attention, sharing_weights
+from ...engine.capture import ROUNDING
+from ...engine.trace import Trace
+from ...files import FileError
+from ..model import Attention, sharing_weights
+from . import attention, layout
+from .isolation import check_ordinary, first_line
+from .layout import LayerModules, Layout
+from .model_folder import CONFIG, PASSED, WORKING, Folder, check_memory, check_memory_room
+from .recorder import Recorder, check_lengths, read_by
 
 # A model is asked, when it is opened, whether what is recorded of it is what it computes.
 # Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from transformers.masking_utils import sdpa_mask
 
-from models.engine.long_text import LongHeads, LongTrace
-from models.engine.masks import Allowed, of_tensor
-from models.engine.position_scheme import ByDistance, ScoreTerm, Whole
-from models.zoo.hub.attention import LONG
+from ...engine.long_text import LongHeads, LongTrace
+from ...engine.masks import Allowed, of_tensor
+from ...engine.position_scheme import ByDistance, ScoreTerm, Whole
+from .attention import LONG
 
 _RULE = "_rule_of_attention_lab"
 

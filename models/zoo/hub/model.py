@@ -13,18 +13,18 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from models.data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, check_room
-from models.engine.long_text import LongHeads, LongTrace, Progress
-from models.engine.size import CELL
-from models.engine.trace import Trace
-from models.interventions.edited_pass import Editing
-from models.zoo.hub.layout import LayerModules
-from models.zoo.hub.loading import check_pattern, load, pattern_fields, tolerance_of
-from models.zoo.hub.long_reading import reading_long
-from models.zoo.hub.model_folder import Folder, InMemory
-from models.zoo.hub.recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
-from models.zoo.hub.tokenizer import OpenTokenizer, Tokenizer
-from models.zoo.model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
+from ...data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, check_room
+from ...engine.long_text import LongHeads, LongTrace, Progress
+from ...engine.size import CELL
+from ...engine.trace import Trace
+from ...interventions.edited_pass import Editing
+from ..model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
+from .layout import LayerModules
+from .loading import check_pattern, load, pattern_fields, tolerance_of
+from .long_reading import reading_long
+from .model_folder import Folder, InMemory
+from .recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
+from .tokenizer import OpenTokenizer, Tokenizer
 
 
 class TracedModel(Model):
@@ -148,7 +148,7 @@ class TracedModel(Model):
 
     def code(self, text: str, **settings: Any) -> str:
         source = "model, tokenizer" if isinstance(self.folder, InMemory) else repr(self.name)
-        load_it = f"from models import load_model\nlm = load_model({source})"
+        load_it = f"from attention_lab.models import load_model\nlm = load_model({source})"
         return f"{load_it}\ntrace = {call('lm.trace', text, **settings)}"
 
 

@@ -19,9 +19,9 @@ from zlib import crc32
 import psutil
 from cachetools import LRUCache
 
-from models.byte_units import readable
-from models.files import FileError, read_json, read_json_if_any
-from models.limits import in_force
+from ...byte_units import readable
+from ...files import FileError, read_json, read_json_if_any
+from ...limits import in_force
 
 PREFIX = "hf:"
 NAME = re.compile(r"hf:(?:~?/[^\x00-\x1f]{1,300}|[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?)")

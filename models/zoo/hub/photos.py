@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from models.byte_units import MB, readable
-from models.limits import in_force
-from models.zoo.hub.isolation import first_line
+from ...byte_units import MB, readable
+from ...limits import in_force
+from .isolation import first_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image

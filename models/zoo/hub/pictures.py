@@ -14,16 +14,16 @@ from jaxtyping import Float
 from torch import Tensor
 from transformers import AutoImageProcessor
 
-from models.data.tasks.batch import Reading
-from models.engine.trace import Trace
-from models.files import FileError, read_json_if_any
-from models.zoo.folders import uploads_root
-from models.zoo.hub import photos
-from models.zoo.hub.isolation import first_line
-from models.zoo.hub.model import TracedModel
-from models.zoo.hub.model_folder import PROCESSOR, Folder
-from models.zoo.hub.photos import NAMES, drawn_picture
-from models.zoo.hub.recorder import Recorder
+from ...data.tasks.batch import Reading
+from ...engine.trace import Trace
+from ...files import FileError, read_json_if_any
+from ..folders import uploads_root
+from . import photos
+from .isolation import first_line
+from .model import TracedModel
+from .model_folder import PROCESSOR, Folder
+from .photos import NAMES, drawn_picture
+from .recorder import Recorder
 
 HANDED_IN = re.compile(rf"[0-9a-f]{{64}}\.(?:{'|'.join(photos.ENDINGS)})")
 """The name of a picture that a visitor handed in: the hash of its content, and its ending."""
@@ -162,7 +162,8 @@ class PictureModel(TracedModel):
         if not HANDED_IN.fullmatch(text):
             return super().code(text, **settings)
         read_it = f"lm.read_picture('your-picture{Path(text).suffix}')"
-        return f"from models import load_model\nlm = load_model({self.name!r})\ntrace = lm.trace({read_it})"
+        load_it = f"from attention_lab.models import load_model\nlm = load_model({self.name!r})"
+        return f"{load_it}\ntrace = lm.trace({read_it})"
 
 
 def _path(name: str) -> Path:

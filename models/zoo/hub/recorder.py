@@ -12,9 +12,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
-from models.engine.trace import Trace
-from models.zoo.hub.attention import AttentionCall, AttentionObserver, hidden, operands_of
-from models.zoo.hub.layout import Layout, is_sum, stream_of
+from ...engine.trace import Trace
+from .attention import AttentionCall, AttentionObserver, hidden, operands_of
+from .layout import Layout, is_sum, stream_of
 
 
 def recorded_addresses(layout: Layout) -> list[str]:

@@ -13,10 +13,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformers import AutoTokenizer
 
-from models.data.tasks.batch import Alphabet, Rarity
-from models.files import FileError
-from models.zoo.hub import isolation
-from models.zoo.hub.model_folder import Folder
+from ...data.tasks.batch import Alphabet, Rarity
+from ...files import FileError
+from . import isolation
+from .model_folder import Folder
 
 METASPACE = "▁"
 """SentencePiece writes a blank in front of a token as this."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.config import ModelConfig
-from models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, Offer, register, shipped
+from ...config import ModelConfig
+from ..offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, Offer, register, shipped
 
 if TYPE_CHECKING:
-    from models.zoo.engine_model import UntrainedModel
+    from ..engine_model import UntrainedModel
 
 
 def load(*, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes: Any) -> UntrainedModel:
     """The model of a page's settings. d_head 0: d_model // n_heads. attention_scale: one of `SCALES`."""
-    from models.zoo.engine_model import UntrainedModel  # imports torch
+    from ..engine_model import UntrainedModel  # imports torch
 
     config = ModelConfig(
         kind="encoder-only", d_head=d_head or None, attention_scale=SCALES[attention_scale],

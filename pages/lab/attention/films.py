@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
-from pages.lab.lesson import Answer, Lesson, Note, part
-from viz_core.boards import Matrix, query_by_key
-from viz_core.labels import short
+from attention_lab.pages.lab.attention.inputs import FEATURES, FILMS, VIEWERS, Inputs, embeddings, names
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.viz_core.boards import Matrix, query_by_key
+from attention_lab.viz_core.labels import short
 
 
 def recommend(

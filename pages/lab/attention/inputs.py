@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.fields import Table, characters, number, one_of, setting, table, whole
+from attention_lab.models.fields import Table, characters, number, one_of, setting, table, whole
 
 # Steps: four words of Explore's sentence; the French ones that are to be written ask about them.
 CHANNELS = ("living", "place", "pronoun", "state")

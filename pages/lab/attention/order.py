@@ -11,14 +11,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine.transformer import Transformer
-from pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
-from pages.lab.lesson import Answer, Lesson, Set, part
-from pages.shared.state import State
-from pages.shared.wording import distinct
-from viz_core.boards import Matrix, Panel
-from viz_core.labels import short
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
+from attention_lab.pages.shared.state import State
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Matrix, Panel
+from attention_lab.viz_core.labels import short
 
 
 class Comparison(NamedTuple):

@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine.attention import MultiHeadAttention
-from pages.lab.attention.inputs import (
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.pages.lab.attention.inputs import (
     CHANNELS,
     STEP_NAMES,
     STEP_TEXTS,
@@ -30,10 +30,10 @@ from pages.lab.attention.inputs import (
     matrices,
     names,
 )
-from pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
-from pages.shared.state import State
-from pages.shared.wording import distinct
-from viz_core.boards import Diagram, Matrix, Node, Panel, Role
+from attention_lab.pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
+from attention_lab.pages.shared.state import State
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Diagram, Matrix, Node, Panel, Role
 
 Tensors = dict[str, Tensor]
 Tokens = Float[Tensor, "token channel"]

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Answer, Lesson, Note, part
-from viz_core.boards import Matrix, Panel, Scrub, Sign, query_by_key
-from viz_core.labels import short
+from attention_lab.pages.lab.attention.inputs import Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.viz_core.boards import Matrix, Panel, Scrub, Sign, query_by_key
+from attention_lab.viz_core.labels import short
 
 # Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
 # q2 · k2 = 80.

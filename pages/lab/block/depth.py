@@ -15,13 +15,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.config import Activation, ModelConfig, Norm
-from models.engine.transformer import Layer, Stack, Transformer
-from pages.lab.block.inputs import DEPTHS, SWITCHES, Inputs
-from pages.lab.lesson import Answer, Lesson, Shape, part
-from pages.shared import cache
-from viz_core.boards import Colour, Curves, Line, Scrub
-from viz_core.labels import short
+from attention_lab.models.config import Activation, ModelConfig, Norm
+from attention_lab.models.engine.transformer import Layer, Stack, Transformer
+from attention_lab.pages.lab.block.inputs import DEPTHS, SWITCHES, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Shape, part
+from attention_lab.pages.shared import cache
+from attention_lab.viz_core.boards import Colour, Curves, Line, Scrub
+from attention_lab.viz_core.labels import short
 
 D_MODEL, N_HEADS, VOCABULARY, N_TOKENS = 32, 2, 64, 16
 

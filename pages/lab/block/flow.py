@@ -11,20 +11,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.data.tasks import Reading
-from models.engine.trace import Trace, within
-from models.engine.transformer import FeedForward, Layer
-from models.zoo.engine_model import UntrainedModel
-from models.zoo.model import Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, Translator, check_known, check_length
-from pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
-from pages.lab.lesson import Answer, Lesson, When, part
-from pages.shared import cache, on_offer
-from pages.shared.wording import distinct, numbered, plain
-from viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
-from viz_core.labels import short
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.models.engine.transformer import FeedForward, Layer
+from attention_lab.models.zoo.engine_model import UntrainedModel
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER, Translator, check_known, check_length
+from attention_lab.pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
+from attention_lab.pages.shared import cache, on_offer
+from attention_lab.pages.shared.wording import distinct, numbered, plain
+from attention_lab.viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
+from attention_lab.viz_core.labels import short
 
 Vectors = Float[Tensor, "token d_model"]
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from models.fields import SWITCH, characters, number, one_of, setting, whole
-from pages.lab.any_model import OPTION, Other
-from pages.lab.lesson import Note
+from attention_lab.models.fields import SWITCH, characters, number, one_of, setting, whole
+from attention_lab.pages.lab.any_model import OPTION, Other
+from attention_lab.pages.lab.lesson import Note
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 16

@@ -12,15 +12,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.zoo.model import Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER
-from pages.lab.block.inputs import MAX_POSITIONS, Inputs
-from pages.lab.lesson import Answer, Lesson, When, part
-from pages.shared import cache
-from viz_core.boards import Bars, Matrix, Scrub
-from viz_core.labels import tick_labels, visible
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER
+from attention_lab.pages.lab.block.inputs import MAX_POSITIONS, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
+from attention_lab.pages.shared import cache
+from attention_lab.viz_core.boards import Bars, Matrix, Scrub
+from attention_lab.viz_core.labels import tick_labels, visible
 
 Logits = Float[Tensor, "level position word"]
 

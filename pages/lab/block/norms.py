@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
-from pages.lab.lesson import Answer, Lesson, Set, part
-from viz_core.boards import Curves, Line, Matrix, Scrub
-from viz_core.labels import decimal
+from attention_lab.pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
+from attention_lab.viz_core.boards import Curves, Line, Matrix, Scrub
+from attention_lab.viz_core.labels import decimal
 
 EPS = 1e-5
 MOMENTUM = 0.1

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.config import ModelConfig
-from models.engine import size
-from models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
-from pages.lab import attention_cost
-from pages.lab.design.inputs import SIZE_CONTROLS, Design, Inputs, design_of, inputs_of
-from pages.lab.lesson import Answer, Lesson, part
-from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine import size
+from attention_lab.models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
+from attention_lab.pages.lab import attention_cost
+from attention_lab.pages.lab.design.inputs import SIZE_CONTROLS, Design, Inputs, design_of, inputs_of
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 
 class Flops(NamedTuple):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.config import POSITION_SCHEMES, ModelConfig, pairs_channels
-from models.fields import SWITCH, one_of, setting, whole
-from pages.lab.lesson import Columns, Set
-from pages.shared.state import State
+from attention_lab.models.config import POSITION_SCHEMES, ModelConfig, pairs_channels
+from attention_lab.models.fields import SWITCH, one_of, setting, whole
+from attention_lab.pages.lab.lesson import Columns, Set
+from attention_lab.pages.shared.state import State
 
 
 class Preset(NamedTuple):

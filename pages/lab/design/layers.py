@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pages.lab import attention_cost
-from pages.lab.design.inputs import LENGTHS, Inputs
-from pages.lab.lesson import Answer, Lesson, Note, part
-from viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
+from attention_lab.pages.lab import attention_cost
+from attention_lab.pages.lab.design.inputs import LENGTHS, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.viz_core.boards import Colour, Curves, Fact, Facts, Line, Scrub
 
 MOST_MS = 8.0  # a length that would take longer is not measured
 

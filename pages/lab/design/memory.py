@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from models.engine.attention import MultiHeadAttention
-from pages.lab.attention_cost import random_layer
-from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.lesson import Answer, Columns, Lesson, Note, part
-from viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.pages.lab.attention_cost import random_layer
+from attention_lab.pages.lab.design.inputs import LONG, Inputs
+from attention_lab.pages.lab.lesson import Answer, Columns, Lesson, Note, part
+from attention_lab.viz_core.boards import Bars, Curves, Fact, Facts, Line, Scrub, Table
 
 LOGSUMEXP_BYTES = 4  # float32 whatever the rest is
 

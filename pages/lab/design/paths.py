@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pages.lab.design.inputs import Inputs
-from pages.lab.lesson import Answer, Lesson, Shape, part
-from viz_core.boards import Diagram, Node, Scrub, Table
+from attention_lab.pages.lab.design.inputs import Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, Shape, part
+from attention_lab.viz_core.boards import Diagram, Node, Scrub, Table
 
 Vertex = tuple[int, int]
 Edge = tuple[Vertex, Vertex]

@@ -12,16 +12,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.zoo.model import Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER
-from pages.lab.heads import cut
-from pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
-from pages.lab.lesson import Answer, Lesson, part
-from pages.shared.wording import distinct
-from viz_core.boards import Fact, Facts, Matrix, Scrub
-from viz_core.labels import decimal, short
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER
+from attention_lab.pages.lab.heads import cut
+from attention_lab.pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Fact, Facts, Matrix, Scrub
+from attention_lab.viz_core.labels import decimal, short
 
 Contributions = Float[Tensor, "head query d_model"]
 PerQuery = Float[Tensor, "head query"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.lab.attention_cost import (
+from attention_lab.pages.lab.attention_cost import (
     Cost,
     flops,
     measure,
@@ -14,9 +14,9 @@ from pages.lab.attention_cost import (
     random_layer,
     wide,
 )
-from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
-from pages.lab.lesson import Answer, Lesson, part
-from viz_core.boards import Curves, Fact, Facts, Line, Scrub
+from attention_lab.pages.lab.heads.inputs import HEAD_COUNTS, Inputs
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Scrub
 
 SECONDS = 0.04
 

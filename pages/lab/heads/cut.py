@@ -12,13 +12,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.engine import size
-from models.engine.attention import MultiHeadAttention
-from pages.lab.attention_cost import count
-from pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
-from pages.lab.lesson import Answer, Lesson, part
-from pages.shared.wording import distinct
-from viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign, query_by_key
+from attention_lab.models.engine import size
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.pages.lab.attention_cost import count
+from attention_lab.pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign, query_by_key
 
 
 class Blocks(NamedTuple):

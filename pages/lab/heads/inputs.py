@@ -8,17 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import ModelConfig, pairs_channels
-from models.engine.attention import MultiHeadAttention
-from models.engine.trace import Trace
-from models.engine.transformer import Layer, Transformer
-from models.fields import characters, one_of, setting, whole
-from models.zoo.engine_model import UntrainedModel
-from models.zoo.offers import MAX_UNTRAINED_WORDS
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, OPTION, Other, Translator, check_known, check_length
-from pages.lab.lesson import Columns, Note, When
-from pages.shared import cache
+from attention_lab.models.config import ModelConfig, pairs_channels
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Layer, Transformer
+from attention_lab.models.fields import characters, one_of, setting, whole
+from attention_lab.models.zoo.engine_model import UntrainedModel
+from attention_lab.models.zoo.offers import MAX_UNTRAINED_WORDS
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER, OPTION, Other, Translator, check_known, check_length
+from attention_lab.pages.lab.lesson import Columns, Note, When
+from attention_lab.pages.shared import cache
 
 
 class Sizes(NamedTuple):

@@ -10,17 +10,17 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.contrast.knobs.heads import with_heads
-from models.engine.attention import MultiHeadAttention
-from models.engine.trace import Trace, within
-from pages.lab.attention_cost import count
-from pages.lab.heads import contributions
-from pages.lab.heads.cut import concatenate
-from pages.lab.heads.inputs import Inputs, Reading, reading_of
-from pages.lab.lesson import Answer, Lesson, When, part
-from pages.shared.wording import distinct
-from viz_core.boards import Fact, Facts, Matrix, Scrub
-from viz_core.measures import entropy
+from attention_lab.models.contrast.knobs.heads import with_heads
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.pages.lab.attention_cost import count
+from attention_lab.pages.lab.heads import contributions
+from attention_lab.pages.lab.heads.cut import concatenate
+from attention_lab.pages.lab.heads.inputs import Inputs, Reading, reading_of
+from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Fact, Facts, Matrix, Scrub
+from attention_lab.viz_core.measures import entropy
 
 
 class Recut(NamedTuple):

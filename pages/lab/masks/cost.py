@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.masks.inputs import AXES, Inputs
-from viz_core.boards import Colour, Curves, Fact, Facts, Line, Matrix, Scrub
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.masks.inputs import AXES, Inputs
+from attention_lab.viz_core.boards import Colour, Curves, Fact, Facts, Line, Matrix, Scrub
 
 
 class ByLength(NamedTuple):

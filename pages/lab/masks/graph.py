@@ -6,15 +6,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.engine import masks
-from models.engine.attention import MultiHeadAttention
-from models.engine.trace import Trace, within
-from models.engine.transformer import Transformer
-from pages.lab.lesson import Answer, Lesson, Set, part
-from pages.lab.masks import reach
-from pages.lab.masks.inputs import N_NODES, Inputs, allowed_of, mask_matrix, painted
-from viz_core.boards import Diagram, Layers, Matrix, Node, query_by_key
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
+from attention_lab.pages.lab.masks import reach
+from attention_lab.pages.lab.masks.inputs import N_NODES, Inputs, allowed_of, mask_matrix, painted
+from attention_lab.viz_core.boards import Diagram, Layers, Matrix, Node, query_by_key
 
 CHANNELS = 4
 

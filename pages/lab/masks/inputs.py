@@ -11,12 +11,22 @@ import streamlit as st
 from jaxtyping import Bool
 from torch import Tensor
 
-from models.engine import masks
-from models.fields import Table, characters, checked, number, one_of, setting, table, text, whole
-from models.mask_names import MASK_TITLES, about_argument
-from pages.lab.lesson import Note, Own
-from pages.shared.state import State
-from viz_core.boards import Matrix, query_by_key
+from attention_lab.models.engine import masks
+from attention_lab.models.fields import (
+    Table,
+    characters,
+    checked,
+    number,
+    one_of,
+    setting,
+    table,
+    text,
+    whole,
+)
+from attention_lab.models.mask_names import MASK_TITLES, about_argument
+from attention_lab.pages.lab.lesson import Note, Own
+from attention_lab.pages.shared.state import State
+from attention_lab.viz_core.boards import Matrix, query_by_key
 
 TALK: Table = ((0.7, 0.1, 0.1, 0.1), (0.1, 0.6, 0.2, 0.1), (0.1, 0.3, 0.6, 0.1), (0.1, 0.3, 0.3, 0.3))
 WORDS = (

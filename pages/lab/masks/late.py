@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.masks import mask
-from pages.lab.masks.inputs import WORDS, Inputs, allowed_of, names, of_mask
-from pages.lab.masks.mask import masked_softmax
-from viz_core.boards import Curves, Line, Matrix, Scrub, Sign
-from viz_core.labels import short
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.masks import mask
+from attention_lab.pages.lab.masks.inputs import WORDS, Inputs, allowed_of, names, of_mask
+from attention_lab.pages.lab.masks.mask import masked_softmax
+from attention_lab.viz_core.boards import Curves, Line, Matrix, Scrub, Sign
+from attention_lab.viz_core.labels import short
 
 
 class TooLate(NamedTuple):

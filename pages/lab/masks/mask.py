@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.masks import cost
-from pages.lab.masks.inputs import (
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.masks import cost
+from attention_lab.pages.lab.masks.inputs import (
     PAINT,
     TALK,
     WORDS,
@@ -22,7 +22,7 @@ from pages.lab.masks.inputs import (
     on_explore,
     painted,
 )
-from viz_core.boards import Matrix, Panel, Sign
+from attention_lab.viz_core.boards import Matrix, Panel, Sign
 
 
 class Masked(NamedTuple):

@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, Set, part
-from pages.lab.masks import mask
-from pages.lab.masks.inputs import AXES, Inputs, link_to_explore, mask_matrix
-from pages.lab.masks.mask import Masked, masked_softmax
-from viz_core.boards import Fact, Facts, Matrix, Sign, query_by_key
-from viz_core.labels import short
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
+from attention_lab.pages.lab.masks import mask
+from attention_lab.pages.lab.masks.inputs import AXES, Inputs, link_to_explore, mask_matrix
+from attention_lab.pages.lab.masks.mask import Masked, masked_softmax
+from attention_lab.viz_core.boards import Fact, Facts, Matrix, Sign, query_by_key
+from attention_lab.viz_core.labels import short
 
 D_K = 8
 

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.engine import masks
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.masks.inputs import (
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.masks.inputs import (
     MOST_LAYERS,
     PAINT,
     WORDS,
@@ -20,7 +20,7 @@ from pages.lab.masks.inputs import (
     of_mask,
     on_explore,
 )
-from viz_core.boards import Layers, Matrix, Scrub
+from attention_lab.viz_core.boards import Layers, Matrix, Scrub
 
 
 class Reach(NamedTuple):

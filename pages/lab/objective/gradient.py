@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.objective import loss
-from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
-from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.labels import decimal
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.objective import loss
+from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
+from attention_lab.viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from attention_lab.viz_core.labels import decimal
 
 N_STEPS = 60
 Logits = Float[Tensor, "*row word"]

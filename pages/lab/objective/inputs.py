@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from models.fields import characters, number, one_of, setting, table, whole
-from pages.lab.any_model import NAME, OPTION
-from pages.lab.any_model import Other as AnyModel
-from viz_core.boards import Colour
+from attention_lab.models.fields import characters, number, one_of, setting, table, whole
+from attention_lab.pages.lab.any_model import NAME, OPTION
+from attention_lab.pages.lab.any_model import Other as AnyModel
+from attention_lab.viz_core.boards import Colour
 
 STEPS = (10, 20, 40, 100)
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)

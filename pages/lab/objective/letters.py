@@ -9,18 +9,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.zoo.model import Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Answer, Lesson, Note, Shape, When, part
-from pages.lab.objective import loss
-from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
-from pages.lab.objective.loss import bits
-from pages.shared import cache, on_offer
-from pages.shared.wording import plain
-from viz_core.boards import Bars, Curves, Fact, Facts, Line, Panel
-from viz_core.labels import visible
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, Shape, When, part
+from attention_lab.pages.lab.objective import loss
+from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
+from attention_lab.pages.lab.objective.loss import bits
+from attention_lab.pages.shared import cache, on_offer
+from attention_lab.pages.shared.wording import plain
+from attention_lab.viz_core.boards import Bars, Curves, Fact, Facts, Line, Panel
+from attention_lab.viz_core.labels import visible
 
 _BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")
 """Tokens that are no characters, as models name them."""

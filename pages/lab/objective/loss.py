@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pages.lab.lesson import Answer, Lesson, Note, Set, part
-from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
-from pages.lab.objective.loss import targets, terms
-from pages.lab.objective.toy import (
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, Set, part
+from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
+from attention_lab.pages.lab.objective.loss import targets, terms
+from attention_lab.pages.lab.objective.toy import (
     READ,
     SOURCE,
     TARGETS,
@@ -23,7 +23,7 @@ from pages.lab.objective.toy import (
     untrained_loss,
     written,
 )
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
 
 
 def lesson(inputs: Inputs) -> Lesson:

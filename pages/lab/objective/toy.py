@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.config import ModelConfig, Norm
-from models.engine.transformer import Transformer
+from attention_lab.models.config import ModelConfig, Norm
+from attention_lab.models.engine.transformer import Transformer
 
 BETAS = (0.9, 0.98)
 """Vaswani et al. 2017, 5.3; PyTorch's own default is (0.9, 0.999)."""

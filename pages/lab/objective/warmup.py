@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.config import Norm
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
-from pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
-from pages.shared import cache
-from viz_core.boards import Curves, Fact, Facts, Line, Panel, Scrub
-from viz_core.labels import decimal
+from attention_lab.models.config import Norm
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.objective.inputs import MODEL, NORMS, OTHER, TARGET, Inputs
+from attention_lab.pages.lab.objective.toy import BETAS, Adam, Run, Setup, train
+from attention_lab.pages.shared import cache
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Panel, Scrub
+from attention_lab.viz_core.labels import decimal
 
 Steps = Float[Tensor, " step"]
 Warmups = Float[Tensor, "warmup *_"]

@@ -7,17 +7,23 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.data.tasks.next_word import NextWord
-from models.engine import masks, positions
-from models.engine.masks import causal
-from models.engine.positions import TransformerXL, alibi_bias, alibi_slopes, relative_buckets, waves
-from models.engine.positions.t5 import RelativeBias
-from models.engine.trace import Trace
-from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Answer, Lesson, Note, When, part
-from pages.lab.positions.inputs import Inputs, read, trained
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub, Sign, query_by_key
-from viz_core.labels import decimal
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.engine import masks, positions
+from attention_lab.models.engine.masks import causal
+from attention_lab.models.engine.positions import (
+    TransformerXL,
+    alibi_bias,
+    alibi_slopes,
+    relative_buckets,
+    waves,
+)
+from attention_lab.models.engine.positions.t5 import RelativeBias
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, When, part
+from attention_lab.pages.lab.positions.inputs import Inputs, read, trained
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub, Sign, query_by_key
+from attention_lab.viz_core.labels import decimal
 
 
 def alibi_scores(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:

@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.byte_units import MB
-from models.config import Kind, ModelConfig
-from models.data.tasks.next_word import NextWord
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.fields import characters, number, one_of, setting, whole
-from models.zoo.engine_model import TrainedModel
-from models.zoo.position_suite import SCHEMES, load_scheme, untrained
-from pages.shared import cache
-from pages.shared.wording import distinct
+from attention_lab.models.byte_units import MB
+from attention_lab.models.config import Kind, ModelConfig
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.fields import characters, number, one_of, setting, whole
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.position_suite import SCHEMES, load_scheme, untrained
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.wording import distinct
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 WIDTHS = (8, 16, 32)

@@ -3,12 +3,18 @@
 import numpy as np
 from torch import Tensor
 
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.positions import waves
-from pages.lab.positions.inputs import SENTENCE, Inputs, read, trained
-from pages.lab.positions.waves import added_vectors, alike_within, cosines, most_alike, word_vectors
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
-from viz_core.labels import decimal, short
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.positions import waves
+from attention_lab.pages.lab.positions.inputs import SENTENCE, Inputs, read, trained
+from attention_lab.pages.lab.positions.waves import (
+    added_vectors,
+    alike_within,
+    cosines,
+    most_alike,
+    word_vectors,
+)
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
+from attention_lab.viz_core.labels import decimal, short
 
 NEAR = 3
 

@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks.next_word import NextWord
-from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
-from pages.shared import cache
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.positions.inputs import NAMES, TIMES, Inputs, all_trained, trained
+from attention_lab.pages.shared import cache
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix
 
 
 class LengthAnswer(NamedTuple):

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tasks.next_word import NextWord
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Answer, Lesson, Set, When, part
-from pages.lab.positions.inputs import (
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.pages.lab.lesson import Answer, Lesson, Set, When, part
+from attention_lab.pages.lab.positions.inputs import (
     MASKS,
     NAMES,
     ORDERS,
@@ -23,8 +23,8 @@ from pages.lab.positions.inputs import (
     read,
     trained,
 )
-from viz_core.boards import Bars, Fact, Facts, Matrix
-from viz_core.labels import short
+from attention_lab.viz_core.boards import Bars, Fact, Facts, Matrix
+from attention_lab.viz_core.labels import short
 
 
 def shuffled(n_words: int, seed: int) -> Int[Tensor, " word"]:

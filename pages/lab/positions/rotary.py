@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor
 
-from models.engine.position_scheme import angles
-from models.engine.positions import rotate, sinusoids
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.positions.inputs import Inputs
-from pages.lab.positions.waves import by_distance
-from viz_core.boards import Curves, Fact, Facts, Line, Plane, Scrub
-from viz_core.labels import decimal, short
+from attention_lab.models.engine.position_scheme import angles
+from attention_lab.models.engine.positions import rotate, sinusoids
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.positions.inputs import Inputs
+from attention_lab.pages.lab.positions.waves import by_distance
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Plane, Scrub
+from attention_lab.viz_core.labels import decimal, short
 
 
 class Turned(NamedTuple):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from models.percent import percent
-from pages.lab.lesson import Answer, Lesson, Note, When, part
-from pages.lab.positions.inputs import (
+from attention_lab.models.percent import percent
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, When, part
+from attention_lab.pages.lab.positions.inputs import (
     NAMES,
     SENTENCE,
     Inputs,
@@ -16,8 +16,8 @@ from pages.lab.positions.inputs import (
     read,
     trained,
 )
-from pages.shared.wording import distinct
-from viz_core.boards import Matrix, Scrub
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Matrix, Scrub
 
 
 def lesson(inputs: Inputs) -> Lesson:

@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
-from models.engine import positions
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.positions import waves
-from pages.lab.positions.inputs import SHIFTS, Inputs
-from pages.lab.positions.waves import shift_error, shift_matrix
-from viz_core.boards import Matrix, Plane, Scrub, Sign
-from viz_core.labels import short
+from attention_lab.models.engine import positions
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.positions import waves
+from attention_lab.pages.lab.positions.inputs import SHIFTS, Inputs
+from attention_lab.pages.lab.positions.waves import shift_error, shift_matrix
+from attention_lab.viz_core.boards import Matrix, Plane, Scrub, Sign
+from attention_lab.viz_core.labels import short
 
 D_MODEL = 8
 BASE = 10_000

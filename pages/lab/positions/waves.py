@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.data.tasks.next_word import NextWord
-from models.engine import positions
-from models.engine.positions import sinusoids, waves
-from models.zoo.engine_model import TrainedModel
-from pages.lab.lesson import Answer, Lesson, Note, part
-from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
-from viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
-from viz_core.labels import short
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.engine import positions
+from attention_lab.models.engine.positions import sinusoids, waves
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
+from attention_lab.pages.lab.positions.inputs import MOST_POSITIONS, Inputs
+from attention_lab.viz_core.boards import Curves, Fact, Facts, Line, Matrix, Scrub
+from attention_lab.viz_core.labels import short
 
 
 class ByDistance(NamedTuple):

@@ -13,11 +13,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.percent import percent
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.softmax.inputs import AS_IT_IS, SCALED, Inputs, Softmax, gradient_norm, histogram, softmax
-from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
-from viz_core.labels import short
+from attention_lab.models.percent import percent
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.softmax.inputs import (
+    AS_IT_IS,
+    SCALED,
+    Inputs,
+    Softmax,
+    gradient_norm,
+    histogram,
+    softmax,
+)
+from attention_lab.viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+from attention_lab.viz_core.labels import short
 
 MAX_D_K = 1_024
 D_KS = sorted({round(2 ** (i / 4)) for i in range(41)})

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.softmax.inputs import Inputs
-from viz_core.boards import Colour, Curves, Line, Matrix, Scrub
-from viz_core.labels import short
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.softmax.inputs import Inputs
+from attention_lab.viz_core.boards import Colour, Curves, Line, Matrix, Scrub
+from attention_lab.viz_core.labels import short
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 STEPS = -0.3 * torch.arange(8, dtype=torch.float64)

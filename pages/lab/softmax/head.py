@@ -8,21 +8,30 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.data.tasks import Reading
-from models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
-from models.engine.attention import MultiHeadAttention
-from models.engine.decoding import greedy
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.zoo.model import Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, Translator
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.softmax.inputs import HEAD_CONTROLS, PRONOUN, STACKS, TEXT, Inputs, Softmax, softmax, trace_of
-from pages.shared import cache, on_offer
-from pages.shared.wording import distinct, plain
-from viz_core.boards import Bars, Curves, Line, Panel, Scrub
-from viz_core.labels import visible
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.decoding import greedy
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.zoo.model import Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER, Translator
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.softmax.inputs import (
+    HEAD_CONTROLS,
+    PRONOUN,
+    STACKS,
+    TEXT,
+    Inputs,
+    Softmax,
+    softmax,
+    trace_of,
+)
+from attention_lab.pages.shared import cache, on_offer
+from attention_lab.pages.shared.wording import distinct, plain
+from attention_lab.viz_core.boards import Bars, Curves, Line, Panel, Scrub
+from attention_lab.viz_core.labels import visible
 
 TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
 """They run from 1 / 50 to 50; 1, the trained model, is in the middle, and 1 / 4 is among them."""

@@ -8,14 +8,14 @@ from jaxtyping import Float
 from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
-from models.engine.trace import Trace
-from models.fields import characters, number, one_of, setting, whole
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER, OPTION, Other
-from pages.lab.lesson import Columns, Own, When
-from pages.shared import cache
-from pages.shared.state import State
-from viz_core.boards import Colour
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.fields import characters, number, one_of, setting, whole
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER, OPTION, Other
+from attention_lab.pages.lab.lesson import Columns, Own, When
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.state import State
+from attention_lab.viz_core.boards import Colour
 
 
 @dataclass(frozen=True)

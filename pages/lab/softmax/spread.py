@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.softmax.inputs import (
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.softmax.inputs import (
     AS_IT_IS,
     SCALED,
     Inputs,
@@ -20,8 +20,8 @@ from pages.lab.softmax.inputs import (
     jacobian,
     softmax,
 )
-from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
-from viz_core.labels import short
+from attention_lab.viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+from attention_lab.viz_core.labels import short
 
 DEVIATIONS = torch.logspace(-2, 2, 81, dtype=torch.float64)
 """Twenty a decade, from 0.01 to 100."""

@@ -12,11 +12,17 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.decoding import BeamNode, BeamTree, LengthPenalty, beam_search, length_divisor
-from models.engine.transformer import Transformer
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.translation.inputs import (
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.decoding import (
+    BeamNode,
+    BeamTree,
+    LengthPenalty,
+    beam_search,
+    length_divisor,
+)
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.translation.inputs import (
     INCOMPLETE,
     MOST_STEPS,
     PHRASE_CONTROLS,
@@ -25,8 +31,8 @@ from pages.lab.translation.inputs import (
     Reading,
     reading_of,
 )
-from viz_core.boards import Diagram, Fact, Facts, Node, Scrub, Table
-from viz_core.labels import brief, decimal
+from attention_lab.viz_core.boards import Diagram, Fact, Facts, Node, Scrub, Table
+from attention_lab.viz_core.labels import brief, decimal
 
 
 class Step(NamedTuple):

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.engine.trace import Trace
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.translation.inputs import (
+from attention_lab.models.engine.trace import Trace
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.translation.inputs import (
     SENTENCE,
     SENTENCE_CONTROLS,
     Inputs,
@@ -18,9 +18,9 @@ from pages.lab.translation.inputs import (
     reading_of,
     translate,
 )
-from pages.shared.wording import distinct
-from viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub, Worded
-from viz_core.labels import decimal
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub, Worded
+from attention_lab.viz_core.labels import decimal
 
 Chances = Float[Tensor, "step n"]
 Stage = Literal["embed", "self", "cross", "ff", "memory", "linear", "softmax", "word"]

@@ -9,11 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.decoding import NextToken
-from models.engine.transformer import Transformer
-from pages.lab.lesson import Answer, Lesson, part
-from pages.lab.translation.inputs import (
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.decoding import NextToken
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.translation.inputs import (
     MOST_STEPS,
     SENTENCE,
     SENTENCE_CONTROLS,
@@ -22,9 +22,9 @@ from pages.lab.translation.inputs import (
     one_word,
     reading_of,
 )
-from pages.shared import cache
-from pages.shared.wording import distinct
-from viz_core.boards import Bars, Colour, Diagram, Fact, Facts, Node, Scrub
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Bars, Colour, Diagram, Fact, Facts, Node, Scrub
 
 
 class Forced(NamedTuple):

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.fields import characters, number, one_of, setting, whole
-from pages.lab.any_model import NAME, OPTION, Other, Translator, check_known, check_length
-from pages.shared import cache
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.fields import characters, number, one_of, setting, whole
+from attention_lab.pages.lab.any_model import NAME, OPTION, Other, Translator, check_known, check_length
+from attention_lab.pages.shared import cache
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 INCOMPLETE = "la vieille loutre voit toujours le petit la nuit"

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.decoding import NextToken, distribution
-from models.engine.transformer import Transformer
-from pages.lab.lesson import Answer, Columns, Lesson, Own, part
-from pages.lab.translation.inputs import (
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.decoding import NextToken, distribution
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.lesson import Answer, Columns, Lesson, Own, part
+from attention_lab.pages.lab.translation.inputs import (
     INCOMPLETE,
     MAX_STEPS,
     MOST_STEPS,
@@ -21,9 +21,9 @@ from pages.lab.translation.inputs import (
     Reading,
     reading_of,
 )
-from pages.shared import cache
-from pages.shared.state import State
-from viz_core.boards import Bars, Fact, Facts, Scrub, Table
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.state import State
+from attention_lab.viz_core.boards import Bars, Fact, Facts, Scrub, Table
 
 
 class Spread(NamedTuple):

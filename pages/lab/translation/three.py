@@ -9,16 +9,22 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.zoo.model import Attention, Model
-from pages.lab import any_model
-from pages.lab.any_model import ANOTHER
-from pages.lab.lesson import Answer, Lesson, When, part
-from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, SENTENCE_CONTROLS, Inputs, reading_of
-from pages.shared import cache, on_offer
-from pages.shared.wording import distinct, plain
-from viz_core.boards import Colour, Diagram, Matrix, Node, Scrub
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.zoo.model import Attention, Model
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.any_model import ANOTHER
+from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
+from attention_lab.pages.lab.translation.inputs import (
+    MOST_HEADS,
+    SENTENCE,
+    SENTENCE_CONTROLS,
+    Inputs,
+    reading_of,
+)
+from attention_lab.pages.shared import cache, on_offer
+from attention_lab.pages.shared.wording import distinct, plain
+from attention_lab.viz_core.boards import Colour, Diagram, Matrix, Node, Scrub
 
 
 class Use(NamedTuple):

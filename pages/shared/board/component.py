@@ -1,7 +1,7 @@
 """The board in the browser."""
 
-from pages.shared.browser.component import Component, Kinds
-from pages.shared.chain import ACTS as OF_CLICKERS
+from attention_lab.pages.shared.browser.component import Component, Kinds
+from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
 
 ACTS: Kinds = {
     **OF_CLICKERS,

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import chain
-from pages.shared.board.component import board as component
-from pages.shared.browser.component import Act
-from pages.shared.page_parts import show_problems
-from viz_core.boards import Board
-from viz_core.viewer.message import pack
+from attention_lab.pages.shared import chain
+from attention_lab.pages.shared.board.component import board as component
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core.viewer.message import pack
 
 TAKE_AWAY = "takeaway"
 """Where the session notes that a take-away is wanted, until its dialog opens."""
@@ -76,7 +76,7 @@ def take_away(title: str, file_name: str, board: Board, code: Callable[[int], st
     """Opens the dialog where it was asked for. code: the lines of Python that give a frame."""
     if not wants_take_away():
         return
-    from pages.shared.board import takeaway  # Plotly's figures are needed only now
+    from attention_lab.pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop(TAKE_AWAY).get("frame", 0)
     takeaway.dialog(title, file_name, board, frame, code(frame))

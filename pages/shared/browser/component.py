@@ -19,11 +19,11 @@ from typing import Any
 
 import streamlit as st
 
-from models.files import parsed
-from models.limits import in_force
-from pages.shared import streamlit_internals
-from pages.shared.browser import requests
-from viz_core.viewer import program as viewer
+from attention_lab.models.files import parsed
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import streamlit_internals
+from attention_lab.pages.shared.browser import requests
+from attention_lab.viz_core.viewer import program as viewer
 
 HOST = Path(__file__).with_name("streamlit.js")
 MOST_CHARACTERS = 4 * in_force().text_characters

@@ -32,9 +32,9 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.shared import visitors
-from pages.shared.visitors import message_without_places
-from viz_core.viewer import program as viewer
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.visitors import message_without_places
+from attention_lab.viz_core.viewer import program as viewer
 
 
 def plotly_routes() -> list[BaseRoute]:

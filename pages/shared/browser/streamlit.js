@@ -6,7 +6,6 @@ import { addressBar, find, hostedBy } from "../../../viz_core/viewer/browser/pag
 /** @import { Act, Model, Render } from "../../../viz_core/viewer/contract" */
 /** @typedef {{heard: Set<() => void>, data: Uint8Array, trigger: Trigger, leave: () => void}} Shown */
 /** @typedef {(name: string, value: object) => void} Trigger */
-/** @typedef {ShadowRoot & {attentionLab?: Shown | null}} Place */
 
 const STYLES = [
   ...["background-color", "secondary-background-color", "text-color", "border-color", "red-color"],
@@ -31,26 +30,28 @@ hostedBy({
   field: `${WITH_TEXT} :is(input[type=text]:not([role=combobox], :disabled), textarea)`,
 });
 
+/** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();
+
 /**
  * A component's function, which Streamlit calls with each message: it renders once.
  * @param {Render} render
  */
 export function mounting(render) {
-  /** @param {{parentElement: Place, data: Uint8Array, setTriggerValue: Trigger}} given */
+  /** @param {{parentElement: ShadowRoot, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {
-    const known = parentElement.attentionLab;
+    const known = all.get(parentElement);
     if (known) {
       Object.assign(known, { data, trigger: setTriggerValue });
       for (const hear of known.heard) hear();
-    } else parentElement.attentionLab = show(render, parentElement, data, setTriggerValue);
+    } else all.set(parentElement, show(render, parentElement, data, setTriggerValue));
     return () => {
-      parentElement.attentionLab?.leave();
-      parentElement.attentionLab = null;
+      all.get(parentElement)?.leave();
+      all.delete(parentElement);
     };
   };
 }
 
-/** @param {Render} render @param {Place} parent @param {Uint8Array} data @param {Trigger} trigger */
+/** @param {Render} render @param {ShadowRoot} parent @param {Uint8Array} data @param {Trigger} trigger */
 function show(render, parent, data, trigger) {
   if (onPhone()) closeMenu();
   const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import Runtime
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 
-from models.byte_units import KB, MB, readable
-from models.limits import in_force
-from pages.shared import server_load, streamlit_internals, visitors
+from attention_lab.models.byte_units import KB, MB, readable
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import server_load, streamlit_internals, visitors
 
 MOST_OF_A_VISITOR = 2 * in_force().upload_mb * MB
 """Bytes in memory: a page asks for two files at most, pictures and their labels."""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from models.runs.folder import Status
-from pages.shared.wording import plain
+from attention_lab.models.runs.folder import Status
+from attention_lab.pages.shared.wording import plain
 
 STATES = {
     "queued": "Starts",

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from models.fields import Field, number, one_of
-from models.runs.results import changed_words, history_of, is_share
-from pages.shared.state import State
-from pages.shared.training.runs import MOST_STEPS
-from viz_core.boards import Colour, Curves, Line
-from viz_core.measures import MEASURES
-from viz_core.training import moving_average
+from attention_lab.models.fields import Field, number, one_of
+from attention_lab.models.runs.results import changed_words, history_of, is_share
+from attention_lab.pages.shared.state import State
+from attention_lab.pages.shared.training.runs import MOST_STEPS
+from attention_lab.viz_core.boards import Colour, Curves, Line
+from attention_lab.viz_core.measures import MEASURES
+from attention_lab.viz_core.training import moving_average
 
 POINTS = 200
 MOST_PARTS = 12

@@ -8,16 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from models.fields import SWITCH, Field, fields_of, one_of, whole
-from models.runs import jobs
-from models.runs.continuation import Change
-from models.runs.folder import Status
-from models.training.config import TrainingConfig
-from pages.shared import visitors
-from pages.shared.state import State, attempt, guard_choice
-from pages.shared.training import runs, settings, tasks_on_offer, uploads
-from pages.shared.training.runs import Run
-from pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.models.fields import SWITCH, Field, fields_of, one_of, whole
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.continuation import Change
+from attention_lab.models.runs.folder import Status
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.state import State, attempt, guard_choice
+from attention_lab.pages.shared.training import runs, settings, tasks_on_offer, uploads
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
 MOST_STEPS = int(fields_of(TrainingConfig)["steps"].rule.high or 0)
 TRAINING = (

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from models.byte_units import MB
-from pages.shared import cache
-from pages.shared.training import curves, runs
-from pages.shared.training.curves import View
-from pages.shared.training.runs import Run
-from viz_core.boards import Curves, Line, Matrix, Panel
-from viz_core.labels import MAX_LENGTH, tick_labels
-from viz_core.measures import MEASURES, head_scores
+from attention_lab.models.byte_units import MB
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.training import curves, runs
+from attention_lab.pages.shared.training.curves import View
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.viz_core.boards import Curves, Line, Matrix, Panel
+from attention_lab.viz_core.labels import MAX_LENGTH, tick_labels
+from attention_lab.viz_core.measures import MEASURES, head_scores
 
 ACROSS = 8
 FRAME_BYTES = 6 * MB

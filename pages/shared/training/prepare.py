@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from cachetools import LRUCache
 
-from models.data.data_summary import for_batches
-from models.limits import in_force
-from pages.shared import server_load
-from pages.shared.training import settings
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.shared.work import Queue, any_number
+from attention_lab.models.data.data_summary import for_batches
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import server_load
+from attention_lab.pages.shared.training import settings
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.shared.work import Queue, any_number
 
 if TYPE_CHECKING:
-    from models.data.data_summary import DataSummary
-    from models.training.config import RunConfig
+    from attention_lab.models.data.data_summary import DataSummary
+    from attention_lab.models.training.config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Prepared:
 
 def forget_pictures() -> None:
     """Forgets the pictures that a task has read, which nobody needs once its run is known."""
-    from models.data.pictures import forget
+    from attention_lab.models.data.pictures import forget
 
     forget()
 
@@ -93,7 +93,7 @@ def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
 
 def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
     """Whether files have to be read first, which may be long."""
-    from models.data.downloads import SOURCES
+    from attention_lab.models.data.downloads import SOURCES
 
     handed_in = any(values[option.name] for option in info.options if option.file)
     if not handed_in and values.get("source") not in SOURCES:
@@ -115,9 +115,9 @@ def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
 
 
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
-    from models.data.tasks.summary import summary_of
-    from models.training.estimates import estimate, without_data
-    from models.training.memory import check_threads, choose
+    from attention_lab.models.data.tasks.summary import summary_of
+    from attention_lab.models.training.estimates import estimate, without_data
+    from attention_lab.models.training.memory import check_threads, choose
 
     key = _key(info, values)
     with _lock:
@@ -228,7 +228,7 @@ class Probes:
 
 
 def _probed(config: RunConfig) -> tuple[float, float] | None:
-    from models.training.estimates import probe, whole
+    from attention_lab.models.training.estimates import probe, whole
 
     try:
         costs = probe(config)

@@ -11,20 +11,20 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from models.byte_units import KB, MB
-from models.files import FileError, parsed
-from models.limits import in_force
-from models.runs import jobs, owners
-from models.runs.comparison import mean_words
-from models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
-from models.runs.owners import Visitor, visible_run
-from models.runs.results import Best, is_share, read_best
-from models.runs.significance import Summary
-from models.training.config import BEFORE
-from models.zoo import folders
-from models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, shipped_names
-from pages.shared import visitors
-from viz_core.labels import scientific
+from attention_lab.models.byte_units import KB, MB
+from attention_lab.models.files import FileError, parsed
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs import jobs, owners
+from attention_lab.models.runs.comparison import mean_words
+from attention_lab.models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
+from attention_lab.models.runs.owners import Visitor, visible_run
+from attention_lab.models.runs.results import Best, is_share, read_best
+from attention_lab.models.runs.significance import Summary
+from attention_lab.models.training.config import BEFORE
+from attention_lab.models.zoo import folders
+from attention_lab.models.zoo.folders import CHECKPOINT, CONFIG, Which, check_runs_root, shipped_names
+from attention_lab.pages.shared import visitors
+from attention_lab.viz_core.labels import scientific
 
 MOST_BYTES = 16 * MB
 """More than any run writes; a foreign file of that size is not read to its end."""
@@ -223,9 +223,12 @@ def opening(run: Run) -> str:
     """Lines of Python that open the run on its machine, wherever its folder is."""
     if run.shipped:
         name = run.folder.path.parent.name
-        imports = "from models.runs.folder import RunFolder\nfrom models.zoo.folders import SHIPPED\n"
+        imports = (
+            "from attention_lab.models.runs.folder import RunFolder\n"
+            "from attention_lab.models.zoo.folders import SHIPPED\n"
+        )
         return f"{imports}run = RunFolder(SHIPPED / {name!r} / 'run')"
-    return f"from models.runs.folder import find_run\nrun = find_run({run.id!r})"
+    return f"from attention_lab.models.runs.folder import find_run\nrun = find_run({run.id!r})"
 
 
 def status_of(run: Run) -> Status:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.config import ModelConfig
-from models.fields import Field, Option, Rule, characters, fields_of, one_of, written
-from models.limits import in_force
-from models.training.config import USUAL_SIZES, RunConfig, TrainingConfig
-from models.training.config import run_config as made
-from pages.shared.training import tasks_on_offer, uploads
-from pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.fields import Field, Option, Rule, characters, fields_of, one_of, written
+from attention_lab.models.limits import in_force
+from attention_lab.models.training.config import USUAL_SIZES, RunConfig, TrainingConfig
+from attention_lab.models.training.config import run_config as made
+from attention_lab.pages.shared.training import tasks_on_offer, uploads
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
-    from models.data.tasks import Task
+    from attention_lab.models.data.tasks import Task
 
 
 _FIELDS = fields_of(ModelConfig) | fields_of(TrainingConfig)
@@ -136,7 +136,7 @@ def with_paths(info: TaskInfo, values: Mapping[str, Any]) -> Values:
 
 def task_of(info: TaskInfo, values: Mapping[str, Any]) -> Task:
     """The task with the options among these settings, `with_paths`. Raises ValueError for what makes none."""
-    from models.data.tasks import make_task
+    from attention_lab.models.data.tasks import make_task
 
     return make_task(info.name, {option.name: values[option.name] for option in info.options})
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from models.fields import Option, options_of
-from pages.shared import cache
+from attention_lab.models.fields import Option, options_of
+from attention_lab.pages.shared import cache
 
 if TYPE_CHECKING:
-    from models.data.tasks import Task
+    from attention_lab.models.data.tasks import Task
 
 GROUPS = {  # by how the tasks' names begin
     "Algorithms": ("copy", "reverse", "sort", "addition", "modular", "induction", "back", "needle"),
@@ -58,7 +58,7 @@ def tasks() -> dict[str, TaskInfo]:
     """Every task by name, group by group. The first call imports torch, on the inference thread."""
 
     def describe() -> tuple[dict[str, TaskInfo], int]:
-        from models.data.tasks import TASKS
+        from attention_lab.models.data.tasks import TASKS
 
         infos = [_described(name, kind) for name, kind in TASKS.items()]
         order = [*GROUPS, OTHERS]

@@ -19,17 +19,17 @@ from typing import Any
 from cachetools import LRUCache
 from filelock import FileLock, Timeout
 
-from models.byte_units import MB, readable
-from models.data.tables import columns_of
-from models.data.text_files import AUTO, names_file_of, names_of, own_name, with_name
-from models.fields import checked, text
-from models.files import write_whole, writing
-from models.limits import in_force
-from models.runs.owners import Visitor
-from models.zoo.folders import uploads_root
-from models.zoo.hub.photos import ENDINGS as PICTURES
-from models.zoo.own_attention import ENDING
-from pages.shared import visitors
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.data.tables import columns_of
+from attention_lab.models.data.text_files import AUTO, names_file_of, names_of, own_name, with_name
+from attention_lab.models.fields import checked, text
+from attention_lab.models.files import write_whole, writing
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.zoo.folders import uploads_root
+from attention_lab.models.zoo.hub.photos import ENDINGS as PICTURES
+from attention_lab.models.zoo.own_attention import ENDING
+from attention_lab.pages.shared import visitors
 
 ATTENTION = ENDING
 """The ending of the files that hold attention; all others are to train on."""

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from models.config import ModelConfig
-from models.engine.position_scheme import PositionScheme, register
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.position_scheme import PositionScheme, register
 
 
 @register("alternating")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.boards.chart import Chart, ChartPanel
-from viz_core.boards.panel import CHART, Room
+from attention_lab.viz_core.boards.chart import Chart, ChartPanel
+from attention_lab.viz_core.boards.panel import CHART, Room
 
 
 @dataclass(frozen=True, kw_only=True)

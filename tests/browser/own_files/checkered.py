@@ -2,8 +2,8 @@
 
 import torch
 
-from models.engine.masks.core import Square, register
-from models.mask_names import MaskName, numbers
+from attention_lab.models.engine.masks.core import Square, register
+from attention_lab.models.mask_names import MaskName, numbers
 
 ABOUT = MaskName(
     title="checkered",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.boards.panel import Drawing, Framed, NumberRow, Panel, Place, Room
+from attention_lab.viz_core.boards.panel import Drawing, Framed, NumberRow, Panel, Place, Room
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from models.zoo.offers import Offer, register
+from attention_lab.models.zoo.offers import Offer, register
 
 if TYPE_CHECKING:
-    from models.zoo.model import Model
+    from attention_lab.models.zoo.model import Model
 
 SLOW = "zz"
 """A text that begins so is read slowly, as a large model would."""
@@ -21,9 +21,9 @@ def load() -> Model:
     import torch
     from torch import nn
 
-    from models import ModelConfig, Trace
-    from models.data.tasks import Reading
-    from models.zoo.model import Model
+    from attention_lab.models import ModelConfig, Trace
+    from attention_lab.models.data.tasks import Reading
+    from attention_lab.models.zoo.model import Model
 
     class Wrapped(Model):
         name = "wrapped"
@@ -60,7 +60,7 @@ def load() -> Model:
             trace.record("logits", x @ self.embedding.weight.T)
 
         def code(self, text: str, **settings: object) -> str:
-            return f"from models.zoo.others.wrapped import load\ntrace = load().trace({text!r})"
+            return f"from attention_lab.models.zoo.others.wrapped import load\ntrace = load().trace({text!r})"
 
     return Wrapped()
 

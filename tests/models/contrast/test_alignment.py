@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.contrast.alignment import Aligned, Pairs, align, align_by_characters, bare, by_place, words_of
+from attention_lab.models.contrast.alignment import (
+    Aligned,
+    Pairs,
+    align,
+    align_by_characters,
+    bare,
+    by_place,
+    words_of,
+)
 
 TOKENS = st.lists(st.sampled_from(["the", "cat", "dog", "a", "<eos>"]), max_size=9)
 FEW = settings(max_examples=20)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from models import Transformer, load_model
-from models.contrast import Contrast, Side, at_step, contrast, knobs, strip
-from models.runs.folder import RunFolder
-from models.zoo.folders import SHIPPED
+from attention_lab.models import Transformer, load_model
+from attention_lab.models.contrast import Contrast, Side, at_step, contrast, knobs, strip
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.zoo.folders import SHIPPED
 from tests.models.interventions.conftest import LETTERS, Letters
 
 Make = Callable[..., Letters]
@@ -234,7 +234,7 @@ def test_two_steps_of_a_run_are_compared_as_they_were_kept() -> None:
 
 
 def test_a_step_is_compared_with_the_weights_of_the_end() -> None:
-    from models import load_model
+    from attention_lab.models import load_model
 
     run = RunFolder(RUN)
     last = at_step(RUN, run.snapshots()[-1])

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import load_model
-from models.contrast import Side, match_heads, match_sides
+from attention_lab.models import load_model
+from attention_lab.models.contrast import Side, match_heads, match_sides
 from tests.models.interventions.conftest import Letters
 
 Make = Callable[..., Letters]
@@ -73,7 +73,7 @@ def test_heads_that_were_exchanged_are_matched_back(letters: Make) -> None:
 
 
 def test_two_trained_translators_are_matched_on_held_out_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.zoo.engine_model.REFERENCES", 4)
+    monkeypatch.setattr("attention_lab.models.zoo.engine_model.REFERENCES", 4)
     a, b = load_model("translator"), load_model("translator-plain")
     found = match_sides(Side(a), Side(b), "decoder.cross")
     assert found.n_texts == len(a.references()) == 4

@@ -4,9 +4,9 @@ from itertools import islice
 
 import pytest
 
-from models.data.grammar import Pair, sample_pairs
-from models.data.grammar.annotations import RELATIONS, dependencies, word_links
-from models.data.grammar.lexicon import with_s
+from attention_lab.models.data.grammar import Pair, sample_pairs
+from attention_lab.models.data.grammar.annotations import RELATIONS, dependencies, word_links
+from attention_lab.models.data.grammar.lexicon import with_s
 
 SENTENCES = {
     "my old dog saw an apple near the house": {

@@ -6,11 +6,11 @@ from itertools import islice
 
 import pytest
 
-from models.data.grammar.annotations import dependencies, word_links
-from models.data.grammar.pairs import counterpart, sample_pairs
-from models.data.reviews import sample_review
-from models.data.tasks import TASKS, generator_of
-from models.data.tasks.verb_number import sample_beginning
+from attention_lab.models.data.grammar.annotations import dependencies, word_links
+from attention_lab.models.data.grammar.pairs import counterpart, sample_pairs
+from attention_lab.models.data.reviews import sample_review
+from attention_lab.models.data.tasks import TASKS, generator_of
+from attention_lab.models.data.tasks.verb_number import sample_beginning
 
 CORPORA = {"pairs": "11cb376fa1f20884", "reviews": "b244dcbb533ec2a1", "beginnings": "aae451e9dadffcc4"}
 BATCHES = {

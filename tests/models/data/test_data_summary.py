@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from torch import Tensor
 
-from models.data.data_summary import for_batches, sentences
-from models.data.tasks import make_task
-from models.data.tasks.summary import summary_of
-from models.runs.printing import data_lines
+from attention_lab.models.data.data_summary import for_batches, sentences
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.data.tasks.summary import summary_of
+from attention_lab.models.runs.printing import data_lines
 
 WORDS = ["schön", "groß", "öde", "müde", "heute", "sehr", "Gäste"]
 ROWS = [

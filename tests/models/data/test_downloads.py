@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from models.data import downloads
-from models.data.downloads import SOURCES, Download, DownloadFile, SourceError, fetch, find, required_files
+from attention_lab.models.data import downloads
+from attention_lab.models.data.downloads import (
+    SOURCES,
+    Download,
+    DownloadFile,
+    SourceError,
+    fetch,
+    find,
+    required_files,
+)
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()

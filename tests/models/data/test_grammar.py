@@ -6,11 +6,27 @@ from itertools import islice
 
 import pytest
 
-from models.data.grammar import counterpart, is_held_out, sample_pairs, showcase
-from models.data.grammar.clauses import Action, NounPhrase, Pronoun, Relative, State, act, be, sentence
-from models.data.grammar.lexicon import ADJECTIVES, FRAMES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS
-from models.data.grammar.pairs import SEPARATOR, build_vocabulary, english_text, held_out
-from models.data.word_tokenizer import PRONOUNS, SPECIALS, WordTokenizer
+from attention_lab.models.data.grammar import counterpart, is_held_out, sample_pairs, showcase
+from attention_lab.models.data.grammar.clauses import (
+    Action,
+    NounPhrase,
+    Pronoun,
+    Relative,
+    State,
+    act,
+    be,
+    sentence,
+)
+from attention_lab.models.data.grammar.lexicon import (
+    ADJECTIVES,
+    FRAMES,
+    INTRANSITIVES,
+    NOUNS,
+    PROFESSIONS,
+    VERBS,
+)
+from attention_lab.models.data.grammar.pairs import SEPARATOR, build_vocabulary, english_text, held_out
+from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, WordTokenizer
 
 PAIRS = list(islice(sample_pairs(7, "training"), 5_000))
 RESOLVED = [pair for pair in PAIRS if pair.recipe]

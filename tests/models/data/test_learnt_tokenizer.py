@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from models.data import learnt_tokenizer
-from models.data.grammar.pairs import held_out
-from models.data.learnt_tokenizer import BYTES, MAX_VOCABULARY, LearntTokenizer
+from attention_lab.models.data import learnt_tokenizer
+from attention_lab.models.data.grammar.pairs import held_out
+from attention_lab.models.data.learnt_tokenizer import BYTES, MAX_VOCABULARY, LearntTokenizer
 from tests.limits import SetLimits
 
 SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]
@@ -101,7 +101,7 @@ def test_the_same_text_gives_the_same_tokens(kind: str):
 
 
 def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("models.data.learnt_tokenizer._PIECE", 100)
+    monkeypatch.setattr("attention_lab.models.data.learnt_tokenizer._PIECE", 100)
     for tokenizer in (BPE, CHARACTERS):
         ids = tokenizer.tensor(TEXT)
         assert ids.dtype == torch.int32

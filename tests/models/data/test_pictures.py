@@ -12,7 +12,16 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from models.data.pictures import BLANK, MAX_BYTES, PictureParts, digits, hide_parts, idx, move, read_idx
+from attention_lab.models.data.pictures import (
+    BLANK,
+    MAX_BYTES,
+    PictureParts,
+    digits,
+    hide_parts,
+    idx,
+    move,
+    read_idx,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,14 @@ from functools import cache
 
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from models.data.reviews import ADJECTIVES, VERBS, Review, is_held_out, sample_review, vocabulary
+from attention_lab.models.data.reviews import (
+    ADJECTIVES,
+    VERBS,
+    Review,
+    is_held_out,
+    sample_review,
+    vocabulary,
+)
 
 GOOD = {form for o in (*ADJECTIVES, *VERBS) for form in (o.text, o.base) if form and o.positive}
 BAD = {form for o in (*ADJECTIVES, *VERBS) for form in (o.text, o.base) if form and not o.positive}

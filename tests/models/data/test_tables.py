@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data.tables import SEPARATORS, ColumnRole, TableFormat, columns_of, read_rows
-from models.data.tasks.sentence_pairs import read_pairs
-from models.data.tasks.sentiment import read_table
-from models.data.text_files import names_file_of, own_name, with_name
+from attention_lab.models.data.tables import SEPARATORS, ColumnRole, TableFormat, columns_of, read_rows
+from attention_lab.models.data.tasks.sentence_pairs import read_pairs
+from attention_lab.models.data.tasks.sentiment import read_table
+from attention_lab.models.data.text_files import names_file_of, own_name, with_name
 
 ROLES = (ColumnRole("text_column", ("text",)), ColumnRole("label_column", ("label",)))
 WORDS = st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1, max_size=12)

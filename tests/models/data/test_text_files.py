@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.byte_units import MB
-from models.data import text_files
-from models.data.text_files import AUTO, CHOICES, TITLES, decode, read_text, rows_of
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data import text_files
+from attention_lab.models.data.text_files import AUTO, CHOICES, TITLES, decode, read_text, rows_of
 
 FRENCH = (
     "Ça commence bien : le café est à côté de l'école, où les élèves déjeunent à midi.\n"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data.grammar.pairs import kept_vocabulary
-from models.data.word_tokenizer import SPECIALS, UNK, WordTokenizer, alike, distance
+from attention_lab.models.data.grammar.pairs import kept_vocabulary
+from attention_lab.models.data.word_tokenizer import SPECIALS, UNK, WordTokenizer, alike, distance
 
 LETTERS = st.text("abc", max_size=6)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from models import ModelConfig, Transformer
+from attention_lab.models import ModelConfig, Transformer
 
 SIZES: dict[str, Any] = {"n_layers": 2, "n_heads": 2, "d_model": 8, "vocab_size": 11, "max_len": 12}
 

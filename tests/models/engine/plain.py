@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from models import ModelConfig, Transformer
+from attention_lab.models import ModelConfig, Transformer
 from tests.models.engine.plain_positions import Score, plain_score
 
 Vector = list[float]

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from models import ModelConfig
+from attention_lab.models import ModelConfig
 
 Vector = list[float]
 Score = Callable[[Vector, Vector, float, int, int, int], float]  # q, k, scale, head, query, key

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models import ModelConfig, Trace, Transformer
-from models.config import POSITION_SCHEMES
-from models.engine import masks
-from models.engine.attention import DecoderCache, KeyValueCache, MultiHeadAttention
-from models.engine.positions import POSITIONS, LayerPositions, alibi_bias
-from models.engine.trace import within
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.attention import DecoderCache, KeyValueCache, MultiHeadAttention
+from attention_lab.models.engine.positions import POSITIONS, LayerPositions, alibi_bias
+from attention_lab.models.engine.trace import within
 from tests.models.engine.plain import Weights, plain_attention
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}

@@ -13,8 +13,8 @@ from torch.profiler import ProfilerActivity, profile
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers.modeling_outputs import BaseModelOutput
 
-from models import Trace, capture
-from models.engine.capture import DotProducts, leaves
+from attention_lab.models import Trace, capture
+from attention_lab.models.engine.capture import DotProducts, leaves
 
 
 def random(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models import Transformer
-from models.engine.decoding import (
+from attention_lab.models import Transformer
+from attention_lab.models.engine.decoding import (
     BeamNode,
     BeamTree,
     LengthPenalty,
@@ -359,7 +359,7 @@ class _Markov(Transformer):
     TABLE = ((0, 0.6, 0.4, 0, 0), (0, 0, 0, 0.51, 0.49), (0, 0, 0, 0.1, 0.9))
 
     def __init__(self) -> None:
-        from models import ModelConfig
+        from attention_lab.models import ModelConfig
 
         super().__init__(
             ModelConfig(kind="decoder-only", n_layers=1, n_heads=1, d_model=4, vocab_size=5, max_len=8)

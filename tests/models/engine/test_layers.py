@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models import ModelConfig, Trace, Transformer
-from models.config import POSITION_SCHEMES
-from models.engine import masks, normalizers, sparse
-from models.engine.attention import MultiHeadAttention
-from models.engine.long_text import LongTrace
-from models.engine.transformer import FeedForward, Layer, SegmentMemory, Stack, in_segments
-from models.zoo.engine_model import UntrainedModel
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.engine import masks, normalizers, sparse
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.long_text import LongTrace
+from attention_lab.models.engine.transformer import FeedForward, Layer, SegmentMemory, Stack, in_segments
+from attention_lab.models.zoo.engine_model import UntrainedModel
 from tests.models.engine.plain import plain_logits, plain_weights
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import ModelConfig, Trace, Transformer
-from models.config import POSITION_SCHEMES
-from models.engine import long_text, masks
-from models.engine.long_text import LongHeads, LongTrace, Picture
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.engine import long_text, masks
+from attention_lab.models.engine.long_text import LongHeads, LongTrace, Picture
 
 N = 300
 

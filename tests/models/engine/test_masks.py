@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from models import ModelConfig
-from models.engine import masks
-from models.engine.attention import MultiHeadAttention
-from models.mask_names import MASK_TITLES, MASKS
+from attention_lab.models import ModelConfig
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.mask_names import MASK_TITLES, MASKS
 
 
 def test_causal_sees_itself_and_what_came_before():

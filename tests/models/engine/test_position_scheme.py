@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models import ModelConfig, Trace, Transformer
-from models.config import POSITION_SCHEMES
-from models.engine.positions import POSITIONS, PositionScheme, has_bias, register, turns
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.engine.positions import POSITIONS, PositionScheme, has_bias, register, turns
 from tests.models.engine.plain import plain_logits
 
 Make = Callable[..., Transformer]
@@ -104,9 +104,8 @@ def test_the_config_knows_every_registered_name():
 
 
 def test_names_are_known_without_torch():
-    code = (
-        "import sys; from models.config import POSITION_SCHEMES as p; print(len(p), 'torch' in sys.modules)"
-    )
+    names = "import sys; from attention_lab.models.config import POSITION_SCHEMES as p"
+    code = f"{names}; print(len(p), 'torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "7 False\n"
 

@@ -12,9 +12,9 @@ from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from models import ModelConfig, Transformer
-from models.engine.attention import MultiHeadAttention
-from models.engine.positions import (
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.positions import (
     POSITIONS,
     LayerPositions,
     PositionScheme,
@@ -25,7 +25,7 @@ from models.engine.positions import (
     sinusoids,
     waves,
 )
-from models.engine.trace import Trace, within
+from attention_lab.models.engine.trace import Trace, within
 
 SIZES: dict[str, Any] = {"n_layers": 1, "n_heads": 2, "d_model": 6, "vocab_size": 9, "max_len": 12}
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.config import ModelConfig
-from models.engine import size
-from models.engine.trace import Trace
-from models.engine.transformer import Stack, Transformer
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine import size
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Stack, Transformer
 
 MODELS = [
     {"kind": "decoder-only"},

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from models import ModelConfig, Trace, Transformer
-from models.engine import masks, sparse
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.engine import masks, sparse
 
 CASES = [
     ("fixed", "16.2", "rotary"),

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from models import ModelConfig, Trace, Transformer
-from models.engine.size import addresses
-from models.engine.trace import GLOSSARY, record
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.engine.size import addresses
+from attention_lab.models.engine.trace import GLOSSARY, record
 from tests.models.kinds import KINDS, of_every_model
 
 Make = Callable[..., Transformer]

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import ModelConfig, Trace, Transformer
-from models.engine import masks
+from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models.engine import masks
 from tests.models.engine.plain import plain_logits
 
 Make = Callable[..., Transformer]

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 import torch
 
-from models.findings.attribution import kendall, ranks, spearman
+from attention_lab.models.findings.attribution import kendall, ranks, spearman
 
 A = torch.tensor([0.3, 0.1, 0.4, 0.1, 0.5, 0.9])
 B = torch.tensor([2.0, 7.0, 1.0, 8.0, 2.0, 8.0])

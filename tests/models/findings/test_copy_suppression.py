@@ -8,11 +8,11 @@ import torch
 import transformers
 from torch import Tensor
 
-from models import load_model
-from models.findings import findings
-from models.findings.copy_suppression import alone, effects, suppressed
-from models.findings.sources import longest
-from models.zoo.model import Model
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.copy_suppression import alone, effects, suppressed
+from attention_lab.models.findings.sources import longest
+from attention_lab.models.zoo.model import Model
 from tests.models.zoo.hub.families import save
 
 FINDING = findings()["copy-suppression"]

@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from models import load_model
-from models.findings import findings
-from models.findings.attribution import probabilities
-from models.findings.explanation import MOST_APART, asked_row, divergence, permuted, permuting
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.attribution import probabilities
+from attention_lab.models.findings.explanation import MOST_APART, asked_row, divergence, permuted, permuting
 
 FINDING = findings()["explanation"]
 TEXT = "the plot was dull , but the acting was superb ."
@@ -59,6 +59,6 @@ def test_the_sentiment_model_does_as_jain_and_wallace_say() -> None:
 
 
 def test_weights_that_are_all_alike_agree_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.findings.explanation.kendall", lambda a, b: float("nan"))
+    monkeypatch.setattr("attention_lab.models.findings.explanation.kendall", lambda a, b: float("nan"))
     with pytest.raises(ValueError, match="rates the words of nearly all texts alike"):
         FINDING.measured(load_model("sentiment"), texts=5, permutations=1)

@@ -8,8 +8,8 @@ import pytest
 import torch
 import transformers
 
-from models import load_model
-from models.findings import (
+from attention_lab.models import load_model
+from attention_lab.models.findings import (
     copy_suppression,
     explanation,
     findings,
@@ -20,11 +20,11 @@ from models.findings import (
     pruning,
     sinks,
 )
-from models.findings.attribution import effects, probabilities
-from models.findings.no_sink import OnFirst
-from models.findings.positional import HeadCounts
-from models.findings.pruning import Quality
-from models.zoo.model import Attention
+from attention_lab.models.findings.attribution import effects, probabilities
+from attention_lab.models.findings.no_sink import OnFirst
+from attention_lab.models.findings.positional import HeadCounts
+from attention_lab.models.findings.pruning import Quality
+from attention_lab.models.zoo.model import Attention
 from tests.models.zoo.hub.families import save, tokenizer_of
 
 UNFIT = {

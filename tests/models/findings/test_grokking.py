@@ -6,12 +6,12 @@ import math
 import pytest
 import torch
 
-from models import load_model
-from models.data.tasks import generator_of
-from models.data.tasks.modular_addition import powers
-from models.findings import findings
-from models.findings.grokking import strongest
-from models.zoo.folders import SHIPPED
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.data.tasks.modular_addition import powers
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.grokking import strongest
+from attention_lab.models.zoo.folders import SHIPPED
 
 OUTCOME = findings()["grokking"].measured(None)
 NUMBERS = [number.value for number in OUTCOME.numbers]

@@ -7,9 +7,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from models import load_model
-from models.findings import findings
-from models.findings.indirect_object import NAMES, TEMPLATES, prompts
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.indirect_object import NAMES, TEMPLATES, prompts
 
 FINDING = findings()["indirect-object"]
 

@@ -6,12 +6,20 @@ import math
 import pytest
 import torch
 
-from models import load_model
-from models.data.tasks import Batch, generator_of
-from models.findings import findings
-from models.findings.induction import ONE, TWO, above_since, depth_of, early_loss, looks_back, set_loss
-from models.findings.sources import run_of
-from models.zoo.folders import SHIPPED
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import Batch, generator_of
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.induction import (
+    ONE,
+    TWO,
+    above_since,
+    depth_of,
+    early_loss,
+    looks_back,
+    set_loss,
+)
+from attention_lab.models.findings.sources import run_of
+from attention_lab.models.zoo.folders import SHIPPED
 
 OUTCOME = findings()["induction"].measured(None)
 

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from models import load_model
-from models.data.tasks import generator_of
-from models.findings import findings
-from models.findings.no_sink import NAMES, on_first, split
-from models.findings.sources import run_of
-from models.zoo.folders import SHIPPED
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.no_sink import NAMES, on_first, split
+from attention_lab.models.findings.sources import run_of
+from attention_lab.models.zoo.folders import SHIPPED
 
 TEXTS = 12
 OUTCOME = findings()["no-sink"].measured(None, texts=TEXTS)

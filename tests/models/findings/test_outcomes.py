@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from models import load_model
-from models.findings import findings
-from models.findings.outcomes import RESULT, measured_beforehand
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.outcomes import RESULT, measured_beforehand
 
 BEFOREHAND = [name for name, each in findings().items() if not each.model.startswith("hf:")]
 FILMS = ["grokking", "induction", "no-sink"]

@@ -8,12 +8,12 @@ from itertools import islice
 import pytest
 import torch
 
-from models import load_model
-from models.data.grammar.pairs import held_out
-from models.data.tasks import generator_of
-from models.data.word_tokenizer import PRONOUNS
-from models.findings import findings, make, pruning
-from models.findings.pruning import (
+from attention_lab.models import load_model
+from attention_lab.models.data.grammar.pairs import held_out
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.data.word_tokenizer import PRONOUNS
+from attention_lab.models.findings import findings, make, pruning
+from attention_lab.models.findings.pruning import (
     HIGH,
     LOW,
     TEMPERATURE,
@@ -27,7 +27,7 @@ from models.findings.pruning import (
     shipped,
     values_of,
 )
-from models.zoo.folders import SHIPPED
+from attention_lab.models.zoo.folders import SHIPPED
 
 KEPT = {"encoder.0.self": [0, 2], "encoder.1.self": []}
 

@@ -6,10 +6,10 @@ from itertools import islice
 import pytest
 import torch
 
-from models import load_model
-from models.findings import findings
-from models.findings.rare_words import Hits, _outcome, count_rarest
-from models.findings.sources import sentences
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.rare_words import Hits, _outcome, count_rarest
+from attention_lab.models.findings.sources import sentences
 
 FINDING = findings()["rare-words"]
 

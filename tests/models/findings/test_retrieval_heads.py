@@ -6,10 +6,10 @@ from itertools import islice
 import pytest
 import torch
 
-from models import load_model
-from models.data.tasks.needle import Needle
-from models.findings import findings
-from models.findings.retrieval_heads import _outcome, fetch_of, scores_of, texts
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks.needle import Needle
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.retrieval_heads import _outcome, fetch_of, scores_of, texts
 
 FINDING = findings()["retrieval-heads"]
 COUNT = 8

@@ -8,12 +8,12 @@ import pytest
 import scipy.stats
 import torch
 
-from models import load_model
-from models.data.tasks import Reading
-from models.findings import findings
-from models.findings.attribution import effects, probabilities, unknown_id
-from models.findings.rollout import TABLE_1, flowing, normed, rated, rolled
-from viz_core import attention_flow, rollout
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.attribution import effects, probabilities, unknown_id
+from attention_lab.models.findings.rollout import TABLE_1, flowing, normed, rated, rolled
+from attention_lab.viz_core import attention_flow, rollout
 
 FINDING = findings()["rollout"]
 TEXT = "the plot was dull , but the acting was superb ."
@@ -161,7 +161,7 @@ def test_a_text_whose_words_are_rated_alike_has_no_correlation(monkeypatch: pyte
         factor = 0 if next(alike) else 1
         return {name: factor * way for name, way in rated(*given).items()}
 
-    monkeypatch.setattr("models.findings.rollout.rated", some)
+    monkeypatch.setattr("attention_lab.models.findings.rollout.rated", some)
     found = FINDING.measured(model, texts=4)
     assert all(math.isfinite(number.value) for number in found.numbers)
     assert "over 2 texts" in found.said

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import load_model
-from models.findings import findings
-from models.findings.sinks import equal_share, hiding, on_first, perplexity, window
-from models.findings.sources import longest
+from attention_lab.models import load_model
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.sinks import equal_share, hiding, on_first, perplexity, window
+from attention_lab.models.findings.sources import longest
 
 FINDING = findings()["sinks"]
 

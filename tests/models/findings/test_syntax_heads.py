@@ -8,10 +8,10 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
-from models import load_model
-from models.data.grammar.annotations import RELATIONS, dependencies
-from models.findings import findings
-from models.findings.syntax_heads import by_word, parsed, places_of
+from attention_lab.models import load_model
+from attention_lab.models.data.grammar.annotations import RELATIONS, dependencies
+from attention_lab.models.findings import findings
+from attention_lab.models.findings.syntax_heads import by_word, parsed, places_of
 from tests.models.zoo.hub.families import save
 
 FINDING = findings()["syntax-heads"]

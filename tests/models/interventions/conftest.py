@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from models import ModelConfig, Transformer
-from models.data.tasks import Reading
-from models.zoo.engine_model import EngineModel
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.zoo.engine_model import EngineModel
 
 LETTERS = "_abcdefghij"
 SIZES: dict[str, Any] = {

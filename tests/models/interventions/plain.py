@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from models.engine.transformer import Transformer
+from attention_lab.models.engine.transformer import Transformer
 
 
 @contextmanager

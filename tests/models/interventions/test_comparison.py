@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from models import compare, load_model
+from attention_lab.models import compare, load_model
 from tests.models.interventions.conftest import LETTERS, Letters
 
 Make = Callable[..., Letters]

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import Edit
-from models.interventions.edit import KINDS, PARTS, Place, read_change, read_edits
-from models.interventions.kinds.mean import Mean
-from models.interventions.kinds.painted import Set
-from models.interventions.kinds.rows import Identity, Only, Uniform
-from models.interventions.kinds.scale import Scale
-from models.interventions.kinds.source import From
-from models.interventions.kinds.zero import Zero
+from attention_lab.models import Edit
+from attention_lab.models.interventions.edit import KINDS, PARTS, Place, read_change, read_edits
+from attention_lab.models.interventions.kinds.mean import Mean
+from attention_lab.models.interventions.kinds.painted import Set
+from attention_lab.models.interventions.kinds.rows import Identity, Only, Uniform
+from attention_lab.models.interventions.kinds.scale import Scale
+from attention_lab.models.interventions.kinds.source import From
+from attention_lab.models.interventions.kinds.zero import Zero
 from tests.models.interventions.conftest import Letters
 
 LINES = {

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import Trace, load_model
-from models.data.word_tokenizer import BOS, EOS
-from models.interventions.kinds.painted import Set
+from attention_lab.models import Trace, load_model
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.interventions.kinds.painted import Set
 from tests.models.interventions.conftest import LETTERS, Letters
 from tests.models.interventions.plain import kept, on_input, on_output, z_of
 from tests.models.kinds import KINDS, of_every_model
@@ -350,10 +350,10 @@ def test_a_model_of_letters_continues_its_text() -> None:
 
 
 def test_a_sum_is_written_after_its_sign() -> None:
-    from models.config import ModelConfig
-    from models.data.tasks import make_task
-    from models.engine.transformer import Transformer
-    from models.zoo.engine_model import TrainedModel
+    from attention_lab.models.config import ModelConfig
+    from attention_lab.models.data.tasks import make_task
+    from attention_lab.models.engine.transformer import Transformer
+    from attention_lab.models.zoo.engine_model import TrainedModel
 
     task = make_task("copy")
     config = ModelConfig(kind="decoder-only", n_layers=1, n_heads=2, d_model=16, **task.dictates())

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models import load_model
-from models.interventions.head_paths import direct_heads, parts_of_logits, path
-from models.interventions.head_sweep import sweep_heads
+from attention_lab.models import load_model
+from attention_lab.models.interventions.head_paths import direct_heads, parts_of_logits, path
+from attention_lab.models.interventions.head_sweep import sweep_heads
 from tests.models.interventions.conftest import Letters
 from tests.models.zoo.hub import families
 

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from models import load_model
-from models.data.tasks import Reading
-from models.interventions.smallest_set import Head, Smallest, smallest_set, switched_off
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import Reading
+from attention_lab.models.interventions.smallest_set import Head, Smallest, smallest_set, switched_off
 
 TEXT = "the animal did not cross the street because it was too tired"
 HEADS = [Head("encoder.1.self", head) for head in range(4)]

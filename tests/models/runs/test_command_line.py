@@ -11,18 +11,26 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from models.data.tasks import TASKS, make_task
-from models.engine.positions.sinusoidal import sinusoids
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.runs import command_line, export
-from models.runs.export import command_of, metrics_table, scaling
-from models.runs.folder import RunFolder, Status, checked_notes, checked_tags, find_run, matches, write_status
-from models.runs.worker import Watch
-from models.training.config import run_config
-from models.training.loop import Training
-from models.training.settings import configured
-from models.zoo import load_model
+from attention_lab.models.data.tasks import TASKS, make_task
+from attention_lab.models.engine.positions.sinusoidal import sinusoids
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.runs import command_line, export
+from attention_lab.models.runs.export import command_of, metrics_table, scaling
+from attention_lab.models.runs.folder import (
+    RunFolder,
+    Status,
+    checked_notes,
+    checked_tags,
+    find_run,
+    matches,
+    write_status,
+)
+from attention_lab.models.runs.worker import Watch
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
+from attention_lab.models.training.settings import configured
+from attention_lab.models.zoo import load_model
 from tests.models.commands import caller
 
 REVERSE = ["run", "--task", "reverse"]
@@ -120,7 +128,10 @@ def test_a_card_says_how_embeddings_and_positions_are_scaled(positions):
 def test_a_stopped_run_says_how_to_go_on(call, monkeypatch, tmp_path):
     monkeypatch.setattr(Watch, "asked", property(lambda watch: "pause" if watch.step >= 2 else ""))
     printed = call("run", "--task", "reverse", "--out", tmp_path / "here", settings=[*SMALL, "steps=5"])
-    assert f"paused at step 2; go on with: python -m models.training resume {tmp_path}/here" in printed
+    assert (
+        f"paused at step 2; go on with: python -m attention_lab.models.training resume {tmp_path}/here"
+        in printed
+    )
     monkeypatch.setattr(Watch, "asked", property(lambda watch: ""))
     assert "held out at step 5" in call("resume", tmp_path / "here")
 
@@ -156,7 +167,8 @@ def test_tasks_are_printed_with_their_options(call):
 
 def test_listing_runs_needs_no_torch(call, tmp_path):
     call("run", "--task", "reverse", "--out", tmp_path / "runs" / "mine", settings=[*SMALL, "steps=1"])
-    code = "import sys; from models.runs.command_line import main; main(); sys.exit('torch' in sys.modules)"
+    lists = "import sys; from attention_lab.models.runs.command_line import main; main()"
+    code = f"{lists}; sys.exit('torch' in sys.modules)"
     listed = subprocess.run([sys.executable, "-c", code, "list"], capture_output=True, text=True)
     assert listed.returncode == 0 and listed.stdout.splitlines()[1].startswith("mine  reverse  finished")
 
@@ -216,7 +228,7 @@ def test_settings_find_their_place_and_their_kind():
 def test_the_command_of_a_run_makes_the_same_run(settings):
     run = configured("reverse", settings)
     words = command_of(run).split()
-    assert words[:6] == ["python", "-m", "models.training", "run", "--task", "reverse"]
+    assert words[:6] == ["python", "-m", "attention_lab.models.training", "run", "--task", "reverse"]
     assert configured("reverse", words[7::2]) == run
 
 

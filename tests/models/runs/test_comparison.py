@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.runs.comparison import (
+from attention_lab.models.runs.comparison import (
     differences_table,
     differing,
     differing_table,
@@ -18,9 +18,9 @@ from models.runs.comparison import (
     scores_table,
     verdict,
 )
-from models.runs.folder import RunFolder
-from models.runs.results import Result, changed_words, lower_is_better, result_of
-from models.runs.significance import Difference
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.results import Result, changed_words, lower_is_better, result_of
+from attention_lab.models.runs.significance import Difference
 
 Make = Callable[..., Result]
 

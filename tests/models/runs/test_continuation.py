@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.continuation import Change, changed_config, kept_step, make_further, may_change
-from models.runs.export import card_of
-from models.runs.folder import RunFolder, create_run
-from models.runs.recording import train_into
-from models.training.config import TrainingConfig
-from models.training.loop import Training, learning_rate
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.continuation import Change, changed_config, kept_step, make_further, may_change
+from attention_lab.models.runs.export import card_of
+from attention_lab.models.runs.folder import RunFolder, create_run
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.training.loop import Training, learning_rate
 from tests.small_runs import assert_same, small_run, stop_after
 
 CONFIG = small_run(dropout=0.1, warmup_steps=2, validate_every=3, n_snapshots=3, checkpoint_seconds=0.0)

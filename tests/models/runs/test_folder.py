@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from models.data.tasks import make_task
-from models.data.text_files import names_file_of, with_name
-from models.files import FileError
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.continuation import Change, changed_config, make_further
-from models.runs.folder import (
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.data.text_files import names_file_of, with_name
+from attention_lab.models.files import FileError
+from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.continuation import Change, changed_config, make_further
+from attention_lab.models.runs.folder import (
     check_files,
     create_run,
     cut_lines,
@@ -23,8 +23,8 @@ from models.runs.folder import (
     name_of,
     own_names_in,
 )
-from models.runs.worker import train_here
-from models.zoo.folders import runs_root
+from attention_lab.models.runs.worker import train_here
+from attention_lab.models.zoo.folders import runs_root
 from tests.small_runs import small_run
 
 CONFIG = small_run()

@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from models.files import FileError
-from models.runs import continuation, jobs, queue
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import LOG, Status, read_request, read_status, write_status
-from models.runs.owners import MACHINE, Ownership, Visitor, ownership_of
-from models.runs.processes import Identity, this_process
-from models.runs.queue import JobRefused
-from models.training.config import RunConfig
+from attention_lab.models.files import FileError
+from attention_lab.models.runs import continuation, jobs, queue
+from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.folder import LOG, Status, read_request, read_status, write_status
+from attention_lab.models.runs.owners import MACHINE, Ownership, Visitor, ownership_of
+from attention_lab.models.runs.processes import Identity, this_process
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.training.config import RunConfig
 from tests.limits import SetLimits
 from tests.small_runs import small_run
 
@@ -317,7 +317,7 @@ def test_a_refusal_in_the_last_moment_leaves_no_folder(
 NAMES = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
 REPORT = f"""
 import json, os
-import models.runs.worker
+import attention_lab.models.runs.worker
 print(json.dumps([os.environ.get(name) for name in {NAMES}]))
 """
 

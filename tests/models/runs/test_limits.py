@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
-from models.byte_units import readable
-from models.data.tasks import make_task
-from models.runs import queue
-from models.runs.folder import Status, write_status
-from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
-from models.runs.processes import this_process
-from models.runs.queue import JobRefused
-from models.training.config import RunConfig, run_config
-from models.training.memory import PROCESS_BYTES, fitting_sizes, memory_bytes
+from attention_lab.models.byte_units import readable
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs import queue
+from attention_lab.models.runs.folder import Status, write_status
+from attention_lab.models.runs.owners import MACHINE, Ownership, Visitor, write_owned
+from attention_lab.models.runs.processes import this_process
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.training.config import RunConfig, run_config
+from attention_lab.models.training.memory import PROCESS_BYTES, fitting_sizes, memory_bytes
 from tests.limits import SetLimits
 
 
@@ -102,7 +102,7 @@ def config() -> RunConfig:
 
 
 def test_what_fits_is_told_its_parameters(config: RunConfig) -> None:
-    from models.engine.transformer import Transformer
+    from attention_lab.models.engine.transformer import Transformer
 
     n_parameters = sum(parameter.numel() for parameter in Transformer(config.model).parameters())
     assert queue.check_memory(config) == n_parameters

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.runs.folder import RunFolder
-from models.runs.recording import train_into
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.recording import train_into
 
 OLDER = Path(__file__).with_name("older")
 FLOAT32 = 1e-4

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from models.runs import jobs, queue
-from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import Status, create_run, read_request, write_status
-from models.runs.owners import (
+from attention_lab.models.runs import jobs, queue
+from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.folder import Status, create_run, read_request, write_status
+from attention_lab.models.runs.owners import (
     MACHINE,
     OWNER,
     PERSON,
@@ -21,8 +21,8 @@ from models.runs.owners import (
     may_see,
     ownership_of,
 )
-from models.runs.queue import JobRefused
-from models.training.config import RunConfig
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.training.config import RunConfig
 from tests.limits import SetLimits
 from tests.small_runs import small_run
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from models.runs import processes
-from models.runs.processes import (
+from attention_lab.models.runs import processes
+from attention_lab.models.runs.processes import (
     SERVING,
     Identity,
     born,
@@ -91,7 +91,7 @@ def test_a_clock_that_is_set_makes_no_process_another(monkeypatch: pytest.Monkey
     boot, _, tick = me.born.rpartition(":")
     assert not Identity(me.pid, me.started_at, f"{boot}:{int(tick) + 1}").alive
     assert not Identity(me.pid, me.started_at, f"another:{tick}").alive
-    monkeypatch.setattr("models.runs.processes.born", lambda pid: "")
+    monkeypatch.setattr("attention_lab.models.runs.processes.born", lambda pid: "")
     assert Identity(me.pid, me.started_at - 1, me.born).alive
     assert not Identity(me.pid, me.started_at - 10, me.born).alive
 

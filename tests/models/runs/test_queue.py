@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from models.runs import jobs, queue
-from models.runs.folder import RunFolder, Status, read_status, write_status
-from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
-from models.runs.queue import JobRefused, Slot
-from models.runs.worker import Watch
+from attention_lab.models.runs import jobs, queue
+from attention_lab.models.runs.folder import RunFolder, Status, read_status, write_status
+from attention_lab.models.runs.owners import MACHINE, Ownership, Visitor, write_owned
+from attention_lab.models.runs.queue import JobRefused, Slot
+from attention_lab.models.runs.worker import Watch
 from tests.limits import SetLimits
 
 

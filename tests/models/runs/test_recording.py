@@ -8,13 +8,13 @@ import torch
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
-from models.data.tasks import Sample
-from models.files import FileError, WriteError
-from models.runs import recording
-from models.runs.folder import create_run
-from models.runs.recording import train_into
-from models.training.config import TrainingConfig
-from models.training.loop import Training
+from attention_lab.models.data.tasks import Sample
+from attention_lab.models.files import FileError, WriteError
+from attention_lab.models.runs import recording
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.training.loop import Training
 from tests.small_runs import assert_same, small_run, stop_after
 
 
@@ -169,7 +169,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("models.files.tempfile.mkstemp", refuse)
+        patch.setattr("attention_lab.models.files.tempfile.mkstemp", refuse)
         with pytest.raises(
             WriteError, match=r"could not be written to .*: the disk is full; free some space"
         ):

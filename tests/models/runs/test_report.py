@@ -6,8 +6,8 @@ import sys
 import numpy as np
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from models.runs.report import table
-from models.scores.report import class_scores, confusion
+from attention_lab.models.runs.report import table
+from attention_lab.models.scores.report import class_scores, confusion
 
 NAMES = ["gut", "mittel", "schlecht"]
 
@@ -51,7 +51,7 @@ def test_scores_of_100_say_so_and_no_interval_is_spoken_of_where_there_is_none()
 
 
 def test_a_reader_who_has_enough_ends_a_command_without_a_word():
-    command = [sys.executable, "-m", "models.training", "tasks"]
+    command = [sys.executable, "-m", "attention_lab.models.training", "tasks"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()  # as `head` does
         assert (process.stderr.read(), process.wait(30)) == (b"", 141)

@@ -6,19 +6,19 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models import load_model
-from models.files import FileError, WriteError
-from models.runs import jobs, owners, results
-from models.runs.folder import create_run
-from models.runs.printing import runs_table
-from models.runs.queue import JobRefused
-from models.runs.recording import train_into
-from models.runs.results import Best, Tracker, growing, read_best, short_outcome
-from models.runs.worker import train_here
-from models.scores.intervals import Verdict
-from models.training.loop import Training
-from models.zoo.folders import BEST, NEXT_BEST
-from models.zoo.offers import offer_of
+from attention_lab.models import load_model
+from attention_lab.models.files import FileError, WriteError
+from attention_lab.models.runs import jobs, owners, results
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.runs.printing import runs_table
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.runs.results import Best, Tracker, growing, read_best, short_outcome
+from attention_lab.models.runs.worker import train_here
+from attention_lab.models.scores.intervals import Verdict
+from attention_lab.models.training.loop import Training
+from attention_lab.models.zoo.folders import BEST, NEXT_BEST
+from attention_lab.models.zoo.offers import offer_of
 from tests.models.training.small import config
 from tests.small_runs import stop_after
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import load_model
-from models.byte_units import MB
-from models.data.tasks import generator_of
-from models.runs import shipping
-from models.runs.folder import RunFolder
-from models.runs.recipes import RECIPES
-from models.training.config import TrainingConfig
-from models.zoo.folders import CARD, SHIPPED, read_card
-from models.zoo.position_suite import SCHEMES
-from viz_core.measures import induction_score
+from attention_lab.models import load_model
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.runs import shipping
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.recipes import RECIPES
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
+from attention_lab.models.zoo.position_suite import SCHEMES
+from attention_lab.viz_core.measures import induction_score
 
 NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/" not in name)
 TARGETS = {
@@ -35,7 +35,7 @@ def test_a_card_states_what_another_needs_to_judge_and_repeat(name: str):
     training = card["training"]
     assert card["name"] == name and card["task"]["name"] == RECIPES[name].task
     data = " --file eng-fra.tsv" if RECIPES[name].file else ""
-    assert training["command"] == f"python -m models.training zoo {name}{data}"
+    assert training["command"] == f"python -m attention_lab.models.training zoo {name}{data}"
     assert training["seconds"] > 0 and training["machine"] and training["step"] == training["steps"]
     how = {key: value for key, value in training.items() if key in TrainingConfig().to_dict()}
     usual = {**shipping.make_task(RECIPES[name].task).training, **shipping.AS_SHIPPED}
@@ -129,7 +129,7 @@ def test_the_shipped_run_shows_an_induction_head_being_born():
 
 def test_the_translator_s_recipe_is_its_card_s():
     card, config = load_model("translator").card, shipping.config_of(RECIPES["translator"])
-    assert card["training"]["command"] == "python -m models.training zoo translator"
+    assert card["training"]["command"] == "python -m attention_lab.models.training zoo translator"
     assert {name: config.model.to_dict()[name] for name in card["training"]["model"]} == card["training"][
         "model"
     ]
@@ -196,7 +196,10 @@ def test_the_suite_is_trained_by_the_same_loop(tmp_path: Path, monkeypatch: pyte
     for scheme in SCHEMES:
         lm = load_model(tmp_path / "positions" / scheme)
         assert (lm.config.positions, lm.card["name"]) == (scheme, f"positions/{scheme}")
-        assert lm.card["training"]["command"] == f"python -m models.training zoo positions/{scheme}"
+        assert (
+            lm.card["training"]["command"]
+            == f"python -m attention_lab.models.training zoo positions/{scheme}"
+        )
         spans = {"positions 1 to 32"} if scheme == "learned" else lm.card["metrics"].keys() - {"loss"}
         assert len(spans) == (1 if scheme == "learned" else 3)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from models.runs.results import bounds_of
-from models.runs.significance import (
+from attention_lab.models.runs.results import bounds_of
+from attention_lab.models.runs.significance import (
     Difference,
     between,
     holm,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from models.byte_units import GB, MB
-from models.runs import folder as module
-from models.runs.folder import (
+from attention_lab.models.byte_units import GB, MB
+from attention_lab.models.runs import folder as module
+from attention_lab.models.runs.folder import (
     CUT_SHORT,
     SILENT_SECONDS,
     START_SECONDS,
@@ -22,7 +22,7 @@ from models.runs.folder import (
     write_request,
     write_status,
 )
-from models.runs.processes import this_process
+from attention_lab.models.runs.processes import this_process
 
 ME = this_process()
 ENDS = ("paused", "finished", "stopped", "failed")

@@ -12,15 +12,23 @@ import pytest
 import torch
 from filelock import FileLock
 
-from models.byte_units import MB
-from models.files import FileError, WriteError, writing
-from models.runs import queue, recording, report, worker
-from models.runs import worker as module
-from models.runs.folder import Ask, RunFolder, Status, create_run, read_status, write_request, write_status
-from models.runs.printing import runs_table
-from models.runs.processes import this_process
-from models.runs.queue import JobRefused
-from models.runs.worker import Watch, train_here
+from attention_lab.models.byte_units import MB
+from attention_lab.models.files import FileError, WriteError, writing
+from attention_lab.models.runs import queue, recording, report, worker
+from attention_lab.models.runs import worker as module
+from attention_lab.models.runs.folder import (
+    Ask,
+    RunFolder,
+    Status,
+    create_run,
+    read_status,
+    write_request,
+    write_status,
+)
+from attention_lab.models.runs.printing import runs_table
+from attention_lab.models.runs.processes import this_process
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.runs.worker import Watch, train_here
 from tests.small_runs import small_run
 
 
@@ -150,7 +158,7 @@ def test_a_report_that_the_disk_has_no_room_for_leaves_the_run_finished(
     assert last.state == "finished"
     assert last.outcome.endswith(
         f"its report is missing (report.json could not be written to {str(run.path)!r}: the disk is full); "
-        f"python -m models.training report {run.id} writes it"
+        f"python -m attention_lab.models.training report {run.id} writes it"
     )
     checkpoint = run.checkpoint()
     assert checkpoint is not None and checkpoint.step == 6

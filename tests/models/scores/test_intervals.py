@@ -8,10 +8,10 @@ import torch
 from scipy.stats import binomtest, bootstrap
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import IGNORED, Batch, Quotients, Task, make_task
-from models.data.tasks.batch import answers_at
-from models.engine.transformer import Transformer
-from models.scores.intervals import (
+from attention_lab.models.data.tasks import IGNORED, Batch, Quotients, Task, make_task
+from attention_lab.models.data.tasks.batch import answers_at
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.scores.intervals import (
     MANY,
     interval,
     loss_interval,
@@ -21,7 +21,7 @@ from models.scores.intervals import (
     right_of,
     validated,
 )
-from models.training.config import run_config
+from attention_lab.models.training.config import run_config
 
 RNG = np.random.default_rng(0)
 

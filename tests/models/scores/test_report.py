@@ -16,9 +16,9 @@ from scipy.stats import bootstrap
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import IGNORED, Task, make_task
-from models.engine.transformer import Transformer
-from models.scores.report import (
+from attention_lab.models.data.tasks import IGNORED, Task, make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.scores.report import (
     SEED,
     _bleu_of,
     _chrf_of,
@@ -32,7 +32,7 @@ from models.scores.report import (
     report,
     sentence_chrf,
 )
-from models.training.config import run_config
+from attention_lab.models.training.config import run_config
 
 SIZES = {"n_layers": 1, "n_heads": 1, "d_model": 16}
 

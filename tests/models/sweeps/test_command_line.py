@@ -2,11 +2,11 @@
 
 import pytest
 
-from models.runs import jobs
-from models.runs.folder import list_runs
-from models.runs.owners import MACHINE
-from models.sweeps import Choices, Spec, control
-from models.sweeps.sweep import ShippedSweep, list_shipped
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import list_runs
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.sweeps import Choices, Spec, control
+from attention_lab.models.sweeps.sweep import ShippedSweep, list_shipped
 from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
 
@@ -18,7 +18,7 @@ def call(tmp_path, monkeypatch, capsys):
     """Runs a command and returns what it printed."""
     root = tmp_path / "runs"
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root))
-    monkeypatch.setattr("models.sweeps.driver.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.TURN_SECONDS", 0.0)
     monkeypatch.setenv("ATTENTION_LAB_SERVING", "")  # the driver names itself there; forgotten afterwards
     used = AtOnce(root, lambda said: {10: {"loss": 2.0}, 20: {"loss": said["training"]["learning_rate"]}})
     monkeypatch.setattr(jobs, "backend", lambda: used)
@@ -54,7 +54,9 @@ def test_a_sweep_is_run_listed_shown_exported_and_deleted(call, tmp_path):
 def test_a_sweep_that_is_not_done_says_how_it_goes_on(call):
     spec = Spec(task="copy", fixed={"d_model": 12}, space={"n_heads": Choices((1, 2))}, name="half")
     control.create(spec, by=MACHINE)
-    assert call("sweep-show", "half").endswith("go on with: python -m models.training sweep --resume half\n")
+    assert call("sweep-show", "half").endswith(
+        "go on with: python -m attention_lab.models.training sweep --resume half\n"
+    )
     assert "--resume" not in call("sweep-show", list_shipped()[0].name)
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from models import sweeps
-from models.runs.folder import Status, write_status
-from models.runs.owners import MACHINE, PERSON, NotAllowed, Visitor
-from models.runs.queue import JobRefused
-from models.sweeps import Choices, Range, Spec
-from models.sweeps.plan import plan
+from attention_lab.models import sweeps
+from attention_lab.models.runs.folder import Status, write_status
+from attention_lab.models.runs.owners import MACHINE, PERSON, NotAllowed, Visitor
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.sweeps import Choices, Range, Spec
+from attention_lab.models.sweeps.plan import plan
 
 SMALL = {"n_layers": 1, "d_model": 24, "steps": 5, "batch_size": 4, "device": "cpu"}
 GRID = Spec(
@@ -157,7 +157,7 @@ def test_sweeps_are_read_without_torch():
     sweeps.create(Spec(**{**vars(GRID), "name": "mine"}), by=PERSON)
     code = """
 import sys
-from models import sweeps
+from attention_lab.models import sweeps
 found = sweeps.list_sweeps()[0]
 assert len(found.trials()) == 4 and found.spec.seeds == 2 and not found.status().live
 found.importance()

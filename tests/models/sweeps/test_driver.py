@@ -10,18 +10,18 @@ import optuna
 import pytest
 from filelock import FileLock
 
-from models import sweeps
-from models.files import WriteError
-from models.runs import jobs, queue
-from models.runs.comparison import groups
-from models.runs.folder import Status, list_runs, write_status
-from models.runs.owners import MACHINE, Visitor
-from models.runs.queue import JobRefused, NoRoom
-from models.runs.ray.cluster import WENT_AWAY
-from models.runs.results import result_of
-from models.sweeps import Choices, Range, Spec, optuna_study
-from models.sweeps.driver import Conductor, check_cluster, drive_here, main
-from models.zoo.folders import runs_root
+from attention_lab.models import sweeps
+from attention_lab.models.files import WriteError
+from attention_lab.models.runs import jobs, queue
+from attention_lab.models.runs.comparison import groups
+from attention_lab.models.runs.folder import Status, list_runs, write_status
+from attention_lab.models.runs.owners import MACHINE, Visitor
+from attention_lab.models.runs.queue import JobRefused, NoRoom
+from attention_lab.models.runs.ray.cluster import WENT_AWAY
+from attention_lab.models.runs.results import result_of
+from attention_lab.models.sweeps import Choices, Range, Spec, optuna_study
+from attention_lab.models.sweeps.driver import Conductor, check_cluster, drive_here, main
+from attention_lab.models.zoo.folders import runs_root
 from tests.models.sweeps.trained import AtOnce
 
 SMALL = {
@@ -34,7 +34,7 @@ RATES = {"learning_rate": Range("log", 1e-4, 1e-2), "n_heads": Choices((1, 5, 2)
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    monkeypatch.setattr("models.sweeps.driver.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.TURN_SECONDS", 0.0)
     return tmp_path
 
 
@@ -184,7 +184,7 @@ def test_runs_that_a_killed_driver_began_are_found_and_not_trained_again(backend
         raise Killed  # the run is made, and the journal does not know it yet
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("models.sweeps.driver.Ledger.keep", kept)
+        patch.setattr("attention_lab.models.sweeps.driver.Ledger.keep", kept)
         Conductor(sweep, by=MACHINE, n_slots=1).run()
     assert [trial.runs for trial in sweep.trials()] == [(), ()]
     journal = sweep.path / "journal.log"
@@ -321,7 +321,7 @@ def drive(sweep, **options):
 
 
 def test_two_drivers_of_one_sweep_are_one_too_many(sweep, monkeypatch, capsys):
-    monkeypatch.setattr("models.sweeps.driver.LAST_ONE_SECONDS", 0.0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.LAST_ONE_SECONDS", 0.0)
     with FileLock(sweep.path / ".lock"):
         with pytest.raises(JobRefused, match="sweep 's' works in another process; pause it first"):
             drive(sweep)
@@ -333,7 +333,7 @@ def test_a_cluster_that_goes_away_pauses_it_and_fails_no_trial(sweep, monkeypatc
     used = AtOnce(runs_root(), lambda described: {6: {"loss": 0.5}})
     said = f"the cluster at 10.0.0.5:6379 {WENT_AWAY} at step 3; resume goes on from the last checkpoint"
     monkeypatch.setattr(jobs, "backend", lambda: used)
-    monkeypatch.setattr("models.sweeps.driver.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.TURN_SECONDS", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(used, "_note", lambda run_id, state: AtOnce._note(used, run_id, "failed", said))
         ended = Conductor(sweep, by=MACHINE, n_slots=1).run()
@@ -347,7 +347,7 @@ def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
     def full(self):
         raise WriteError("journal.log could not be written: the disk is full; free some space")
 
-    monkeypatch.setattr("models.sweeps.driver.Conductor.run", full)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.Conductor.run", full)
     status = drive(sweep)
     assert (status.state, status.live) == ("paused", False)
     assert status.sentence.endswith("the disk is full; free some space; then resume the sweep")
@@ -355,13 +355,15 @@ def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
 
 
 def test_an_odd_error_ends_it_with_a_sentence_and_a_log(sweep, monkeypatch):
-    monkeypatch.setattr("models.sweeps.driver.Conductor.run", lambda self: 1 // 0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.Conductor.run", lambda self: 1 // 0)
     assert drive(sweep).sentence == "integer division or modulo by zero"
     assert "ZeroDivisionError" in (sweep.path / "log.txt").read_text()
 
 
 def test_a_command_may_ask_for_more_slots_than_the_limit(sweep, monkeypatch):
-    monkeypatch.setattr("models.sweeps.driver.Conductor.run", lambda self: ("paused", str(self._n_slots)))
+    monkeypatch.setattr(
+        "attention_lab.models.sweeps.driver.Conductor.run", lambda self: ("paused", str(self._n_slots))
+    )
     assert queue.n_slots("cpu") == 1
     assert drive(sweep, n_slots=3).sentence == "3"
     assert queue.n_slots("cpu") == 3 == int(os.environ[queue.SLOTS])

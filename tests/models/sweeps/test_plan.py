@@ -2,13 +2,13 @@
 
 import pytest
 
-from models.byte_units import MB
-from models.engine.size import count_parameters
-from models.limits import in_force
-from models.sweeps import Spec, parse
-from models.sweeps import plan as plan_module
-from models.sweeps.plan import Configs, plan
-from models.training import estimates as of_runs
+from attention_lab.models.byte_units import MB
+from attention_lab.models.engine.size import count_parameters
+from attention_lab.models.limits import in_force
+from attention_lab.models.sweeps import Spec, parse
+from attention_lab.models.sweeps import plan as plan_module
+from attention_lab.models.sweeps.plan import Configs, plan
+from attention_lab.models.training import estimates as of_runs
 
 
 def planned(*lines: str, **given):

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from models.sweeps.spec import Choices, Range, Spec, parse, variation
+from attention_lab.models.sweeps.spec import Choices, Range, Spec, parse, variation
 
 
 def test_lines_are_fixed_choices_or_ranges(tmp_path):
@@ -92,7 +92,7 @@ def test_a_spec_survives_json_and_its_own_command():
     )  # fmt: skip
     assert Spec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     words = shlex.split(spec.command())
-    assert words[:6] == ["python", "-m", "models.training", "sweep", "--task", "reverse"]
+    assert words[:6] == ["python", "-m", "attention_lab.models.training", "sweep", "--task", "reverse"]
     lines = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
     assert parse(lines) == (spec.fixed, spec.space)
     assert words[-10:] == [

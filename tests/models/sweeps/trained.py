@@ -4,9 +4,9 @@ import json
 import time
 from pathlib import Path
 
-from models.runs.folder import METRICS, RunFolder, Status, read_status, write_status
-from models.runs.recording import train_into
-from models.training.config import RunConfig
+from attention_lab.models.runs.folder import METRICS, RunFolder, Status, read_status, write_status
+from attention_lab.models.runs.recording import train_into
+from attention_lab.models.training.config import RunConfig
 
 
 class AtOnce:

@@ -1,7 +1,7 @@
 """A run so small that a test can train it."""
 
-from models.data.tasks import make_task
-from models.training.config import run_config
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.training.config import run_config
 
 SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 16}
 QUICK = {

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from models.training.config import TrainingConfig, next_decade_step
+from attention_lab.models.training.config import TrainingConfig, next_decade_step
 from tests.models.training.small import config
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.training import estimates
-from models.training.config import run_config
-from models.training.estimates import Costs, Timed, estimate, probe, whole
-from models.training.loop import Training
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.training import estimates
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.estimates import Costs, Timed, estimate, probe, whole
+from attention_lab.models.training.loop import Training
 
 
 def config(task="reverse", sizes=None, **training):

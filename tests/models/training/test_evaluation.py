@@ -2,13 +2,13 @@
 
 import torch
 
-from models.config import ModelConfig
-from models.data.grammar import showcase
-from models.data.grammar.pairs import held_out
-from models.data.word_tokenizer import SPECIALS, WordTokenizer
-from models.engine.transformer import Transformer
-from models.training import evaluation
-from models.training.evaluation import evaluate, pronoun_view, table, translations
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.grammar import showcase
+from attention_lab.models.data.grammar.pairs import held_out
+from attention_lab.models.data.word_tokenizer import SPECIALS, WordTokenizer
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training import evaluation
+from attention_lab.models.training.evaluation import evaluate, pronoun_view, table, translations
 
 EXAMPLES = held_out(40)
 TOKENIZER = WordTokenizer(
@@ -50,7 +50,7 @@ def test_looks_are_rows_of_the_traced_patterns():
     tokenizer = WordTokenizer([*SPECIALS, *sorted({*pair.english, *pair.french})])
     model = Transformer(ModelConfig(**{**CONFIG.to_dict(), "vocab_size": len(tokenizer)}), seed=1).eval()
     seen = pronoun_view(model, tokenizer, pair, "en-fr", pair.english_mention)
-    from models.engine.trace import Trace
+    from attention_lab.models.engine.trace import Trace
 
     trace = Trace()
     ids = [4, *map(tokenizer.id, pair.english), 2]

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from models.training.growth import FEWEST, growth, rate_to_try, remedy
-from models.training.loop import DivergedError, Training
+from attention_lab.models.training.growth import FEWEST, growth, rate_to_try, remedy
+from attention_lab.models.training.loop import DivergedError, Training
 from tests.models.training.small import config
 
 N = 200

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from models.byte_units import GB, MB
-from models.data.tasks import IGNORED, generator_of, make_task
-from models.engine.transformer import Transformer
-from models.runs.folder import create_run
-from models.training.config import TrainingConfig, run_config
-from models.training.loop import (
+from attention_lab.models.byte_units import GB, MB
+from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.training.config import TrainingConfig, run_config
+from attention_lab.models.training.loop import (
     DivergedError,
     Training,
     decays,
@@ -24,7 +24,7 @@ from models.training.loop import (
     snapshot_bytes,
     snapshot_steps,
 )
-from models.training.memory import Machine
+from attention_lab.models.training.memory import Machine
 from tests.models.training.small import QUICK, SMALL, config
 
 
@@ -191,7 +191,7 @@ def test_a_machine_that_is_not_there_is_said(changes, text):
 
 def test_a_sentence_says_where_the_run_trains(monkeypatch):
     assert "trains on the CPU with 1 thread" in Training(config()).chosen
-    monkeypatch.setattr("models.training.memory.shutil.which", lambda name: None)
+    monkeypatch.setattr("attention_lab.models.training.memory.shutil.which", lambda name: None)
     training = Training(config(compile=True))
     assert "without torch.compile, as it needs a C++ compiler" in training.chosen
     assert math.isfinite(next(training).loss)
@@ -351,7 +351,7 @@ def test_what_a_task_watches_is_kept_with_the_patterns():
 def test_a_run_begins_without_what_takes_seconds_to_import():
     """PyTorch's compiler, which its optimizers import to hide from it, and scipy's statistics."""
     program = (
-        "import sys\nfrom models.training.loop import Training\n"
+        "import sys\nfrom attention_lab.models.training.loop import Training\n"
         "from tests.models.training.small import config\n"
         "list(Training(config()))\n"
         "print({'torch._dynamo', 'scipy.stats', 'pandas'} & {*sys.modules})"

@@ -6,13 +6,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.byte_units import MB
-from models.data.tasks import generator_of, make_task
-from models.engine.size import count_parameters
-from models.engine.transformer import Transformer
-from models.training.config import run_config
-from models.training.estimates import estimate
-from models.training.memory import PROCESS_BYTES, activation_bytes, fitting_sizes, memory_bytes, remedy
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data.tasks import generator_of, make_task
+from attention_lab.models.engine.size import count_parameters
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.estimates import estimate
+from attention_lab.models.training.memory import (
+    PROCESS_BYTES,
+    activation_bytes,
+    fitting_sizes,
+    memory_bytes,
+    remedy,
+)
 
 
 def config(sizes=None, **training):

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from models.engine.transformer import Transformer
-from models.training.config import TrainingConfig
-from models.training.loop import Training
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.training.loop import Training
 from tests.models.training.small import config
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.engine.transformer import Transformer
-from models.training.config import run_config
-from models.training.rates import RateFinder, judge, rising, smoothed
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.rates import RateFinder, judge, rising, smoothed
 
 CONFIG = run_config(
     make_task("copy"),

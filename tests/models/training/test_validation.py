@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from models.data.tasks import IGNORED, generator_of, make_task
-from models.engine.transformer import Transformer
-from models.training.config import run_config
-from models.training.loop import Training
+from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 from tests.models.training.small import config
 
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from models.config import ModelConfig
-from models.engine.transformer import Transformer
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.transformer import Transformer
 
 
 def trained(config: ModelConfig) -> Transformer:

@@ -7,13 +7,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from models import ModelConfig, Trace, Transformer, UntrainedModel, list_models, load_model
-from models.data.tasks import make_task
-from models.engine import masks
-from models.zoo import FileError
-from models.zoo.engine_model import TrainedModel
-from models.zoo.model import format_of, in_format_of, sharing_weights
-from models.zoo.model_file import write_model
+from attention_lab.models import ModelConfig, Trace, Transformer, UntrainedModel, list_models, load_model
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine import masks
+from attention_lab.models.zoo import FileError
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.model import format_of, in_format_of, sharing_weights
+from attention_lab.models.zoo.model_file import write_model
 
 SIZES = {"n_layers": 2, "n_heads": 2, "d_model": 16}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.files import FileError
-from models.zoo.folders import run_path
+from attention_lab.models.files import FileError
+from attention_lab.models.zoo.folders import run_path
 
 
 @pytest.fixture

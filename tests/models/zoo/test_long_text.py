@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import load_model
-from models.zoo.hub import model as hub_model
-from models.zoo.model import Model
-from models.zoo.others import untrained
+from attention_lab.models import load_model
+from attention_lab.models.zoo.hub import model as hub_model
+from attention_lab.models.zoo.model import Model
+from attention_lab.models.zoo.others import untrained
 from tests.models.zoo.hub import families
 
 WORDS = "the animal did not cross the street because it was too tired "

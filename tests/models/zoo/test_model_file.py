@@ -17,13 +17,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models import files as whole_files
-from models.config import ModelConfig
-from models.data.word_tokenizer import SPECIALS
-from models.engine.transformer import Transformer
-from models.files import FileError, WriteError
-from models.zoo import load_model, model_file
-from models.zoo.model_file import write_model, write_onnx
+from attention_lab.models import files as whole_files
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.word_tokenizer import SPECIALS
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.files import FileError, WriteError
+from attention_lab.models.zoo import load_model, model_file
+from attention_lab.models.zoo.model_file import write_model, write_onnx
 from tests.models.zoo.moved import trained
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]
@@ -284,6 +284,7 @@ def test_a_model_beyond_the_formats_size_is_refused(tmp_path: Path, monkeypatch:
 
 def test_a_model_is_opened_without_the_compiler_of_pytorch() -> None:
     """It would take the first visitor seconds."""
-    code = "import models, sys; models.load_model('grokking'); print('torch._dynamo' in sys.modules)"
+    opens = "from attention_lab.models import load_model; load_model('grokking')"
+    code = f"import sys; {opens}; print('torch._dynamo' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

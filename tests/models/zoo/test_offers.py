@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file, save_file
 
-from models import list_models
-from models.config import POSITION_SCHEMES
-from models.data.tasks import TASKS
-from models.engine import masks
-from models.mask_names import MASK_TITLES, MASKS
-from models.zoo import offers as zoo
-from models.zoo.engine_model import UntrainedModel
-from models.zoo.offers import OF_TASK, Offer, offer_of, offers, register
+from attention_lab.models import list_models
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.data.tasks import TASKS
+from attention_lab.models.engine import masks
+from attention_lab.models.mask_names import MASK_TITLES, MASKS
+from attention_lab.models.zoo import offers as zoo
+from attention_lab.models.zoo.engine_model import UntrainedModel
+from attention_lab.models.zoo.offers import OF_TASK, Offer, offer_of, offers, register
 from tests.pages.shared.runs import write_run
 
 
@@ -165,6 +165,6 @@ def test_what_is_registered_is_offered_under_a_name_of_its_own(monkeypatch: pyte
 
 
 def test_it_is_read_without_torch() -> None:
-    lines = "from models.zoo.offers import offers", "offers()['translator'].story"
+    lines = "from attention_lab.models.zoo.offers import offers", "offers()['translator'].story"
     code = "; ".join(["import sys", *lines, "sys.exit('torch' in sys.modules)"])
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,13 +14,20 @@ import torch
 from safetensors.numpy import save
 from safetensors.torch import save as save_torch
 
-from models import read_attention
-from models.byte_units import MB
-from models.files import FileError
-from models.limits import in_force
-from models.zoo import own_attention
-from models.zoo.own_attention import MAX_CELLS, MAX_JSON_BYTES, MAX_MEMBERS, open_kept, read_own, to_keep
-from models.zoo.own_model import of_kept
+from attention_lab.models import read_attention
+from attention_lab.models.byte_units import MB
+from attention_lab.models.files import FileError
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo import own_attention
+from attention_lab.models.zoo.own_attention import (
+    MAX_CELLS,
+    MAX_JSON_BYTES,
+    MAX_MEMBERS,
+    open_kept,
+    read_own,
+    to_keep,
+)
+from attention_lab.models.zoo.own_model import of_kept
 
 TOKENS = ["the", "cat", "sat"]
 
@@ -184,7 +191,10 @@ def test_the_model_of_a_file_has_patterns_alone_under_our_addresses(tmp_path: Pa
     assert trace.tokens == {"encoder": TOKENS}
     np.testing.assert_array_equal(trace["encoder.1.self.pattern"].numpy(), GIVEN[1])
     assert lm.stacks(("encoder",)) == ("encoder.self",) and not lm.attention("encoder.self").whole
-    assert lm.code("") == f"from models import read_attention\ntrace = read_attention({str(path)!r}).trace()"
+    assert (
+        lm.code("")
+        == f"from attention_lab.models import read_attention\ntrace = read_attention({str(path)!r}).trace()"
+    )
     with pytest.raises(ValueError, match="an edit changes what a model computes, and here is none"):
         lm.trace(edit=lambda address, tensor: tensor)
 

@@ -7,16 +7,16 @@ from itertools import pairwise
 import pytest
 import torch
 
-from models import ModelConfig, list_models
-from models.byte_units import MB
-from models.data.grammar.pairs import english_text
-from models.data.tasks import generator_of
-from models.data.tasks.next_word import NextWord
-from models.runs.recipes import RECIPES
-from models.runs.shipping import config_of
-from models.zoo import FileError, position_suite
-from models.zoo.folders import CARD
-from models.zoo.position_suite import FOLDER, SCHEMES, load_scheme, untrained
+from attention_lab.models import ModelConfig, list_models
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data.grammar.pairs import english_text
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.runs.recipes import RECIPES
+from attention_lab.models.runs.shipping import config_of
+from attention_lab.models.zoo import FileError, position_suite
+from attention_lab.models.zoo.folders import CARD
+from attention_lab.models.zoo.position_suite import FOLDER, SCHEMES, load_scheme, untrained
 
 LENGTH, SEED = 32, 0
 DIGESTS = {
@@ -68,7 +68,9 @@ def test_a_card_describes_its_file(models, scheme):
     digest = hashlib.sha256((FOLDER / scheme / f"{scheme}.safetensors").read_bytes()).hexdigest()
     assert digest[:16] == DIGESTS[scheme]
     assert lm.card["parameters"] == sum(parameter.numel() for parameter in lm.model.parameters())
-    assert lm.card["training"]["command"].startswith("python -m models.training positions --out")
+    assert lm.card["training"]["command"].startswith(
+        "python -m attention_lab.models.training positions --out"
+    )
     assert scheme in lm.card["training"]["command"]
     assert lm.card["license"] == "MIT"
     assert lm.card["limits"]

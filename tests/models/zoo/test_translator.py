@@ -5,15 +5,15 @@ import hashlib
 import pytest
 import torch
 
-from models import ModelConfig, list_models, load_model
-from models.byte_units import MB
-from models.data.grammar.pairs import held_out
-from models.files import FileError
-from models.runs.export import make_card
-from models.runs.recipes import RECIPES
-from models.runs.shipping import said_by
-from models.training.evaluation import evaluate
-from models.zoo.folders import SHIPPED
+from attention_lab.models import ModelConfig, list_models, load_model
+from attention_lab.models.byte_units import MB
+from attention_lab.models.data.grammar.pairs import held_out
+from attention_lab.models.files import FileError
+from attention_lab.models.runs.export import make_card
+from attention_lab.models.runs.recipes import RECIPES
+from attention_lab.models.runs.shipping import said_by
+from attention_lab.models.training.evaluation import evaluate
+from attention_lab.models.zoo.folders import SHIPPED
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
@@ -40,7 +40,7 @@ def test_the_card_describes_the_file(lm):
     assert ModelConfig.from_dict(lm.card["config"]) == lm.config
     assert lm.card["learnt"]["words"]["words"] == lm.task.words.vocabulary
     assert lm.task.name == "translation"
-    assert lm.card["training"]["command"] == "python -m models.training zoo translator"
+    assert lm.card["training"]["command"] == "python -m attention_lab.models.training zoo translator"
     words = lm.card["learnt"]["words"]
     assert set(words["english"]) | set(words["french"]) == set(lm.task.words.vocabulary[6:])
     assert len(words["english"]) >= 250
@@ -73,7 +73,7 @@ def test_the_plain_translator_differs_in_one_number_of_its_training(lm, plain):
     assert {"steps", "batch_size", "learning_rate", "warmup_steps", "weight_decay", "seed"} <= shared
     assert {name: said[name] for name in shared} == {name: its[name] for name in shared}
     assert its["step"] == its["steps"] == 5_000
-    assert its["command"] == "python -m models.training zoo translator-plain"
+    assert its["command"] == "python -m attention_lab.models.training zoo translator-plain"
     assert plain.config == lm.config
     options = {**plain.card["task"]["options"], "antecedent_weight": said["antecedent_weight"]}
     assert plain.card["task"]["options"]["antecedent_weight"] == 0

@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from models import load_model
-from models.contrast import Aligned, Side, contrast
-from pages.beside.board import STEP, Selection, board_of, labels, notice, on_one_grid, place_of
-from pages.beside.comparison import TOP, Comparison, ComparisonRequest, FramePair, frame_of, of_step, steps_of
-from pages.beside.state import side_names
-from viz_core.boards import Facts, Matrix
+from attention_lab.models import load_model
+from attention_lab.models.contrast import Aligned, Side, contrast
+from attention_lab.pages.beside.board import STEP, Selection, board_of, labels, notice, on_one_grid, place_of
+from attention_lab.pages.beside.comparison import (
+    TOP,
+    Comparison,
+    ComparisonRequest,
+    FramePair,
+    frame_of,
+    of_step,
+    steps_of,
+)
+from attention_lab.pages.beside.state import side_names
+from attention_lab.viz_core.boards import Facts, Matrix
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from models import load_model
-from models.contrast.matching import Head, Match, Matching
-from pages.beside import comparison
-from pages.beside.board import Selection
-from pages.beside.comparison import Comparison, ComparisonRequest
-from pages.beside.takeaway import code_of
-from pages.shared.work import Job
+from attention_lab.models import load_model
+from attention_lab.models.contrast.matching import Head, Match, Matching
+from attention_lab.pages.beside import comparison
+from attention_lab.pages.beside.board import Selection
+from attention_lab.pages.beside.comparison import Comparison, ComparisonRequest
+from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired"
 

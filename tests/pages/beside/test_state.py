@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.fields import read_link
-from pages.beside import comparison, state
-from pages.beside.comparison import ComparisonRequest
-from pages.shared.work import Job
+from attention_lab.models.fields import read_link
+from attention_lab.pages.beside import comparison, state
+from attention_lab.pages.beside.comparison import ComparisonRequest
+from attention_lab.pages.shared.work import Job
 
 PARAMS = state.page().params
 USUAL = {name: each.default for name, each in PARAMS.items()}

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from models import load_model
-from pages.documents import reading, state
-from pages.documents.reading import DocumentRequest, GoneError, HeadPicture, HeadPlace
-from pages.shared.work import Job
+from attention_lab.models import load_model
+from attention_lab.pages.documents import reading, state
+from attention_lab.pages.documents.reading import DocumentRequest, GoneError, HeadPicture, HeadPlace
+from attention_lab.pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
 

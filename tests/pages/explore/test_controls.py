@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.runs.owners import Ownership, Visitor, write_owned
-from models.zoo.offers import offers
-from pages.explore import controls, figure, state
-from pages.explore.subject import subject_of
-from pages.shared import visitors
+from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.explore import controls, figure, state
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.shared import visitors
 from tests.limits import SetLimits
 from tests.pages.explore.test_figure import opened, said, shown
 from tests.pages.shared.runs import write_run

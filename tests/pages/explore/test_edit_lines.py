@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.explore.edit_lines import after_press, heads_off
+from attention_lab.pages.explore.edit_lines import after_press, heads_off
 
 OFF = "encoder.1.self heads 3: zero"
 ROW = "encoder.1.self.pattern heads 3 at 10"

@@ -10,14 +10,14 @@ import pytest
 import torch
 import transformers
 
-from models import load_model
-from models.fields import read_link
-from pages.explore import effect as effect_module
-from pages.explore import takeaway
-from pages.explore.edit_lines import condition
-from pages.explore.payload import Opened, build
-from pages.explore.state import Inputs, declared, write_link
-from pages.explore.subject import subject_of
+from attention_lab.models import load_model
+from attention_lab.models.fields import read_link
+from attention_lab.pages.explore import effect as effect_module
+from attention_lab.pages.explore import takeaway
+from attention_lab.pages.explore.edit_lines import condition
+from attention_lab.pages.explore.payload import Opened, build
+from attention_lab.pages.explore.state import Inputs, declared, write_link
+from attention_lab.pages.explore.subject import subject_of
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_payload import array_of, unpack
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models import load_model
-from pages.explore import controls
-from pages.explore.state import SHOWCASE
+from attention_lab.models import load_model
+from attention_lab.pages.explore import controls
+from attention_lab.pages.explore.state import SHOWCASE
 from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
 

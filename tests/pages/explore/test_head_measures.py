@@ -5,16 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from models.data.grammar.pairs import kept_counts
-from models.zoo.model import Attention
-from pages.explore import head_measures, waiting
-from pages.explore.head_measures import Measured, declared, map_message, rows_of
-from pages.explore.payload import Opened, build
-from pages.explore.quantities import REPEAT_MEASURES
-from pages.explore.state import Inputs
-from pages.explore.subject import Stack, Subject, subject_of
-from pages.explore.takeaway import StageView
-from viz_core.measures import MEASURES, head_scores, map_of_heads
+from attention_lab.models.data.grammar.pairs import kept_counts
+from attention_lab.models.zoo.model import Attention
+from attention_lab.pages.explore import head_measures, waiting
+from attention_lab.pages.explore.head_measures import Measured, declared, map_message, rows_of
+from attention_lab.pages.explore.payload import Opened, build
+from attention_lab.pages.explore.quantities import REPEAT_MEASURES
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import Stack, Subject, subject_of
+from attention_lab.pages.explore.takeaway import StageView
+from attention_lab.viz_core.measures import MEASURES, head_scores, map_of_heads
 
 TWO = "the animal did not cross the street because it was too tired and it slept"
 

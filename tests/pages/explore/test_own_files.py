@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.runs.owners import Visitor
-from models.zoo.own_attention import read_own, to_keep
-from pages.explore import controls, head_measures, own_files, payload, state, takeaway
-from pages.explore.payload import Opened
-from pages.explore.state import Inputs
-from pages.explore.subject import subject_of
-from pages.shared import cache, on_offer, visitors
-from pages.shared.training import uploads
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.zoo.own_attention import read_own, to_keep
+from attention_lab.pages.explore import controls, head_measures, own_files, payload, state, takeaway
+from attention_lab.pages.explore.payload import Opened
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.shared import cache, on_offer, visitors
+from attention_lab.pages.shared.training import uploads
 from tests.limits import SetLimits
 from tests.pages.explore.test_figure import opened, said, shown
 
@@ -163,7 +163,7 @@ def test_its_figures_table_and_trace_are_taken_away() -> None:
     files = np.load(io.BytesIO(takeaway.archive(inputs, act)), allow_pickle=False)
     assert sorted(files) == ["decoder.0.cross.pattern", "tokens.decoder", "tokens.encoder"]
     assert takeaway.take_away(inputs, act, dark=False).code.splitlines() == [
-        "from models import read_attention",
+        "from attention_lab.models import read_attention",
         "trace = read_attention('wide.json').trace()",
         'pattern = trace["decoder.0.cross.pattern"][0]  # [query, key]',
     ]

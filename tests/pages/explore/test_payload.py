@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.config import POSITION_SCHEMES
-from models.zoo.model import Attention
-from pages.explore.payload import (
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.models.zoo.model import Attention
+from attention_lab.pages.explore.payload import (
     ARRAYS,
     EXACT_BYTES,
     ROWS,
@@ -23,9 +23,9 @@ from pages.explore.payload import (
     plan,
     special_positions,
 )
-from pages.explore.state import Inputs
-from pages.explore.subject import Stack, Subject, subject_of
-from pages.explore.takeaway import StageView
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import Stack, Subject, subject_of
+from attention_lab.pages.explore.takeaway import StageView
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_figure import opened, said
 

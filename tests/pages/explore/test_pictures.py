@@ -11,21 +11,21 @@ import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from models.runs.owners import Visitor
-from models.zoo.hub.photos import drawn_picture
-from models.zoo.hub.pictures import PictureModel
-from pages.explore import controls, own_files, takeaway
-from pages.explore import subject as subject_module
-from pages.explore.payload import Opened, PictureWeights, build
-from pages.explore.state import Inputs
-from pages.explore.subject import Subject, subject_of
-from pages.shared import visitors
-from pages.shared.training import uploads
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.zoo.hub.photos import drawn_picture
+from attention_lab.models.zoo.hub.pictures import PictureModel
+from attention_lab.pages.explore import controls, own_files, takeaway
+from attention_lab.pages.explore import subject as subject_module
+from attention_lab.pages.explore.payload import Opened, PictureWeights, build
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import Subject, subject_of
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training import uploads
+from attention_lab.viz_core import rollout
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_figure import opened, said, shown
 from tests.pages.explore.test_payload import array_of, unpack
-from viz_core import rollout
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_a_text_has_no_such_view() -> None:
 def test_where_all_have_no_room_only_the_open_head_and_its_layer_s_mean_are_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pages.explore.payload.PICTURE_BYTES", 30)
+    monkeypatch.setattr("attention_lab.pages.explore.payload.PICTURE_BYTES", 30)
     sight = PictureWeights({1: [1]}, n_layers=2)
     hears = sight.beside(lambda address, tensor: None)
     for layer in range(2):

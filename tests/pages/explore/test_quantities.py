@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.explore import quantities, waiting
-from pages.explore.figure import quantity_from
-from pages.explore.quantities import head_matrix, head_quantity
-from pages.explore.state import Inputs
-from pages.explore.subject import subject_of
-from pages.explore.takeaway import StageView
+from attention_lab.pages.explore import quantities, waiting
+from attention_lab.pages.explore.figure import quantity_from
+from attention_lab.pages.explore.quantities import head_matrix, head_quantity
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.takeaway import StageView
 
 INPUTS = Inputs(model="untrained", text="a b c a d", n_layers=3, n_heads=2, d_model=32, seed=3)
 

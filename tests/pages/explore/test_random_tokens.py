@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import load_model
-from models.zoo.engine_model import EngineModel
-from pages.explore import quantities, waiting
-from pages.explore.figure import REQUESTS
-from pages.explore.quantities import N_TEXTS, REPEAT_MEASURES, random_token_measures
-from pages.explore.state import Inputs
-from pages.shared import cache, visitors, work_process
+from attention_lab.models import load_model
+from attention_lab.models.zoo.engine_model import EngineModel
+from attention_lab.pages.explore import quantities, waiting
+from attention_lab.pages.explore.figure import REQUESTS
+from attention_lab.pages.explore.quantities import N_TEXTS, REPEAT_MEASURES, random_token_measures
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.shared import cache, visitors, work_process
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 

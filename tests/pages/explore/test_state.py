@@ -2,11 +2,11 @@ from dataclasses import fields
 
 import pytest
 
-from models.fields import read_link
-from models.interventions.head_sweep import CHANGES
-from models.zoo.offers import SCALES, offers
-from pages.explore.state import FURTHER, SHOWCASE, Inputs, View, declared, write_link
-from viz_core.viewer.program import OFFERED
+from attention_lab.models.fields import read_link
+from attention_lab.models.interventions.head_sweep import CHANGES
+from attention_lab.models.zoo.offers import SCALES, offers
+from attention_lab.pages.explore.state import FURTHER, SHOWCASE, Inputs, View, declared, write_link
+from attention_lab.viz_core.viewer.program import OFFERED
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:

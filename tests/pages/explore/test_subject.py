@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from models.engine.size import trace_operations
-from models.limits import in_force
-from models.zoo.offers import offers
-from pages.explore import figure
-from pages.explore import subject as subject_module
-from pages.explore.payload import Opened
-from pages.explore.state import SHOWCASE, Inputs
-from pages.explore.subject import subject_of
-from pages.shared import visitors, work, work_process
-from pages.shared.work import BILLION
+from attention_lab.models.engine.size import trace_operations
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.explore import figure
+from attention_lab.pages.explore import subject as subject_module
+from attention_lab.pages.explore.payload import Opened
+from attention_lab.pages.explore.state import SHOWCASE, Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.shared import visitors, work, work_process
+from attention_lab.pages.shared.work import BILLION
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 
 
 def test_the_page_traces_what_the_model_decoded_unknown_words_included() -> None:
-    from models import load_model
+    from attention_lab.models import load_model
 
     text = "the robot did not eat the banana because it was too rotten"
     subject = subject_of(Inputs(text=text))

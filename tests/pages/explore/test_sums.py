@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.fields import read_link
-from pages.explore import state, sums, takeaway, waiting
-from pages.explore.state import Inputs, View
-from pages.explore.subject import subject_of
-from pages.explore.takeaway import StageView
+from attention_lab.models.fields import read_link
+from attention_lab.pages.explore import state, sums, takeaway, waiting
+from attention_lab.pages.explore.state import Inputs, View
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.takeaway import StageView
 from tests.pages.explore.test_figure import opened, said
 
 LONG = Inputs(model="untrained", text=" ".join(f"w{at}" for at in range(300)), n_heads=2, d_model=32, seed=2)

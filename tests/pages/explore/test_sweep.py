@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from models import load_model
-from pages.explore import controls, sweep
-from pages.explore.state import Inputs
-from pages.explore.subject import operations_of, subject_of
-from pages.explore.takeaway import StageView, csv_of, take_away
-from pages.shared.work import BILLION
+from attention_lab.models import load_model
+from attention_lab.pages.explore import controls, sweep
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import operations_of, subject_of
+from attention_lab.pages.explore.takeaway import StageView, csv_of, take_away
+from attention_lab.pages.shared.work import BILLION
 
 INPUTS = Inputs(edits="encoder.0: off")
 WIDE = "the animal did not cross the street because it was too wide"

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models import load_model
-from models.config import POSITION_SCHEMES
-from pages.explore.state import Inputs
-from pages.explore.takeaway import StageView, csv_of, score_in_words
-from viz_core import theme
+from attention_lab.models import load_model
+from attention_lab.models.config import POSITION_SCHEMES
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.takeaway import StageView, csv_of, score_in_words
+from attention_lab.viz_core import theme
 
 BIASED = ("alibi", "t5", "transformer-xl")
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models import load_model
-from models.data.tasks import make_task
-from models.zoo.offers import offers
-from pages.explore.payload import Opened, build, steps_of
-from pages.explore.state import STACKS, VIEWS, Inputs, write_link
-from pages.explore.subject import Subject, subject_of
-from pages.explore.takeaway import NORMALIZERS, StageView, csv_of, take_away
+from attention_lab.models import load_model
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.explore.payload import Opened, build, steps_of
+from attention_lab.pages.explore.state import STACKS, VIEWS, Inputs, write_link
+from attention_lab.pages.explore.subject import Subject, subject_of
+from attention_lab.pages.explore.takeaway import NORMALIZERS, StageView, csv_of, take_away
 from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models import load_model
-from models.zoo.offers import offer_of
-from pages.explore.payload import Opened, build
-from pages.explore.state import MODEL, Inputs
-from pages.explore.subject import subject_of
-from pages.explore.takeaway import StageView, csv_of
-from pages.shared import cache, on_offer, visitors
+from attention_lab.models import load_model
+from attention_lab.models.zoo.offers import offer_of
+from attention_lab.pages.explore.payload import Opened, build
+from attention_lab.pages.explore.state import MODEL, Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.takeaway import StageView, csv_of
+from attention_lab.pages.shared import cache, on_offer, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import ANSWER, TEXT

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.zoo.engine_model import EngineModel
-from pages.explore import effect, takeaway, waiting
-from pages.explore.state import Inputs
-from pages.explore.subject import operations_of
-from pages.explore.takeaway import StageView, TakeAway, csv_of
-from pages.shared import visitors, work, work_process
+from attention_lab.models.zoo.engine_model import EngineModel
+from attention_lab.pages.explore import effect, takeaway, waiting
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import operations_of
+from attention_lab.pages.explore.takeaway import StageView, TakeAway, csv_of
+from attention_lab.pages.shared import visitors, work, work_process
+from attention_lab.viz_core import to_html
 from tests.limits import SetLimits
-from viz_core import to_html
 
 DEAR = Inputs("untrained", " ".join(f"w{at}" for at in range(300)), n_layers=2, n_heads=16, seed=3)
 CHEAP = Inputs("untrained", "the cat sat", n_layers=2, n_heads=16, seed=3)
@@ -200,8 +200,8 @@ def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> No
 def _waits_twice() -> None:
     import streamlit as st
 
-    from pages.explore import waiting
-    from pages.explore.state import Inputs
+    from attention_lab.pages.explore import waiting
+    from attention_lab.pages.explore.state import Inputs
 
     slot = st.empty()
     for text in ("one", "two"):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models.findings import BarFilm, Chart, Film, Number, Outcome
-from pages.findings.board import board_of
-from viz_core.boards import Bars, Curves, Matrix, Table
+from attention_lab.models.findings import BarFilm, Chart, Film, Number, Outcome
+from attention_lab.pages.findings.board import board_of
+from attention_lab.viz_core.boards import Bars, Curves, Matrix, Table
 
 OUTCOME = Outcome(
     numbers=(

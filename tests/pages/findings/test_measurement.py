@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from models.findings import Finding, findings
-from pages.findings import measurement
-from pages.findings.measurement import FindingRequest, lines_of
-from pages.shared import cache
-from pages.shared.work import Job
+from attention_lab.models.findings import Finding, findings
+from attention_lab.pages.findings import measurement
+from attention_lab.pages.findings.measurement import FindingRequest, lines_of
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.work import Job
 
 FEW = FindingRequest("positional", "shakespeare", 0, (("texts", 5),))
 
@@ -64,9 +64,10 @@ def test_the_lines_run_to_their_end_and_measure_what_was_asked(
 
 @pytest.mark.parametrize("name", ["lm", "model"])
 def test_a_model_is_loaded_as_the_lines_of_its_trace_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    loading = f"from models import load_model\nfrom somewhere import root\n{name} = load_model(root() / 'a')"
+    imports = "from attention_lab.models import load_model\nfrom somewhere import root"
+    loading = f"{imports}\n{name} = load_model(root() / 'a')"
     model = SimpleNamespace(code=lambda text: f"{loading}\ntrace = {name}.trace({text!r})")
     monkeypatch.setattr(measurement.cache, "model", lambda asked: model)
     said = lines_of(findings()["sinks"], FindingRequest("sinks", "run:a", 0, (("texts", 2),)))
-    assert said.startswith(f"{loading}\nfrom models.findings import findings\n\n")
+    assert said.startswith(f"{loading}\nfrom attention_lab.models.findings import findings\n\n")
     assert f"outcome = finding.measured({name}, texts=2)\n" in said

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from models.fields import read_link
-from models.findings import findings
-from pages.findings import state
-from pages.shared import on_offer
+from attention_lab.models.fields import read_link
+from attention_lab.models.findings import findings
+from attention_lab.pages.findings import state
+from attention_lab.pages.shared import on_offer
 
 PARAMS = state.page().params
 

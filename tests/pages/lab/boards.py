@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from viz_core.boards import Board, Facts
+from attention_lab.viz_core.boards import Board, Facts
 
 
 def panel(board: Board, title: str) -> Any:

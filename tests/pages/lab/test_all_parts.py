@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.fields import read_link, written
-from pages.lab.lesson import LabPage, Part
-from pages.lab.page import questions_of
-from pages.shared import glossary
-from pages.shared.board import on_page, takeaway
-from pages.shared.lab_stops import stop
+from attention_lab.models.fields import read_link, written
+from attention_lab.pages.lab.lesson import LabPage, Part
+from attention_lab.pages.lab.page import questions_of
+from attention_lab.pages.shared import glossary
+from attention_lab.pages.shared.board import on_page, takeaway
+from attention_lab.pages.shared.lab_stops import stop
+from attention_lab.viz_core.boards import board_figure
 from tests.pages.lab.test_presets import PARTS, first_lesson
-from viz_core.boards import board_figure
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 

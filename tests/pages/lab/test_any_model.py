@@ -8,16 +8,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from models import load_model
-from models.zoo.offers import offers
-from pages.lab import any_model
-from pages.lab.block import inputs as block_inputs
-from pages.lab.block import lens
-from pages.lab.heads import contributions, cut, recut
-from pages.lab.heads.inputs import Inputs as Heads
-from pages.lab.softmax import head as head_module
-from pages.lab.softmax.inputs import Inputs as Softmax
-from pages.shared import model_field, visitors
+from attention_lab.models import load_model
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.block import inputs as block_inputs
+from attention_lab.pages.lab.block import lens
+from attention_lab.pages.lab.heads import contributions, cut, recut
+from attention_lab.pages.lab.heads.inputs import Inputs as Heads
+from attention_lab.pages.lab.softmax import head as head_module
+from attention_lab.pages.lab.softmax.inputs import Inputs as Softmax
+from attention_lab.pages.shared import model_field, visitors
 from tests.limits import SetLimits
 from tests.pages.explore.test_figure import said
 from tests.pages.lab.boards import panel
@@ -93,7 +93,7 @@ def test_a_picture_model_shows_a_head_of_its_drawn_picture(saved: Path) -> None:
 def test_what_a_model_lacks_is_one_sentence(
     saved: Path, changes: dict[str, Any], refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.lab.softmax.head.MOST_TOKENS", 63)
+    monkeypatch.setattr("attention_lab.pages.lab.softmax.head.MOST_TOKENS", 63)
     asked = Softmax(reader="other", **changes | {"other": f"hf:{saved / changes['other']}"})
     with pytest.raises(ValueError, match=refusal):
         head_module.lesson(asked)

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.engine.trace import Trace, within
-from pages.lab import attention_cost
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.pages.lab import attention_cost
 
 SIZES = [(1, 16, 16), (4, 16, 4), (4, 16, 16), (3, 12, 5), (8, 64, 8), (8, 64, 64), (12, 8, 1)]
 

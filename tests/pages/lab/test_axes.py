@@ -2,9 +2,9 @@
 
 import pytest
 
-from pages.lab.lesson import LabPage, Part
+from attention_lab.pages.lab.lesson import LabPage, Part
+from attention_lab.viz_core.boards import Bars, Curves, Matrix, Panel
 from tests.pages.lab.test_presets import PARTS, first_lesson
-from viz_core.boards import Bars, Curves, Matrix, Panel
 
 
 def unnamed(panel: Panel) -> list[str]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from models.fields import number, setting, table, whole
-from pages.lab.lesson import Columns, LabPage, Note, Own, Part, Popover, Set, When
-from pages.shared import state, streamlit_internals
-from pages.shared.state import problems
+from attention_lab.models.fields import number, setting, table, whole
+from attention_lab.pages.lab.lesson import Columns, LabPage, Note, Own, Part, Popover, Set, When
+from attention_lab.pages.shared import state, streamlit_internals
+from attention_lab.pages.shared.state import problems
 from tests.pages.shared.test_state import FakeStreamlit
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pages.lab import page
+from attention_lab.pages.lab import page
 
 
 def test_the_code_that_ran_is_read_by_one_visitor_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

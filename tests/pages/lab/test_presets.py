@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pages.lab
-from pages.lab.lesson import LabPage, Lesson, Part, Try, lab_page
-from pages.shared.lab_stops import NAMES
+from attention_lab.pages import lab
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Try, lab_page
+from attention_lab.pages.shared.lab_stops import NAMES
 
-LAB = Path(pages.lab.__path__[0])
+LAB = Path(lab.__path__[0])
 PARTS = [(lab, part) for lab in map(lab_page, NAMES) for part in lab.parts]
 
 

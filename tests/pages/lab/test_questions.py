@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-import pages.lab
-from pages.lab.lesson import Question
-from pages.lab.page import spoiled_by
-from pages.shared import cache
-from pages.shared.lab_stops import STOPS
+from attention_lab.pages import lab as lab_pages
+from attention_lab.pages.lab.lesson import Question
+from attention_lab.pages.lab.page import spoiled_by
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.lab_stops import STOPS
 from tests.pages.lab.test_presets import PARTS
 
-FILES = sorted(Path(pages.lab.__path__[0]).rglob("*.py"))
+FILES = sorted(Path(lab_pages.__path__[0]).rglob("*.py"))
 
 
 RIGHT = {

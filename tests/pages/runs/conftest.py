@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from pages.runs import listing
-from pages.shared.table import Row
-from pages.shared.training.runs import Run
+from attention_lab.pages.runs import listing
+from attention_lab.pages.shared.table import Row
+from attention_lab.pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import make_run, root
 
 __all__ = ["make_run", "root"]

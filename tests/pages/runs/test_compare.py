@@ -3,13 +3,13 @@ import json
 import numpy as np
 import pytest
 
-from models.runs.folder import Status, write_status
-from pages.runs import compare, listing
-from pages.shared.training import runs
-from pages.shared.training.runs import Run
+from attention_lab.models.runs.folder import Status, write_status
+from attention_lab.pages.runs import compare, listing
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.viz_core.boards import Curves
 from tests.pages.runs.conftest import rows_in_list
 from tests.pages.shared.training.conftest import MakeRun
-from viz_core.boards import Curves
 
 
 def rows_of(message: bytes) -> dict[str, dict]:

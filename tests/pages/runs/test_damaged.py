@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from models.runs.folder import RunFolder, list_runs
-from models.zoo import load_model
-from pages.runs import compare, listing, scrubber
-from pages.shared.board.on_page import message
-from pages.shared.table import message as table_message
-from pages.shared.training import heads, runs, settings
-from pages.shared.training.runs import Run
-from pages.train.watch import board_of
+from attention_lab.models.runs.folder import RunFolder, list_runs
+from attention_lab.models.zoo import load_model
+from attention_lab.pages.runs import compare, listing, scrubber
+from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.table import message as table_message
+from attention_lab.pages.shared.training import heads, runs, settings
+from attention_lab.pages.shared.training.runs import Run
+from attention_lab.pages.train.watch import board_of
 from tests.pages.runs.conftest import rows_in_list
 
 SHIPPED = Path("models/zoo/induction/run")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from models.files import write_json
-from models.runs import export as exporting
-from models.runs.owners import MACHINE, NotAllowed, Ownership, Visitor, write_owned
-from pages.runs.actions import archive
-from pages.shared import visitors
+from attention_lab.models.files import write_json
+from attention_lab.models.runs import export as exporting
+from attention_lab.models.runs.owners import MACHINE, NotAllowed, Ownership, Visitor, write_owned
+from attention_lab.pages.runs.actions import archive
+from attention_lab.pages.shared import visitors
 from tests.pages.shared.training.conftest import MakeRun
 
 
@@ -77,7 +77,7 @@ def test_another_programs_format_is_written_by_a_process_whose_refusal_is_said(
     with pytest.raises(ValueError, match=r"^it has no checkpoint yet$"):
         archive(run, MACHINE, "onnx")
     [command] = asked
-    assert command[1:5] == ["-m", "models.training", "export", str(run.folder.path)]
+    assert command[1:5] == ["-m", "attention_lab.models.training", "export", str(run.folder.path)]
     assert command[-2:] == ["--format", "onnx"]
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from models.data.tasks import make_task
-from models.runs.folder import create_run
-from models.runs.owners import Ownership, Visitor, write_owned
-from models.runs.worker import train_here
-from models.training.config import run_config
-from pages.runs.actions import ROOT, archive
-from pages.shared import teachers, visitors
-from pages.shared.training import runs, uploads
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.files import IMPORT_ROOT as ROOT
+from attention_lab.models.files import archive
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
+from attention_lab.models.runs.worker import train_here
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared.training import runs, uploads
 
 ANNA, BEN = (Visitor(hashlib.sha256(letter * 43).hexdigest()[:32]) for letter in (b"a", b"b"))
 HERS, HIS = "The cat of Anna sat on the mat. ", "Nobody may know that Ben fears her cat. "

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from models.runs.folder import Status, write_status
-from pages.runs import listing, state
-from pages.shared.training.runs import Run
+from attention_lab.models.runs.folder import Status, write_status
+from attention_lab.pages.runs import listing, state
+from attention_lab.pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
 
 

@@ -3,17 +3,17 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.runs.folder import notes_of, tags_of
-from models.runs.owners import NotAllowed
-from pages.shared.training.runs import Run
+from attention_lab.models.runs.folder import notes_of, tags_of
+from attention_lab.models.runs.owners import NotAllowed
+from attention_lab.pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
 
 
 def page(run_id: str) -> None:
-    from pages.runs import actions
-    from pages.shared.page_parts import show_problems
-    from pages.shared.state import problems
-    from pages.shared.training import runs
+    from attention_lab.pages.runs import actions
+    from attention_lab.pages.shared.page_parts import show_problems
+    from attention_lab.pages.shared.state import problems
+    from attention_lab.pages.shared.training import runs
 
     run = runs.find(run_id)
     assert run is not None
@@ -60,7 +60,7 @@ def test_another_visitor_s_run_is_not_noted(make_run: MakeRun, monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise NotAllowed("this run is another visitor's: only its owner and a teacher may change its notes")
 
-    monkeypatch.setattr("models.runs.jobs.owners.check", refuse)
+    monkeypatch.setattr("attention_lab.models.runs.jobs.owners.check", refuse)
     assert "this run is another visitor's" in " ".join(write(opened(run), run, "mine", ""))
     assert tags_of(run.folder.description()) == []
 

@@ -14,7 +14,9 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said(
     file = tmp_path / "runs"
     file.write_text("")
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(file))
-    monkeypatch.setattr("pages.shared.training.runs.every", lambda: [])  # not even those that ship
+    monkeypatch.setattr(
+        "attention_lab.pages.shared.training.runs.every", lambda: []
+    )  # not even those that ship
     shown = AppTest.from_file(str(PAGE.resolve()), default_timeout=60).run()
     assert not shown.exception
     said = " ".join(str(each.value) for each in (*shown.text, *shown.markdown, *shown.get("html")))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.runs import report
+from attention_lab.pages.runs import report
+from attention_lab.viz_core.labels import TIMES
 from tests.pages.shared.runs import write_run
-from viz_core.labels import TIMES
 
 ENTRY = {"name": "accuracy", "value": 0.75, "n": 60, "low": 0.6, "high": 0.85, "method": "how", "right": 45}
 FOUND = {
@@ -89,9 +89,9 @@ def test_the_loss_by_position_has_a_band_for_each_part() -> None:
 
 
 def page() -> None:
-    from models.runs.folder import Status
-    from pages.runs import report
-    from pages.shared.training import runs
+    from attention_lab.models.runs.folder import Status
+    from attention_lab.pages.runs import report
+    from attention_lab.pages.shared.training import runs
 
     run = runs.find("sort")
     report.draw(run, Status(state="finished", step=200, steps=200))

@@ -3,12 +3,13 @@ import json
 import numpy as np
 import pytest
 
-from pages.runs import scrubber
-from pages.shared.board.on_page import message
-from pages.shared.training.curves import View
+from attention_lab.pages.runs import scrubber
+from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.training.curves import View
+from attention_lab.viz_core import induction_score
+from attention_lab.viz_core.boards import Board, Curves, Matrix
+from attention_lab.viz_core.viewer.message import MAX_BYTES
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
-from viz_core import induction_score
-from viz_core.boards import Board, Curves, Matrix
 
 
 @pytest.fixture
@@ -90,13 +91,13 @@ def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: py
     frame = {f"encoder.{layer}.self.pattern": pattern for layer in range(12)}
     run = make_run()
     monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
-    monkeypatch.setattr("pages.shared.training.heads.patterns_at", lambda run, step: frame)
+    monkeypatch.setattr("attention_lab.pages.shared.training.heads.patterns_at", lambda run, step: frame)
     entries = run.records()
     board = scrubber.board_of(run, entries, steps=100, task="sort", see="")
     assert board.scrub is not None
     steps = board.scrub.values
     assert 2 <= len(steps) < 40 and (steps[0], steps[-1]) == (0, 39)
-    assert len(message(board, part="x", link={}, at=0.0)) < pack.MAX_BYTES + 200_000
+    assert len(message(board, part="x", link={}, at=0.0)) < MAX_BYTES + 200_000
 
 
 def test_the_same_board_gives_the_same_bytes(make_run: MakeRun) -> None:

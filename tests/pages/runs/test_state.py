@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from models.runs.folder import RunFolder, Status, write_status
-from models.runs.owners import PERSON, Ownership, Visitor, write_owned
-from pages.runs import state
-from pages.shared import visitors
-from pages.shared.training.runs import Run
+from attention_lab.models.runs.folder import RunFolder, Status, write_status
+from attention_lab.models.runs.owners import PERSON, Ownership, Visitor, write_owned
+from attention_lab.pages.runs import state
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
 
 SHIPPED = Run(state.FIRST, RunFolder(Path("models/zoo/induction/run")), shipped=True)

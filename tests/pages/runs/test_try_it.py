@@ -3,15 +3,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data.tasks import make_task
-from models.engine.transformer import Transformer
-from models.training.config import run_config
-from models.zoo.engine_model import TrainedModel
-from pages.explore.state import Inputs
-from pages.explore.subject import subject_of
-from pages.runs import try_it
-from pages.shared import cache
-from pages.shared.training import runs
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.runs import try_it
+from attention_lab.pages.shared import cache
+from attention_lab.pages.shared.training import runs
 from tests.pages.shared.runs import write_run
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from models.data.tasks import make_task
-from models.engine.transformer import Transformer
-from models.runs.folder import create_run
-from models.training.config import run_config
-from models.zoo.folders import PROBE
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.runs.folder import create_run
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo.folders import PROBE
 
 SIZES = {"n_layers": 2, "n_heads": 4, "d_model": 32}
 

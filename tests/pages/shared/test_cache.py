@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from pages.explore.state import Inputs
-from pages.shared.cache import ByteCache, cached, held_by, on_worker
+from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.shared.cache import ByteCache, cached, held_by, on_worker
 
 
 def test_the_byte_limit_holds_and_the_least_recently_used_goes_first() -> None:

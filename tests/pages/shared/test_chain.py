@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from models.limits import in_force
-from pages.shared import chain
-from pages.shared.lab_stops import NAMES
+from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import chain
+from attention_lab.pages.shared.lab_stops import NAMES
 
 
 def test_all_pages_of_the_chain_are_there_and_the_lab_stands_in_its_middle() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pages.shared import glossary
-from pages.shared.glossary import SENTENCES
+from attention_lab.pages.shared import glossary
+from attention_lab.pages.shared.glossary import SENTENCES
 
 ROOT = Path(glossary.__file__).parents[2]
 SHOWN = [

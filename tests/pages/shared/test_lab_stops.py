@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pages.shared.lab_stops import NAMES, STOPS, Stop, part_of
+from attention_lab.pages.shared.lab_stops import NAMES, STOPS, Stop, part_of
 
 SECTIONS = {
     "3.1": "Encoder and Decoder Stacks",

@@ -8,11 +8,11 @@ import pytest
 from huggingface_hub import constants
 from streamlit.testing.v1 import AppTest
 
-from models.files import FileError
-from models.runs.owners import Visitor
-from models.zoo.hub import download as download_module
-from models.zoo.hub.download import Coming
-from pages.shared import model_download, model_field, visitors
+from attention_lab.models.files import FileError
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.zoo.hub import download as download_module
+from attention_lab.models.zoo.hub.download import Coming
+from attention_lab.pages.shared import model_download, model_field, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families, small_hub
 from tests.pages.explore.test_figure import opened, said, shown

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared import model_field
+from attention_lab.pages.shared import model_field
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_figure import opened, said, shown
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import page_parts
+from attention_lab.pages.shared import page_parts
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_figure_is_sent_first_when_a_page_runs_again(
 def page() -> None:
     import streamlit as st
 
-    from pages.shared.page_parts import computed_or_last, generation, last
+    from attention_lab.pages.shared.page_parts import computed_or_last, generation, last
 
     def make(inputs: int) -> int:
         if inputs < 0:
@@ -81,7 +81,7 @@ def test_only_something_else_counts_anew(asked: tuple[int, ...], counts: list[in
 
 def test_a_page_that_numbers_layers_or_heads_says_from_which_number_on() -> None:
     def numbers(texts: list[str]) -> None:
-        from pages.shared.page_parts import say_count
+        from attention_lab.pages.shared.page_parts import say_count
 
         say_count(texts)
 

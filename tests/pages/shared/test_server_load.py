@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.byte_units import GB, MB
-from models.limits import in_force
-from models.runs.owners import Visitor
-from pages.shared import cache, server_load, visitors
-from pages.shared.browser import uploading
-from pages.shared.cache import ByteCache
-from pages.shared.training import prepare
+from attention_lab.models.byte_units import GB, MB
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.pages.shared import cache, server_load, visitors
+from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared.cache import ByteCache
+from attention_lab.pages.shared.training import prepare
 from tests.limits import SetLimits
 
 PAGES = Path(__file__).parents[3] / "pages"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from models.fields import Field, characters, fields_of, number, one_of, setting, table, whole
-from pages.shared import state as module
-from pages.shared import streamlit_internals
-from pages.shared.state import State, draw_widget, problems
+from attention_lab.models.fields import Field, characters, fields_of, number, one_of, setting, table, whole
+from attention_lab.pages.shared import state as module
+from attention_lab.pages.shared import streamlit_internals
+from attention_lab.pages.shared.state import State, draw_widget, problems
 
 
 @dataclass(frozen=True)

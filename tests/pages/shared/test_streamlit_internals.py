@@ -9,7 +9,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import streamlit_internals
+from attention_lab.pages.shared import streamlit_internals
 
 
 class Session(dict):
@@ -46,7 +46,7 @@ def test_only_what_the_browser_has_not_told_of_is_written(
 def numbers() -> None:
     import streamlit as st
 
-    from pages.shared import streamlit_internals as internals
+    from attention_lab.pages.shared import streamlit_internals as internals
 
     heard = st.session_state.setdefault("heard", [])
     st.session_state.told = list(map(internals.user_key_from_element_id, internals._known_ids()))

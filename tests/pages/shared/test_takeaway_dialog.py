@@ -1,6 +1,6 @@
 import pytest
 
-from pages.shared.takeaway_dialog import spreadsheet_cells
+from attention_lab.pages.shared.takeaway_dialog import spreadsheet_cells
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared import teachers
+from attention_lab.pages.shared import teachers
 from tests.limits import SetLimits
 
 SECRET = "correct horse"

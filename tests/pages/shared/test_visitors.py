@@ -11,11 +11,11 @@ import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from models.files import FileError, read_json
-from models.runs.owners import PERSON, Visitor
-from pages.shared import teachers, visitors
-from pages.shared.browser import requests
-from pages.shared.visitors import without_places
+from attention_lab.models.files import FileError, read_json
+from attention_lab.models.runs.owners import PERSON, Visitor
+from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.shared.visitors import without_places
 
 TOKEN, OTHER = "a" * 43, "b" * 43
 SetCookie = re.compile(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.shared.wording import distinct, duration, numbered, plain
+from attention_lab.pages.shared.wording import distinct, duration, numbered, plain
 
 
 def test_boxes_that_stand_twice_get_their_number():

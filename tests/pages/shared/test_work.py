@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import cache, server_load, visitors
-from pages.shared.work import REPLACED, STOPPED, Asker, Job, Queue, sentence
+from attention_lab.pages.shared import cache, server_load, visitors
+from attention_lab.pages.shared.work import REPLACED, STOPPED, Asker, Job, Queue, sentence
 
 
 def quick(job: Job) -> str:
@@ -212,7 +212,7 @@ def _page() -> None:
 
     import streamlit as st
 
-    from pages.shared.work import Queue, WorkPage
+    from attention_lab.pages.shared.work import Queue, WorkPage
 
     def work(job):  # type: ignore[no-untyped-def]
         while not job.stopped.is_set() and job.request == "slow":

@@ -7,8 +7,8 @@ from pathlib import Path
 import optuna
 import pytest
 
-from models.runs.owners import PERSON
-from models.sweeps import Spec, Sweep, create, optuna_study, parse
+from attention_lab.models.runs.owners import PERSON
+from attention_lab.models.sweeps import Spec, Sweep, create, optuna_study, parse
 
 MakeSweep = Callable[..., Sweep]
 

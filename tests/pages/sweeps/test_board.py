@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.sweeps import sweep as sweep_module
-from pages.sweeps import board, open_sweep, page, state
+from attention_lab.models.sweeps import sweep as sweep_module
+from attention_lab.pages.sweeps import board, open_sweep, page, state
+from attention_lab.viz_core.boards import Bars, Parallel, Points
 from tests.pages.sweeps.conftest import MakeSweep
-from viz_core.boards import Bars, Parallel, Points
 
 
 def drawn(sweep, **given):

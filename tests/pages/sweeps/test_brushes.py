@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pages.sweeps import brushes
-from pages.sweeps.board import board_of
+from attention_lab.pages.sweeps import brushes
+from attention_lab.pages.sweeps.board import board_of
+from attention_lab.viz_core.boards import Parallel
 from tests.pages.sweeps.conftest import MakeSweep
-from viz_core.boards import Parallel
 
 
 def drawn(sweep, ranges=None) -> Parallel:

@@ -6,12 +6,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from models.sweeps import list_sweeps
-from models.sweeps.plan import SweepCost
-from pages.shared.board import takeaway
-from pages.sweeps import form, open_sweep, state, trials
+from attention_lab.models.sweeps import list_sweeps
+from attention_lab.models.sweeps.plan import SweepCost
+from attention_lab.pages.shared.board import takeaway
+from attention_lab.pages.sweeps import form, open_sweep, state, trials
+from attention_lab.viz_core.boards import Board, Parallel
 from tests.pages.sweeps.conftest import MakeSweep
-from viz_core.boards import Board, Parallel
 
 SECONDS = 60
 
@@ -28,7 +28,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     links: list[dict] = []
     monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
     cost = SweepCost(seconds=90.0, disk_bytes=10**6)
-    monkeypatch.setattr("models.sweeps.plan.cost_of", lambda *_, **__: cost)
+    monkeypatch.setattr("attention_lab.models.sweeps.plan.cost_of", lambda *_, **__: cost)
     shown = AppTest.from_function(_page, default_timeout=SECONDS)
     shown.session_state["links"] = links
     return shown

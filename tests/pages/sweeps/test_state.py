@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from models.fields import read_link
-from models.sweeps import Choices, Range, parse
-from models.sweeps.plan import Configs
-from models.training.config import run_config
-from pages.shared.training import settings, tasks_on_offer
-from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.sweeps import state
+from attention_lab.models.fields import read_link
+from attention_lab.models.sweeps import Choices, Range, parse
+from attention_lab.models.sweeps.plan import Configs
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared.training import settings, tasks_on_offer
+from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
+from attention_lab.pages.sweeps import state
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
-from pages.train import data
-from viz_core.boards import Bars
+from attention_lab.models.data.data_summary import DataSummary, ExamplePreview, TokenPreview
+from attention_lab.pages.train import data
+from attention_lab.viz_core.boards import Bars
 
 
 def test_what_a_file_says_is_text_and_no_markup() -> None:

@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
-from models.data import downloads
-from pages.shared.state import problems
-from pages.train import download
+from attention_lab.models.data import downloads
+from attention_lab.pages.shared.state import problems
+from attention_lab.pages.train import download
 from tests.limits import SetLimits
 
 

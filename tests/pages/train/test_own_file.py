@@ -6,9 +6,9 @@ import pytest
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from models.runs.owners import Visitor
-from pages.shared import visitors
-from pages.shared.training import uploads
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training import uploads
 
 PAGE = str(Path(__file__).parents[3] / "pages" / "train" / "page.py")
 UPLOAD = "train.sentiment.file.upload"

@@ -11,13 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest
 
-from models.data.tasks import make_task
-from models.limits import in_force
-from models.runs import owners, queue
-from models.runs.folder import Status, create_run, write_status
-from models.runs.owners import Ownership
-from models.training.config import run_config
-from pages.shared import visitors
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.limits import in_force
+from attention_lab.models.runs import owners, queue
+from attention_lab.models.runs.folder import Status, create_run, write_status
+from attention_lab.models.runs.owners import Ownership
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared import visitors
 
 FILE = Path(__file__).parents[3] / "pages" / "train" / "page.py"
 RATE = "train.reverse.learning_rate"
@@ -61,7 +61,7 @@ def test_a_run_is_named_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> Non
         started.append(name)
         return "no-such-run"
 
-    monkeypatch.setattr("pages.train.start.jobs.submit", submit)
+    monkeypatch.setattr("attention_lab.pages.train.start.jobs.submit", submit)
     at = opened(steps="5")
     at.text_input("train.name").set_value("My first").run()
     next(button for button in at.button if button.label == "Start").click().run()

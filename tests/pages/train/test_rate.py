@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.runs.owners import PERSON, Visitor
-from models.training.rates import RateFinder
-from pages.shared.training import settings, tasks_on_offer
-from pages.shared.work import Job
-from pages.train import rate
+from attention_lab.models.runs.owners import PERSON, Visitor
+from attention_lab.models.training.rates import RateFinder
+from attention_lab.pages.shared.training import settings, tasks_on_offer
+from attention_lab.pages.shared.work import Job
+from attention_lab.pages.train import rate
 
 TINY = {"length": 4, "n_layers": 1, "n_heads": 2, "d_model": 16, "batch_size": 16, "held_out": 32}
 
@@ -48,8 +48,8 @@ def test_a_long_test_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def _column() -> None:
     import streamlit as st
 
-    from pages.shared.board.component import board
-    from pages.train import rate, state
+    from attention_lab.pages.shared.board.component import board
+    from attention_lab.pages.train import rate, state
 
     state.enter()
     board.load()

@@ -3,15 +3,15 @@ import shutil
 
 import pytest
 
-from models.data.tasks import make_task
-from models.runs.folder import Status
-from models.training.config import run_config
-from pages.shared.training import prepare, settings, tasks_on_offer
-from pages.train import watch
-from pages.train.form import PRESETS
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import Status
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared.training import prepare, settings, tasks_on_offer
+from attention_lab.pages.train import watch
+from attention_lab.pages.train.form import PRESETS
+from attention_lab.viz_core.boards import Curves, Facts, Matrix
 from tests.pages.shared.training.conftest import MakeRun
 from tests.pages.shared.training.test_settings import shown
-from viz_core.boards import Curves, Facts, Matrix
 
 
 @pytest.mark.parametrize("label", PRESETS)
@@ -31,7 +31,7 @@ def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:
 
 
 def test_what_is_told_before_the_start_is_what_the_model_has() -> None:
-    from models.engine.transformer import Transformer
+    from attention_lab.models.engine.transformer import Transformer
 
     info = tasks_on_offer.tasks()["sort"]
     found = prepare.prepared(info, settings.defaults(info))
@@ -115,7 +115,7 @@ def test_progress_says_how_long_it_will_take() -> None:
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
-    from pages.shared.board.on_page import message
+    from attention_lab.pages.shared.board.on_page import message
 
     run = make_run()
     entries = run.records()

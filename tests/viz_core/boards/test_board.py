@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from viz_core import theme
-from viz_core.boards import (
+from attention_lab.viz_core import theme
+from attention_lab.viz_core.boards import (
     Bars,
     Board,
     Curves,
@@ -23,7 +23,7 @@ from viz_core.boards import (
     Table,
     board_figure,
 )
-from viz_core.boards import board as module
+from attention_lab.viz_core.boards import board as module
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
 MASKED = np.array([[1.5, -np.inf], [-3.0, 0.001]])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from viz_core import theme
-from viz_core.boards import (
+from attention_lab.viz_core import theme
+from attention_lab.viz_core.boards import (
     Bars,
     Board,
     Curves,
@@ -21,11 +21,11 @@ from viz_core.boards import (
     Table,
     board_figure,
 )
-from viz_core.boards.chart import Paint
-from viz_core.boards.panels.diagram import arrows_of
-from viz_core.boards.panels.matrix import MASKED
-from viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
-from viz_core.labels import TIMES, skipping
+from attention_lab.viz_core.boards.chart import Paint
+from attention_lab.viz_core.boards.panels.diagram import arrows_of
+from attention_lab.viz_core.boards.panels.matrix import MASKED
+from attention_lab.viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
+from attention_lab.viz_core.labels import TIMES, skipping
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
 X_BOX = Node(id="x", label="x", column=0, row=0)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_lab.viz_core import measures
+from attention_lab.viz_core.measures import HEAD_NAMES, MEASURES, head_scores, induction_score, name_head
+from attention_lab.viz_core.measures.one_head import is_punctuation
 from tests.viz_core.measures.patterns import random_pattern
-from viz_core import measures
-from viz_core.measures import HEAD_NAMES, MEASURES, head_scores, induction_score, name_head
-from viz_core.measures.one_head import is_punctuation
 
 
 def slow_scores(pattern):

@@ -7,8 +7,7 @@ from scipy.spatial.distance import jensenshannon
 from sklearn.decomposition import PCA
 from sklearn.manifold import ClassicalMDS
 
-from tests.viz_core.measures.patterns import random_pattern
-from viz_core.measures import (
+from attention_lab.viz_core.measures import (
     attention_flow,
     between,
     head_distances,
@@ -20,6 +19,7 @@ from viz_core.measures import (
     rollout,
     value_weighted,
 )
+from tests.viz_core.measures.patterns import random_pattern
 
 PATTERNS = random_pattern(1, 2, 3, 4, 5)
 

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from viz_core.boards import Board, Fact, Facts, Matrix, Scrub, Sign
-from viz_core.viewer.message import Packed, pack
+from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Scrub, Sign
+from attention_lab.viz_core.viewer.message import Packed, pack
 
 
 def unpacked(message: bytes) -> tuple[dict, bytes]:

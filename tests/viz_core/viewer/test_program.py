@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_core.viewer import program
+from attention_lab.viz_core.viewer import program
 
 
 @pytest.fixture

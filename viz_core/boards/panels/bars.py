@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_frames, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Worded, Written
-from viz_core.boards.panel import (
+from ..._checks import check_frames, check_length
+from ..chart import Chart, ChartPanel, Moving, Paint, Worded, Written
+from ..panel import (
     CAPTION,
     CHART,
     SMALL,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_axes, check_frames
-from viz_core.boards.chart import Chart, LegendPanel, Moving, Paint, Written, scale, span
-from viz_core.boards.panel import Colour, Framed, NumberRow, Pair, at_frame, axis_title, word
+from ..._checks import check_axes, check_frames
+from ..chart import Chart, LegendPanel, Moving, Paint, Written, scale, span
+from ..panel import Colour, Framed, NumberRow, Pair, at_frame, axis_title, word
 
 
 @dataclass(frozen=True)

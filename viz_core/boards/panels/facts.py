@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.boards.panel import (
+from ...labels import decimal, escape, text_width
+from ..panel import (
     CAPTION,
     SMALL,
     WIDTH,
@@ -18,7 +19,6 @@ from viz_core.boards.panel import (
     Room,
     at_frame,
 )
-from viz_core.labels import decimal, escape, text_width
 
 _LINE = 54
 _LARGE = 22

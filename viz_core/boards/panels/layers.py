@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_frames
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
-from viz_core.boards.panel import CAPTION, Framed, NumberRow, Room, at_frame, grid_numbers, room_for, word
-from viz_core.boards.panels.points import TOLD
+from ..._checks import check_frames
+from ..chart import Chart, ChartPanel, Moving, Paint
+from ..panel import CAPTION, Framed, NumberRow, Room, at_frame, grid_numbers, room_for, word
+from .points import TOLD
 
 _FLOOR = 60  # pixels from layer to layer
 _TOKEN = 46

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from viz_core import theme
-from viz_core._checks import check_frames, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, filled
-from viz_core.boards.panel import (
+from ... import theme
+from ..._checks import check_frames, check_length
+from ...labels import SPACING, brief, decimal, label_step, skipping
+from ..chart import Chart, ChartPanel, Moving, Paint, filled
+from ..panel import (
     CAPTION,
     SMALL,
     Drawing,
@@ -30,7 +31,6 @@ from viz_core.boards.panel import (
     room_for,
     word,
 )
-from viz_core.labels import SPACING, brief, decimal, label_step, skipping
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
 _AXIS = 22

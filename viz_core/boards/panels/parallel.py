@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_axes, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Paint
-from viz_core.boards.panel import CAPTION, CHART, SMALL, NumberRow, Room, extent, word
-from viz_core.boards.panels.points import TOLD
-from viz_core.labels import short, tick
+from ..._checks import check_axes, check_length
+from ...labels import short, tick
+from ..chart import Chart, ChartPanel, Paint
+from ..panel import CAPTION, CHART, SMALL, NumberRow, Room, extent, word
+from .points import TOLD
 
 _TICKS = 5
 _APART = 0.1  # of an axis: numbers that are closer would cover each other

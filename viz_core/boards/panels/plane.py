@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_frames, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
-from viz_core.boards.panel import (
+from ..._checks import check_frames, check_length
+from ..chart import Chart, ChartPanel, Moving, Paint
+from ..panel import (
     CAPTION,
     MEDIUM,
     Colour,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_axes, check_length
-from viz_core.boards.chart import Chart, LegendPanel, Paint, scale, span
-from viz_core.boards.panel import SMALL, Colour, NumberRow, Pair, axis_title, word
-from viz_core.labels import short
+from ..._checks import check_axes, check_length
+from ...labels import short
+from ..chart import Chart, LegendPanel, Paint, scale, span
+from ..panel import SMALL, Colour, NumberRow, Pair, axis_title, word
 
 TOLD = "told"
 """As the `meta` of a trace: the status line of the page says the `customdata` of the point pointed at."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from viz_core.boards.panel import Drawing, Panel, Place, Room
-from viz_core.labels import escape, text_width
+from ...labels import escape, text_width
+from ..panel import Drawing, Panel, Place, Room
 
 _SIZE = 22
 

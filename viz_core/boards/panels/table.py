@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core import theme
-from viz_core._checks import check_frames, check_length
-from viz_core.boards.panel import (
+from ... import theme
+from ..._checks import check_frames, check_length
+from ...labels import text_width
+from ..panel import (
     CAPTION,
     MEDIUM,
     Drawing,
@@ -19,7 +20,6 @@ from viz_core.boards.panel import (
     at_frame,
     word,
 )
-from viz_core.labels import text_width
 
 _LINE = 28
 

@@ -17,6 +17,7 @@
 export function rendering(Kind) {
   return ({ model, el }) => {
     const view = new Kind(el);
+    Object.assign(el, { attentionLab: view }); // where tests and measurements look into it
     let known = ""; // what is selected, as it was told or heard last
     const tell = (/** @type {State} */ state) => {
       const now = JSON.stringify(state);

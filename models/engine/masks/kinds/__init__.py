@@ -6,6 +6,6 @@ A new mask is a new file here, such as checkered.py:
     register("checkered", lambda n, argument: ...)
 """
 
-from models.registry import import_all
+from ....registry import import_all
 
 import_all(__name__, __path__)

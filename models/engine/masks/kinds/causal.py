@@ -1,7 +1,7 @@
 """The causal mask: nobody sees later tokens."""
 
-from models.engine.masks.core import causal, register
-from models.mask_names import MaskName
+from ....mask_names import MaskName
+from ..core import causal, register
 
 ABOUT = MaskName(order=1, title="causal")
 

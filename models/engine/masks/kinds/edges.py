@@ -7,8 +7,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, register
-from models.mask_names import MaskName, refusal
+from ....mask_names import MaskName, refusal
+from ..core import Square, register
 
 ABOUT = MaskName(
     order=9,

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, register
-from models.mask_names import MaskName, numbers
+from ....mask_names import MaskName, numbers
+from ..core import Square, at_least, register
 
 ABOUT = MaskName(
     order=8,

@@ -2,8 +2,8 @@
 
 import torch
 
-from models.engine.masks.core import register
-from models.mask_names import MaskName
+from ....mask_names import MaskName
+from ..core import register
 
 ABOUT = MaskName(order=0, title="none")
 

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.engine.masks.core import Square, register
-from models.mask_names import MaskName, numbers
+from ....mask_names import MaskName, numbers
+from ..core import Square, register
 
 ABOUT = MaskName(
     order=7,

@@ -2,8 +2,8 @@
 
 import torch
 
-from models.engine.masks.core import Mask, Square, causal, register
-from models.mask_names import MaskName
+from ....mask_names import MaskName
+from ..core import Mask, Square, causal, register
 
 MAX_PAINTED = 32
 

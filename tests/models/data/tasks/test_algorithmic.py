@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 import torch
 
-from models.data.tasks import IGNORED, TASKS, generator_of, make_task
-from models.data.tasks.algorithmic import Algorithmic, is_held_out
-from models.fields import options_of
+from attention_lab.models.data.tasks import IGNORED, TASKS, generator_of, make_task
+from attention_lab.models.data.tasks.algorithmic import Algorithmic, is_held_out
+from attention_lab.models.fields import options_of
 from tests.small_models import model_of, trained
 
 NAMES = ("copy", "reverse", "sort", "addition")

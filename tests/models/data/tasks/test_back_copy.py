@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.data.tasks import Task, make_task
-from models.engine.transformer import Transformer
-from models.training.config import run_config
+from attention_lab.models.data.tasks import Task, make_task
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
 
 VOWELS = "aeiou"
 

@@ -6,9 +6,9 @@ import re
 import pytest
 import torch
 
-from models.data.tasks import TASKS, generator_of, make_task
-from models.data.tasks.mnist import MnistClassifier
-from models.scores.report import keys
+from attention_lab.models.data.tasks import TASKS, generator_of, make_task
+from attention_lab.models.data.tasks.mnist import MnistClassifier
+from attention_lab.models.scores.report import keys
 
 NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"

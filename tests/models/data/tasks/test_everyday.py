@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import torch
 
+from attention_lab.models.data.grammar import showcase
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.data.tasks.everyday import WORD, Everyday, aligned_pairs, as_typed, casual
+from attention_lab.models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.scores.report import corpus_scores
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo import load_model
 from benchmarks.everyday import head_measures, meant, pronoun_measures, written
-from models.data.grammar import showcase
-from models.data.tasks import make_task
-from models.data.tasks.everyday import WORD, Everyday, aligned_pairs, as_typed, casual
-from models.data.word_tokenizer import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH
-from models.engine.transformer import Transformer
-from models.scores.report import corpus_scores
-from models.training.config import run_config
-from models.zoo import load_model
 
 WORDS = ("cat chat", "dog chien", "house maison", "car voiture", "bread pain", "milk lait", "river rivière")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data.tasks import IGNORED, Task, generator_of, make_task
-from models.data.tasks.finite import OwnFile, _of_epochs, without_test
-from models.data.word_tokenizer import PAD
-from models.training.config import run_config
-from models.training.loop import Training
+from attention_lab.models.data.tasks import IGNORED, Task, generator_of, make_task
+from attention_lab.models.data.tasks.finite import OwnFile, _of_epochs, without_test
+from attention_lab.models.data.word_tokenizer import PAD
+from attention_lab.models.training.config import run_config
+from attention_lab.models.training.loop import Training
 
 SPLITS = ("training", "held out", "test")
 

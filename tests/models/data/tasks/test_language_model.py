@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from models import ModelConfig, Transformer
-from models.data import text_sources
-from models.data.downloads import SourceError
-from models.data.tasks import generator_of, make_task
-from models.data.tasks.long_context import mask_of, pairs_per_token
-from models.engine import masks
-from models.engine.transformer import in_segments
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.data import text_sources
+from attention_lab.models.data.downloads import SourceError
+from attention_lab.models.data.tasks import generator_of, make_task
+from attention_lab.models.data.tasks.long_context import mask_of, pairs_per_token
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.transformer import in_segments
 from tests.small_models import model_of, trained
 
 LINES = ["to be or not to be,", "that is the question:", "whether ’tis nobler ☃ in the mind"]
@@ -75,7 +75,7 @@ def test_bits_per_character_by_another_formula(book, tokens):
         if tokens == "characters":
             n_bytes += task.written(targets).encode()
         else:
-            from models.data.learnt_tokenizer import bytes_of
+            from attention_lab.models.data.learnt_tokenizer import bytes_of
 
             n_bytes += b"".join(bytes_of(task.tokenizer.vocabulary[id_]) for id_ in targets)
     characters = sum(1 for byte in n_bytes if byte >> 6 != 0b10)

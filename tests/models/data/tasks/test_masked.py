@@ -8,9 +8,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data import text_sources
-from models.data.tasks import IGNORED, generator_of, make_task
-from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide, passages_of
+from attention_lab.models.data import text_sources
+from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
+from attention_lab.models.data.tasks.masked import (
+    CLS,
+    MASK,
+    NEXT,
+    OTHER,
+    PAD,
+    SEP,
+    SPECIALS,
+    UNK,
+    hide,
+    passages_of,
+)
 from tests.limits import SetLimits
 from tests.small_models import model_of, trained
 

@@ -5,11 +5,11 @@ import random
 import pytest
 import torch
 
-from models.data.tasks import IGNORED, Task, generator_of, make_task
-from models.data.tasks.needle import NUMBERS
-from models.engine.decoding import greedy
-from models.engine.transformer import Transformer
-from models.training.config import run_config
+from attention_lab.models.data.tasks import IGNORED, Task, generator_of, make_task
+from attention_lab.models.data.tasks.needle import NUMBERS
+from attention_lab.models.engine.decoding import greedy
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.training.config import run_config
 
 TEXT = (
     "the code of ana 17 42 30 . grass sky here we go there the code of ben 51 28 36 . what ? the code of ana"

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from models.config import ModelConfig
-from models.data.grammar.pairs import english_text
-from models.data.tasks import generator_of, make_task
-from models.engine.transformer import Transformer
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.grammar.pairs import english_text
+from attention_lab.models.data.tasks import generator_of, make_task
+from attention_lab.models.engine.transformer import Transformer
 
 TASK = make_task("next-word", {"length": 8, "reach": 32, "words": 10_000})
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from models.data.pictures import digits
-from models.data.tasks import TASKS, generator_of, make_task
-from models.data.tasks.digits import DigitsAutoencoder, DigitsClassifier
-from models.data.tasks.mnist import MnistAutoencoder, MnistClassifier
+from attention_lab.models.data.pictures import digits
+from attention_lab.models.data.tasks import TASKS, generator_of, make_task
+from attention_lab.models.data.tasks.digits import DigitsAutoencoder, DigitsClassifier
+from attention_lab.models.data.tasks.mnist import MnistAutoencoder, MnistClassifier
 from tests.small_models import model_of, trained
 
 SPLITS = ("training", "held out", "test")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data.tasks import generator_of
-from models.data.tasks.sentiment import Sentiment
+from attention_lab.models.data.tasks import generator_of
+from attention_lab.models.data.tasks.sentiment import Sentiment
 from tests.small_models import model_of, trained
 
 

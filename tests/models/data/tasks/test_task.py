@@ -10,13 +10,23 @@ from typing import Any
 import pytest
 import torch
 
-from models import ModelConfig, Transformer, load_model
-from models.data.grammar import sample_pairs
-from models.data.grammar.pairs import Counts, count_words, kept_counts
-from models.data.reviews import sample_review
-from models.data.tasks import IGNORED, TASKS, Batch, Reading, Task, generator_of, make_task, masked, option
-from models.data.tasks.batch import Alphabet, repeated
-from models.zoo.others import untrained
+from attention_lab.models import ModelConfig, Transformer, load_model
+from attention_lab.models.data.grammar import sample_pairs
+from attention_lab.models.data.grammar.pairs import Counts, count_words, kept_counts
+from attention_lab.models.data.reviews import sample_review
+from attention_lab.models.data.tasks import (
+    IGNORED,
+    TASKS,
+    Batch,
+    Reading,
+    Task,
+    generator_of,
+    make_task,
+    masked,
+    option,
+)
+from attention_lab.models.data.tasks.batch import Alphabet, repeated
+from attention_lab.models.zoo.others import untrained
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 import torch
 
-from models import load_model
-from models.config import ModelConfig
-from models.data.grammar import sample_pairs, showcase
-from models.data.grammar.pairs import build_vocabulary, kept_vocabulary
-from models.data.tasks import IGNORED, Advice, generator_of, make_task
-from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.sentence_pairs import (
+from attention_lab.models import load_model
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.grammar import sample_pairs, showcase
+from attention_lab.models.data.grammar.pairs import build_vocabulary, kept_vocabulary
+from attention_lab.models.data.tasks import IGNORED, Advice, generator_of, make_task
+from attention_lab.models.data.tasks.parallel_text import ParallelText
+from attention_lab.models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
     grammar_batches,
     grammar_row,
     make_batch,
     read_pairs,
 )
-from models.data.tasks.translation import advice, direction_of
-from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
-from models.engine.transformer import Transformer
-from models.zoo.engine_model import TrainedModel
-from models.zoo.folders import SHIPPED
+from attention_lab.models.data.tasks.translation import advice, direction_of
+from attention_lab.models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.folders import SHIPPED
 from tests.small_models import trained
 
 WORDS = kept_vocabulary()

@@ -7,9 +7,15 @@ from itertools import islice
 import pytest
 import torch
 
-from models import ModelConfig, Transformer
-from models.data.tasks import generator_of, make_task, quotients
-from models.data.tasks.verb_number import NOUN_FORMS, VerbNumber, is_held_out, sample_beginning, vocabulary
+from attention_lab.models import ModelConfig, Transformer
+from attention_lab.models.data.tasks import generator_of, make_task, quotients
+from attention_lab.models.data.tasks.verb_number import (
+    NOUN_FORMS,
+    VerbNumber,
+    is_held_out,
+    sample_beginning,
+    vocabulary,
+)
 
 NUMBERS = {form: plural for forms in NOUN_FORMS for plural, form in enumerate(forms)}
 SINGULAR = {form: forms[0] for forms in NOUN_FORMS for form in forms}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from models.data.tasks import make_task
-from models.runs import jobs
-from models.runs.folder import (
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs import jobs
+from attention_lab.models.runs.folder import (
     AFAR_SECONDS,
     CLUSTER,
     Status,
@@ -21,10 +21,10 @@ from models.runs.folder import (
     read_status,
     write_status,
 )
-from models.runs.owners import MACHINE
-from models.runs.queue import JobRefused
-from models.runs.ray import cluster, work
-from models.training.config import run_config
+from attention_lab.models.runs.owners import MACHINE
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.runs.ray import cluster, work
+from attention_lab.models.training.config import run_config
 
 ROOT = Path(__file__).parents[4]
 
@@ -37,8 +37,8 @@ def free_port():
 
 def test_without_a_cluster_nothing_of_ray_is_imported():
     asked = (
-        "import sys, models.runs.jobs, models.runs.worker, models.runs.recording; "
-        "models.runs.jobs.backend(); "
+        "import sys; from attention_lab.models.runs import jobs, recording, worker; "
+        "jobs.backend(); "
         "sys.exit(any(name == 'ray' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", asked], cwd=ROOT, check=False).returncode == 0

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from models.data.tasks import make_task
-from models.runs.folder import Status, create_run, read_status, write_request, write_status
-from models.runs.ray import cluster, keeper
-from models.runs.ray.cluster import TICKETS, any_in, leave, tickets
-from models.runs.ray.keeper import RESUME, Keeper
-from models.training.config import run_config
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import Status, create_run, read_status, write_request, write_status
+from attention_lab.models.runs.ray import cluster, keeper
+from attention_lab.models.runs.ray.cluster import TICKETS, any_in, leave, tickets
+from attention_lab.models.runs.ray.keeper import RESUME, Keeper
+from attention_lab.models.training.config import run_config
 
 TRAINS = Status(state="running", step=1_200, steps=5_000, node="10.0.0.5", pid=1, started_at=0.0, attempt=2)
 

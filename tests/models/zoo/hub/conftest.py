@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from models import load_model
-from models.zoo.hub.model import HubModel
+from attention_lab.models import load_model
+from attention_lab.models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
 
 Opened = Callable[..., HubModel]

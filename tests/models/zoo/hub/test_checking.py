@@ -12,10 +12,10 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from models import load_model
-from models.files import FileError
-from models.zoo.hub import layout, loading
-from models.zoo.hub.model_folder import open_folder
+from attention_lab.models import load_model
+from attention_lab.models.files import FileError
+from attention_lab.models.zoo.hub import layout, loading
+from attention_lab.models.zoo.hub.model_folder import open_folder
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from models.byte_units import MB
-from models.files import FileError
-from models.zoo.hub import download
-from models.zoo.hub.download import Coming, UnreachableError, files_of, look_up
-from models.zoo.hub.model_folder import local_names, open_folder
+from attention_lab.models.byte_units import MB
+from attention_lab.models.files import FileError
+from attention_lab.models.zoo.hub import download
+from attention_lab.models.zoo.hub.download import Coming, UnreachableError, files_of, look_up
+from attention_lab.models.zoo.hub.model_folder import local_names, open_folder
 from tests.models.zoo.hub import small_hub
 from tests.models.zoo.hub.small_hub import SmallHub
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import compare, load_model
-from models.interventions.head_paths import direct_heads
-from models.interventions.head_sweep import sweep_heads, sweep_positions
+from attention_lab.models import compare, load_model
+from attention_lab.models.interventions.head_paths import direct_heads
+from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
@@ -108,7 +108,7 @@ def test_heads_that_read_pictures_are_edited(tmp_path: Path) -> None:
 def test_an_encoder_decoder_answers_as_it_does_by_itself_and_otherwise_under_edits(
     opened: Opened, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.zoo.hub.model.MOST_WRITTEN", 8)
+    monkeypatch.setattr("attention_lab.models.zoo.hub.model.MOST_WRITTEN", 8)
     model = opened(family)
     reading = model.read(TEXT)
     same = model.answer(reading)

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import load_model
-from models.engine.size import CELL
-from models.zoo.hub.loading import pattern_fields
-from models.zoo.hub.model import HubModel
+from attention_lab.models import load_model
+from attention_lab.models.engine.size import CELL
+from attention_lab.models.zoo.hub.loading import pattern_fields
+from attention_lab.models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 from tests.models.zoo.hub.families import (

@@ -9,10 +9,10 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers import AutoModelForTokenClassification as AutoModelForTokens
 
-from models.config import ModelConfig
-from models.engine.transformer import Transformer
-from models.zoo.hub.from_engine import Misfit, family_of, from_engine
-from models.zoo.hub.into_engine import into_engine
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.zoo.hub.from_engine import Misfit, family_of, from_engine
+from attention_lab.models.zoo.hub.into_engine import into_engine
 from tests.models.zoo.moved import trained
 
 SIZES: dict[str, Any] = {"n_layers": 2, "n_heads": 2, "d_model": 8, "vocab_size": 11, "max_len": 12}

@@ -14,18 +14,18 @@ import torch
 from safetensors.torch import save_file
 from transformers import GPTJConfig, GPTJForCausalLM
 
-from models import load_model
-from models.byte_units import MB
-from models.files import FileError
-from models.zoo.hub.model_folder import open_folder
+from attention_lab.models import load_model
+from attention_lab.models.byte_units import MB
+from attention_lab.models.files import FileError
+from attention_lab.models.zoo.hub.model_folder import open_folder
 from tests.models.zoo.hub import families
 
 MOST_MB = 1_500
 _OPEN = f"""
 import resource, sys, time
 import psutil, transformers
-from models import load_model
-from models.files import FileError
+from attention_lab.models import load_model
+from attention_lab.models.files import FileError
 most = psutil.Process().memory_info().data + {MOST_MB * MB}
 resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 for name in sys.argv[1:]:
@@ -189,7 +189,7 @@ def test_end_of_a_program_is_no_panic(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     model = load_model(f"hf:{families.save('gpt2', tmp_path)}")
-    monkeypatch.setattr("models.zoo.hub.tokenizer.OpenTokenizer.ids", interrupt)
+    monkeypatch.setattr("attention_lab.models.zoo.hub.tokenizer.OpenTokenizer.ids", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.read("the animal")
 

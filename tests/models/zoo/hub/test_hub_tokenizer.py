@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from models.data.tasks import make_task
-from models.data.word_tokenizer import SPECIALS
-from models.zoo.hub.from_engine import special_ids, tokenizer_of
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.data.word_tokenizer import SPECIALS
+from attention_lab.models.zoo.hub.from_engine import special_ids, tokenizer_of
 
 TEXT = "The keys' café, isn't it?\n"
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from models import compare, load_model
-from models.contrast import Side, contrast, match_sides
-from models.findings import copy_suppression, sinks
-from models.interventions.head_sweep import sweep_heads, sweep_positions
-from pages.lab.block import lens
+from attention_lab.models import compare, load_model
+from attention_lab.models.contrast import Side, contrast, match_sides
+from attention_lab.models.findings import copy_suppression, sinks
+from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_positions
+from attention_lab.pages.lab.block import lens
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 

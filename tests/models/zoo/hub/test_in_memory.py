@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from models import load_model
+from attention_lab.models import load_model
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 

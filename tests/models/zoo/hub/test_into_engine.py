@@ -12,9 +12,9 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from models import Trace, load_model
-from models.zoo.hub.into_engine import into_engine
-from models.zoo.hub.model import HubModel
+from attention_lab.models import Trace, load_model
+from attention_lab.models.zoo.hub.into_engine import into_engine
+from attention_lab.models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from models.zoo.hub import photos
+from attention_lab.models.zoo.hub import photos
 from tests.limits import SetLimits
 
 GREY = Image.fromarray(np.full((20, 30, 3), 128, np.uint8))

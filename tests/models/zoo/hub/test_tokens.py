@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from models.zoo.hub.tokenizer import OpenTokenizer, readable
+from attention_lab.models.zoo.hub.tokenizer import OpenTokenizer, readable
 from tests.models.zoo.hub.families import TEXT, tokenizer_of
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import load_model
-from models.interventions.head_paths import parts_of_logits
+from attention_lab.models import load_model
+from attention_lab.models.interventions.head_paths import parts_of_logits
 from tests.models.zoo.hub.families import save
 
 TEXT = "the street was wide"

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pages.lab.attention import films, inputs
+from attention_lab.pages.lab.attention import films, inputs
 from tests.pages.lab.boards import panel
 
 FILMS = torch.tensor(list(inputs.FILMS.values()), dtype=torch.float64)

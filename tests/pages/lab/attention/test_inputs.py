@@ -2,7 +2,7 @@
 
 import torch
 
-from pages.lab.attention import inputs
+from attention_lab.pages.lab.attention import inputs
 
 X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (inputs.TOKENS, inputs.QUERIES))
 

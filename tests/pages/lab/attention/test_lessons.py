@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.lab.attention import films, inputs, order, steps, worked
-from pages.lab.attention.inputs import STEP_NAMES, Inputs
-from pages.lab.lesson import When
+from attention_lab.pages.lab.attention import films, inputs, order, steps, worked
+from attention_lab.pages.lab.attention.inputs import STEP_NAMES, Inputs
+from attention_lab.pages.lab.lesson import When
+from attention_lab.viz_core.boards import Diagram
 from tests.pages.lab.boards import panel
-from viz_core.boards import Diagram
 
 PATTERN = "pattern: softmax"
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from pages.lab.attention import inputs, order
+from attention_lab.pages.lab.attention import inputs, order
 
 WORDS = inputs.SENTENCE.split()
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models import ModelConfig
-from models.engine.attention import MultiHeadAttention
-from pages.lab.attention import films, inputs, steps
-from pages.lab.attention.steps import STEPS, Step
+from attention_lab.models import ModelConfig
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.pages.lab.attention import films, inputs, steps
+from attention_lab.pages.lab.attention.steps import STEPS, Step
 
 MATRICES = ("W_Q", "W_K", "W_V", "W_O")
 

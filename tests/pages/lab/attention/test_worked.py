@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pages.lab.attention import inputs, worked
+from attention_lab.pages.lab.attention import inputs, worked
 
 GIVEN = (worked.QUERIES, worked.KEYS, inputs.VALUES)
 Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in GIVEN)

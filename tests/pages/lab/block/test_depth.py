@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models import Trace, Transformer
-from pages.lab.block import depth
-from pages.lab.block.depth import Switches
-from pages.lab.block.inputs import DEPTHS, Inputs
+from attention_lab.models import Trace, Transformer
+from attention_lab.pages.lab.block import depth
+from attention_lab.pages.lab.block.depth import Switches
+from attention_lab.pages.lab.block.inputs import DEPTHS, Inputs
+from attention_lab.viz_core.labels import short
 from tests.pages.lab.boards import bold, panel
-from viz_core.labels import short
 
 SEEDS = (0, 1, 2)
 deep_model = cache(depth.deep_model)

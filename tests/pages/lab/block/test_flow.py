@@ -12,9 +12,9 @@ import transformers as hf
 from torch import nn
 from torch.nn import functional as F
 
-from models import ModelConfig, UntrainedModel, load_model
-from pages.lab.block import flow
-from pages.lab.block.inputs import Inputs
+from attention_lab.models import ModelConfig, UntrainedModel, load_model
+from attention_lab.pages.lab.block import flow
+from attention_lab.pages.lab.block.inputs import Inputs
 from tests.pages.lab.boards import bold, panel
 
 TEXT = "the animal did not cross the street because it was too tired"

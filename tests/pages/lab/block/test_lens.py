@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models import load_model
-from pages.lab.block import lens
-from pages.lab.block.inputs import HIDDEN, PROMPT, Inputs
+from attention_lab.models import load_model
+from attention_lab.pages.lab.block import lens
+from attention_lab.pages.lab.block.inputs import HIDDEN, PROMPT, Inputs
 from tests.models.zoo.hub import families
 from tests.pages.lab.boards import bold, panel
 

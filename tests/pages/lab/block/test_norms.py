@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from pages.lab.block import norms
-from pages.lab.block.inputs import Inputs
+from attention_lab.pages.lab.block import norms
+from attention_lab.pages.lab.block.inputs import Inputs
 from tests.pages.lab.boards import bold, panel
 from tests.rounding import rounding
 

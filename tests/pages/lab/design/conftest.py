@@ -1,6 +1,6 @@
 """Finding what a board of the design page shows."""
 
-from viz_core.boards import Board, Table
+from attention_lab.viz_core.boards import Board, Table
 
 
 def table(board: Board) -> Table:

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.config import ModelConfig
-from models.engine.size import activation_bytes, count_parameters
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from pages.lab.design import calculator, inputs
-from pages.lab.design.inputs import PRESETS, Inputs
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.engine.size import activation_bytes, count_parameters
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.design import calculator, inputs
+from attention_lab.pages.lab.design.inputs import PRESETS, Inputs
 from tests.pages.lab.boards import facts, panel
 from tests.pages.lab.design.conftest import rows, table
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertForPreTraining, BertModel, GPT2Config, GPT2LMHeadModel
 
-from models.engine.size import count_parameters
-from models.engine.transformer import Transformer
-from pages.lab.design.inputs import PRESETS, preset
+from attention_lab.models.engine.size import count_parameters
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.pages.lab.design.inputs import PRESETS, preset
 
 DIFFER = {"base": -0.0295, "bert-large": -0.0143, "xl-large": 0.1055}
 """Where our count is further than 1 % from the published one, and by how much."""

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.engine.trace import Trace, within
-from pages.lab import attention_cost
-from pages.lab.design import layers
-from pages.lab.design.inputs import D_LAYER, LENGTHS, Inputs
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.pages.lab import attention_cost
+from attention_lab.pages.lab.design import layers
+from attention_lab.pages.lab.design.inputs import D_LAYER, LENGTHS, Inputs
 from tests.pages.lab.boards import facts, panel
 
 SIZES = [(5, 8, 3), (16, 4, 2), (7, 12, 5)]

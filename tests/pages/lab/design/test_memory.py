@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from pages.lab.design import calculator, memory, paths
-from pages.lab.design.inputs import LONG, Inputs
-from pages.lab.design.memory import Meter, Setting, measure_pieces
+from attention_lab.pages.lab.design import calculator, memory, paths
+from attention_lab.pages.lab.design.inputs import LONG, Inputs
+from attention_lab.pages.lab.design.memory import Meter, Setting, measure_pieces
 from tests.pages.lab.boards import facts, panel
 from tests.pages.lab.design.conftest import rows
 

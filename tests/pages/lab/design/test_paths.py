@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from pages.lab.design import paths
-from pages.lab.design.inputs import WIDTHS, WORDS, Inputs
-from pages.lab.design.paths import path_of_dilated, path_of_window
+from attention_lab.pages.lab.design import paths
+from attention_lab.pages.lab.design.inputs import WIDTHS, WORDS, Inputs
+from attention_lab.pages.lab.design.paths import path_of_dilated, path_of_window
 from tests.pages.lab.boards import panel
 from tests.pages.lab.design.conftest import rows, table
 

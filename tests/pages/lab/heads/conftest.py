@@ -2,9 +2,9 @@
 
 import pytest
 
-from models import ModelConfig, Trace, UntrainedModel, load_model
-from pages.lab.any_model import Translator
-from pages.lab.heads.inputs import SENTENCE, Inputs, Reading, of_translator, of_untrained
+from attention_lab.models import ModelConfig, Trace, UntrainedModel, load_model
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.lab.heads.inputs import SENTENCE, Inputs, Reading, of_translator, of_untrained
 
 
 def engine(**fields) -> tuple[UntrainedModel, Trace]:

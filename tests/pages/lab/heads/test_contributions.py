@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 import torch
 
-from models import load_model
-from pages.lab.heads import contributions, inputs
-from pages.lab.heads.cut import blocks
-from pages.lab.heads.inputs import Reading
+from attention_lab.models import load_model
+from attention_lab.pages.lab.heads import contributions, inputs
+from attention_lab.pages.lab.heads.cut import blocks
+from attention_lab.pages.lab.heads.inputs import Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.heads.conftest import engine
 

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from pages.lab.attention_cost import random_layer
-from pages.lab.heads import cost
-from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
-from viz_core.boards import Board
+from attention_lab.pages.lab.attention_cost import random_layer
+from attention_lab.pages.lab.heads import cost
+from attention_lab.pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
+from attention_lab.viz_core.boards import Board
 
 
 def facts(board: Board, kind: str) -> dict:

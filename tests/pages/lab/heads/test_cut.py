@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 import torch
 
-from models import load_model
-from pages.lab.heads import cut, inputs
-from pages.lab.heads.inputs import Reading
+from attention_lab.models import load_model
+from attention_lab.pages.lab.heads import cut, inputs
+from attention_lab.pages.lab.heads.inputs import Reading
 from tests.pages.lab.boards import close, facts, panel
 from tests.pages.lab.heads.conftest import engine
 

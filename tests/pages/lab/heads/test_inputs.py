@@ -7,9 +7,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import ModelConfig
-from models.engine.trace import Trace, within
-from pages.lab.heads.inputs import Offered, Reading, Sizes, check, of_translator, of_untrained, strongest
+from attention_lab.models import ModelConfig
+from attention_lab.models.engine.trace import Trace, within
+from attention_lab.pages.lab.heads.inputs import (
+    Offered,
+    Reading,
+    Sizes,
+    check,
+    of_translator,
+    of_untrained,
+    strongest,
+)
 from tests.pages.lab.heads.conftest import SENTENCE, untrained
 
 

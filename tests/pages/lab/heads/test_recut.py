@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pages.lab.heads import recut
-from pages.lab.heads.inputs import Inputs, Reading, of_translator, of_untrained
+from attention_lab.pages.lab.heads import recut
+from attention_lab.pages.lab.heads.inputs import Inputs, Reading, of_translator, of_untrained
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.heads.conftest import SENTENCE, engine, untrained
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from pages.lab.masks.cost import by_length, by_stride
+from attention_lab.pages.lab.masks.cost import by_length, by_stride
 
 
 def strided_pairs(n: int, stride: int) -> int:

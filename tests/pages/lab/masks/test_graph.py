@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from models.engine import masks
-from pages.lab.masks.graph import _attention, answers, features_of, step
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.masks.graph import _attention, answers, features_of, step
 
 EDGES = [(0, 1), (1, 2), (2, 3), (1, 4)]
 ALLOWED = masks.edges(6, EDGES)[0, 0]

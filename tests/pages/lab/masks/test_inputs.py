@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.engine import masks
-from pages.lab.masks.inputs import allowed_of
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.masks.inputs import allowed_of
 
 
 def test_a_name_is_the_engines_mask():

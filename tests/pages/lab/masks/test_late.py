@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.engine import masks
-from pages.lab.masks.late import change_hidden, last_hidden, mask_after
-from pages.lab.masks.mask import scores_of
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.masks.late import change_hidden, last_hidden, mask_after
+from attention_lab.pages.lab.masks.mask import scores_of
 from tests.rounding import assert_same_but_for_rounding
 
 CAUSAL = masks.causal(4, 4)[0, 0]

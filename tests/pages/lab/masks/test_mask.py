@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from models import ModelConfig, Trace
-from models.engine import masks
-from models.engine.attention import MultiHeadAttention
-from models.engine.trace import within
-from models.mask_names import MASKS
-from pages.lab.masks.mask import TALK, masked_softmax, scores_of, telling
+from attention_lab.models import ModelConfig, Trace
+from attention_lab.models.engine import masks
+from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.trace import within
+from attention_lab.models.mask_names import MASKS
+from attention_lab.pages.lab.masks.mask import TALK, masked_softmax, scores_of, telling
 
 
 def by_loops(scores: list[list[float]], allowed: list[list[bool]]) -> list[list[float]]:

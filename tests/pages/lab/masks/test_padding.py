@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pages.lab.masks.padding import cross_attention
+from attention_lab.pages.lab.masks.padding import cross_attention
 from tests.rounding import assert_same_but_for_rounding, rounding
 
 

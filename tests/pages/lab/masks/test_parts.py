@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.fields import read_link
-from pages.lab.lesson import Lesson
-from pages.lab.masks import cost, graph, late, mask, padding, reach
-from pages.lab.masks.inputs import TALK, Inputs
+from attention_lab.models.fields import read_link
+from attention_lab.pages.lab.lesson import Lesson
+from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
+from attention_lab.pages.lab.masks.inputs import TALK, Inputs
+from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.boards import frame, panel
-from viz_core.viewer.message import pack
 
 MODULES = (mask, reach, cost, late, padding, graph)
 PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}

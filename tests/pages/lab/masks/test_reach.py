@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.engine import masks
-from pages.lab.masks.reach import cone, furthest_back, spread, through_layers
+from attention_lab.models.engine import masks
+from attention_lab.pages.lab.masks.reach import cone, furthest_back, spread, through_layers
 
 
 @pytest.mark.parametrize("name", ["causal", "window", "strided", "fixed", "memory", "edges"])

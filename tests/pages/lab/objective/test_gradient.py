@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pages.lab.objective import gradient
-from pages.lab.objective.loss import targets
+from attention_lab.pages.lab.objective import gradient
+from attention_lab.pages.lab.objective.loss import targets
 from tests.rounding import rounding
 
 Z = torch.tensor([0.5, 2.0, 0.0, -0.5, 1.0, 0.0], dtype=torch.float64)

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models import load_model
-from pages.lab.objective import gradient, letters, loss, targets, warmup
-from pages.lab.objective.inputs import WORDS, Inputs
-from pages.lab.objective.toy import Setup, train
+from attention_lab.models import load_model
+from attention_lab.pages.lab.objective import gradient, letters, loss, targets, warmup
+from attention_lab.pages.lab.objective.inputs import WORDS, Inputs
+from attention_lab.pages.lab.objective.toy import Setup, train
+from attention_lab.viz_core.boards import Matrix
+from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.boards import facts, frame, numbers, panel
-from viz_core.boards import Matrix
-from viz_core.viewer.message import pack
 
 PARTS = (targets, loss, letters, gradient, warmup)
 LOGITS = torch.tensor(Inputs().logits[0], dtype=torch.float64)

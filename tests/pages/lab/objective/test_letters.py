@@ -9,10 +9,10 @@ import torch
 import transformers as hf
 from torch.nn import functional as F
 
-from models import load_model
-from pages.lab.objective import letters
-from pages.lab.objective.inputs import Inputs
-from pages.lab.objective.letters import running_mean, surprise
+from attention_lab.models import load_model
+from attention_lab.pages.lab.objective import letters
+from attention_lab.pages.lab.objective.inputs import Inputs
+from attention_lab.pages.lab.objective.letters import running_mean, surprise
 from tests.pages.lab.boards import facts, numbers, panel
 
 TEXT = "To be, or not to be, that is the question"

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import entropy as by_scipy
 from sklearn.metrics import log_loss
 
-from pages.lab.objective.loss import bits, normalised, targets, terms, with_sum
+from attention_lab.pages.lab.objective.loss import bits, normalised, targets, terms, with_sum
 
 
 def distributions(*shape: int) -> torch.Tensor:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pages.lab.objective import toy
-from pages.lab.objective.loss import targets, terms
-from pages.lab.objective.toy import (
+from attention_lab.pages.lab.objective import toy
+from attention_lab.pages.lab.objective.loss import targets, terms
+from attention_lab.pages.lab.objective.toy import (
     Adam,
     Setup,
     flat,
@@ -17,7 +17,7 @@ from pages.lab.objective.toy import (
     untrained_loss,
     written,
 )
-from pages.lab.objective.warmup import trial
+from attention_lab.pages.lab.objective.warmup import trial
 
 
 def test_each_position_sees_its_own_sentence_and_the_words_before_it():

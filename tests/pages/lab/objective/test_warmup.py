@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from models.training.config import TrainingConfig
-from models.training.loop import learning_rate
-from pages.lab.objective import warmup as warmup_module
+from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.training.loop import learning_rate
+from attention_lab.pages.lab.objective import warmup as warmup_module
 
 STEPS = [1, 2, 100, 3_999, 4_000, 4_001, 12_345, 20_000]
 

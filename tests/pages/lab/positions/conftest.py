@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from models.config import ModelConfig
-from models.data.tasks.next_word import NextWord
-from models.zoo.engine_model import TrainedModel
-from models.zoo.position_suite import SCHEMES, untrained
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.tasks.next_word import NextWord
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.position_suite import SCHEMES, untrained
 
 LENGTH = 16
 

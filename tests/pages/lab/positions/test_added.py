@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from models.zoo.position_suite import load_scheme
-from pages.lab.positions import learned, shift, waves
-from pages.lab.positions.inputs import SENTENCE, Inputs
+from attention_lab.models.zoo.position_suite import load_scheme
+from attention_lab.pages.lab.positions import learned, shift, waves
+from attention_lab.pages.lab.positions.inputs import SENTENCE, Inputs
 from tests.pages.lab.boards import facts, panel
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from models.engine.trace import Trace
-from pages.lab.positions.biases import (
+from attention_lab.models.engine.trace import Trace
+from attention_lab.pages.lab.positions.biases import (
     TERMS,
     alibi_pattern,
     alibi_scores,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pages.lab.positions.length import ask, in_buckets
+from attention_lab.pages.lab.positions.length import ask, in_buckets
 
 
 @pytest.fixture(scope="module")

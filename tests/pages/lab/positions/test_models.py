@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from models import Trace
-from models.zoo.position_suite import SCHEMES, load_scheme, untrained
-from pages.lab.positions import length, order, schemes
-from pages.lab.positions.inputs import NAMES, Inputs
+from attention_lab.models import Trace
+from attention_lab.models.zoo.position_suite import SCHEMES, load_scheme, untrained
+from attention_lab.pages.lab.positions import length, order, schemes
+from attention_lab.pages.lab.positions.inputs import NAMES, Inputs
 from tests.pages.lab.boards import facts, panel
 
 

@@ -3,8 +3,14 @@
 import pytest
 import torch
 
-from pages.lab.positions.inputs import alike
-from pages.lab.positions.order import losses_in_order, movement, outputs, reversed_order, shuffled
+from attention_lab.pages.lab.positions.inputs import alike
+from attention_lab.pages.lab.positions.order import (
+    losses_in_order,
+    movement,
+    outputs,
+    reversed_order,
+    shuffled,
+)
 
 SHUFFLE = shuffled(14, 0)
 

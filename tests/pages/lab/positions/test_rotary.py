@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.positions.rotary import added_scores, rotary_scores, speeds, turn
-from pages.lab.positions.waves import by_distance
+from attention_lab.pages.lab.positions.rotary import added_scores, rotary_scores, speeds, turn
+from attention_lab.pages.lab.positions.waves import by_distance
 
 GENERATOR = torch.Generator().manual_seed(0)
 Q = torch.randn(8, generator=GENERATOR, dtype=torch.float64)

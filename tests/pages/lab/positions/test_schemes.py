@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from models.zoo.position_suite import SCHEMES
-from pages.lab.positions.inputs import alike, difference, patterns_of
+from attention_lab.models.zoo.position_suite import SCHEMES
+from attention_lab.pages.lab.positions.inputs import alike, difference, patterns_of
 
 
 def test_only_positions_differ(suite):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from models import Trace
-from models.zoo.position_suite import load_scheme
-from pages.lab.positions import biases, rotary
-from pages.lab.positions.inputs import Inputs
+from attention_lab.models import Trace
+from attention_lab.models.zoo.position_suite import load_scheme
+from attention_lab.pages.lab.positions import biases, rotary
+from attention_lab.pages.lab.positions.inputs import Inputs
 from tests.pages.lab.boards import facts, panel
 
 

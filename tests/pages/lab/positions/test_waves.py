@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.positions.waves import (
+from attention_lab.pages.lab.positions.waves import (
     added_vectors,
     alike_within,
     by_distance,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.softmax.dots import D_KS, N_PAIRS, attend, bands, draw, quartiles, sample
+from attention_lab.pages.lab.softmax.dots import D_KS, N_PAIRS, attend, bands, draw, quartiles, sample
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.softmax.formats import (
+from attention_lab.pages.lab.softmax.formats import (
     FORMATS,
     HEIGHTS,
     STEPS,

@@ -7,10 +7,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import load_model
-from models.engine.trace import Trace
-from pages.lab.softmax import head
-from pages.lab.softmax.head import MODULES, TEMPERATURES, HeadGroup, heated, output, pronoun, row_of
+from attention_lab.models import load_model
+from attention_lab.models.engine.trace import Trace
+from attention_lab.pages.lab.softmax import head
+from attention_lab.pages.lab.softmax.head import (
+    MODULES,
+    TEMPERATURES,
+    HeadGroup,
+    heated,
+    output,
+    pronoun,
+    row_of,
+)
 from tests.models.zoo.hub.families import TEXT
 
 WIDE = "the animal did not cross the street because it was too wide"

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian as autograd_jacobian
 
-from pages.lab.softmax.inputs import gradient_norm, histogram, jacobian, softmax
+from attention_lab.pages.lab.softmax.inputs import gradient_norm, histogram, jacobian, softmax
 
 
 def rows(*shape: int, deviation: float = 1.0) -> torch.Tensor:

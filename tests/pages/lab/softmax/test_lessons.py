@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from models import load_model
-from pages.lab.softmax import dots, formats, head, spread
-from pages.lab.softmax.inputs import Inputs
-from pages.shared.wording import distinct
+from attention_lab.models import load_model
+from attention_lab.pages.lab.softmax import dots, formats, head, spread
+from attention_lab.pages.lab.softmax.inputs import Inputs
+from attention_lab.pages.shared.wording import distinct
+from attention_lab.viz_core.boards import Facts, Matrix
+from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.boards import frame, panel
-from viz_core.boards import Facts, Matrix
-from viz_core.viewer.message import pack
 
 PARTS = (spread, dots, head, formats)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.softmax.inputs import Inputs
-from pages.lab.softmax.spread import DEVIATIONS, change_by_shift, draw, lesson, spread
-from viz_core.labels import short
+from attention_lab.pages.lab.softmax.inputs import Inputs
+from attention_lab.pages.lab.softmax.spread import DEVIATIONS, change_by_shift, draw, lesson, spread
+from attention_lab.viz_core.labels import short
 
 AT = {round(deviation, 6): frame for frame, deviation in enumerate(DEVIATIONS.tolist())}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from models import Trace, load_model
-from pages.lab.any_model import Translator
-from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Reading, translation_of
+from attention_lab.models import Trace, load_model
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Reading, translation_of
 
 
 @pytest.fixture(scope="session")

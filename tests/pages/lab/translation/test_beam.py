@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.data.word_tokenizer import BOS, EOS
-from pages.lab.any_model import Translator
-from pages.lab.translation import beam, inputs
-from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs, Reading
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.lab.translation import beam, inputs
+from attention_lab.pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs, Reading
 from tests.pages.lab.boards import facts, panel
 from tests.pages.lab.translation.conftest import ids_of
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.engine.trace import Trace
-from pages.lab.translation import flow
-from pages.lab.translation.flow import Moment
-from pages.lab.translation.inputs import Inputs, Reading
+from attention_lab.models.engine.trace import Trace
+from attention_lab.pages.lab.translation import flow
+from attention_lab.pages.lab.translation.flow import Moment
+from attention_lab.pages.lab.translation.inputs import Inputs, Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.translation.conftest import ids_of
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.decoding import greedy
-from pages.lab.translation import forcing
-from pages.lab.translation.inputs import SENTENCE, Inputs, Reading
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.decoding import greedy
+from attention_lab.pages.lab.translation import forcing
+from attention_lab.pages.lab.translation.inputs import SENTENCE, Inputs, Reading
 from tests.pages.lab.boards import close, facts, panel
 from tests.pages.lab.translation.conftest import ids_of
 

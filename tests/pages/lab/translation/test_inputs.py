@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from models.data.grammar import showcase
-from models.data.word_tokenizer import BOS, EOS
-from models.engine.decoding import greedy
-from pages.lab.any_model import Translator
-from pages.lab.translation import inputs
-from pages.lab.translation.inputs import Reading
+from attention_lab.models.data.grammar import showcase
+from attention_lab.models.data.word_tokenizer import BOS, EOS
+from attention_lab.models.engine.decoding import greedy
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.lab.translation import inputs
+from attention_lab.pages.lab.translation.inputs import Reading
 from tests.pages.lab.translation.conftest import ids_of
 
 

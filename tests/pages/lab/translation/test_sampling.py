@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from pages.lab.translation import sampling
-from pages.lab.translation.inputs import INCOMPLETE, Inputs, Reading
+from attention_lab.pages.lab.translation import sampling
+from attention_lab.pages.lab.translation.inputs import INCOMPLETE, Inputs, Reading
 from tests.pages.lab.boards import close, facts, panel
 from tests.pages.lab.translation.conftest import ids_of
 

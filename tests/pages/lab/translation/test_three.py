@@ -9,10 +9,10 @@ import pytest
 import torch
 import transformers as hf
 
-from models import load_model
-from pages.lab.any_model import Translator
-from pages.lab.translation import three
-from pages.lab.translation.inputs import Inputs, Reading
+from attention_lab.models import load_model
+from attention_lab.pages.lab.any_model import Translator
+from attention_lab.pages.lab.translation import three
+from attention_lab.pages.lab.translation.inputs import Inputs, Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.translation.conftest import SENTENCE
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.shared.board import takeaway
-from viz_core.boards import Board, Panel, Scrub, board_figure
-from viz_core.boards.panel import Drawing, Framed, NumberRow, Place, Room
-from viz_core.viewer.message import pack
+from attention_lab.pages.shared.board import takeaway
+from attention_lab.viz_core.boards import Board, Panel, Scrub, board_figure
+from attention_lab.viz_core.boards.panel import Drawing, Framed, NumberRow, Place, Room
+from attention_lab.viz_core.viewer.message import pack
 
 
 @dataclass(frozen=True, kw_only=True)

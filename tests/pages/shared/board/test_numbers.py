@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.shared.board import takeaway
-from viz_core.boards import (
+from attention_lab.pages.shared.board import takeaway
+from attention_lab.viz_core.boards import (
     Bars,
     Board,
     Curves,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pages.explore.component import ACTS, VIEW
-from pages.shared.browser.component import MOST_ACTS, MOST_CHARACTERS, acts_of_message
+from attention_lab.pages.explore.component import ACTS, VIEW
+from attention_lab.pages.shared.browser.component import MOST_ACTS, MOST_CHARACTERS, acts_of_message
 
 
 def said(*acts: Any) -> str:

@@ -8,9 +8,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pages.shared import visitors
-from pages.shared.browser import requests
-from viz_core.viewer import program as viewer
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.browser import requests
+from attention_lab.viz_core.viewer import program as viewer
 
 
 def test_plotly_is_that_of_the_installed_package_and_kept_for_good():

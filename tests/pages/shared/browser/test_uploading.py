@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from pages.shared.browser import uploading
+from attention_lab.pages.shared.browser import uploading
 
 SCOPE: Scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/tab/file", "headers": []}
 

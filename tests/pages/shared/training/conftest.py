@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from models.data.tasks import make_task
-from models.runs.folder import METRICS, SAMPLES, RunFolder, create_run
-from models.training.config import run_config
-from models.zoo.folders import PROBE
-from pages.shared.training.runs import Run
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.folder import METRICS, SAMPLES, RunFolder, create_run
+from attention_lab.models.training.config import run_config
+from attention_lab.models.zoo.folders import PROBE
+from attention_lab.pages.shared.training.runs import Run
 
 STEPS = (0, 1, 10, 100)
 TOKENS = list("abcdabcd")

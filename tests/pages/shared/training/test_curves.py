@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pages.shared.training import curves
+from attention_lab.pages.shared.training import curves
 
 
 def test_sparse_records_are_joined_by_straight_lines_and_end_where_they_end() -> None:

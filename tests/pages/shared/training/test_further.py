@@ -5,21 +5,21 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from models.data.tasks import make_task
-from models.runs.continuation import Change
-from models.runs.folder import Status, create_run, write_status
-from models.runs.queue import JobRefused
-from models.training.config import run_config
-from pages.shared.training.runs import Run
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.runs.continuation import Change
+from attention_lab.models.runs.folder import Status, create_run, write_status
+from attention_lab.models.runs.queue import JobRefused
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
 
 
 def page(run_id: str) -> None:
     import streamlit as st
 
-    from pages.shared.page_parts import show_problems
-    from pages.shared.state import problems
-    from pages.shared.training import further, runs
+    from attention_lab.pages.shared.page_parts import show_problems
+    from attention_lab.pages.shared.state import problems
+    from attention_lab.pages.shared.training import further, runs
 
     run = runs.find(run_id)
     assert run is not None
@@ -43,7 +43,7 @@ def opened(run: Run) -> AppTest:
 def test_only_what_was_changed_is_handed_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Change] = []
     monkeypatch.setattr(
-        "pages.shared.training.further.jobs.extend",
+        "attention_lab.pages.shared.training.further.jobs.extend",
         lambda run_id, change, **more: asked.append(change) or "the-new-run",
     )
     at, key = opened(run), f"further.{run.id}"
@@ -73,7 +73,7 @@ def test_sizes_are_not_offered_and_a_refusal_is_said(run: Run, monkeypatch: pyte
     def extend(*_: object, **__: object) -> str:
         raise JobRefused("8 runs wait already; wait until one has started")
 
-    monkeypatch.setattr("pages.shared.training.further.jobs.extend", extend)
+    monkeypatch.setattr("attention_lab.pages.shared.training.further.jobs.extend", extend)
     at, key = opened(run), f"further.{run.id}"
     keys = {each.key for each in at.number_input}
     assert f"{key}.batch_size" in keys

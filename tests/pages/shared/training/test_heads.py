@@ -1,8 +1,8 @@
 import numpy as np
 
-from pages.shared.training import heads
+from attention_lab.pages.shared.training import heads
+from attention_lab.viz_core.boards import Matrix
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
-from viz_core.boards import Matrix
 
 
 def test_every_head_is_a_thumbnail_with_a_frame_for_each_snapshot() -> None:

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from models.data import text_sources
-from models.data.learnt_tokenizer import LearntTokenizer
-from pages.shared.training import settings, tasks_on_offer, uploads
-from pages.shared.training.prepare import prepared
+from attention_lab.models.data import text_sources
+from attention_lab.models.data.learnt_tokenizer import LearntTokenizer
+from attention_lab.pages.shared.training import settings, tasks_on_offer, uploads
+from attention_lab.pages.shared.training.prepare import prepared
 
 KEPT = {"language-model": {"tokenizer", "_opening"}, "masked": {"tokenizer", "_probe_text"}}
 TEXT = b"to be or not to be, that is the question\n" * 100

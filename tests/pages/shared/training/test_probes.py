@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pages.shared.training import prepare
-from pages.shared.training.prepare import FRESH_SECONDS, OLD_SECONDS, Probes, Tried
+from attention_lab.pages.shared.training import prepare
+from attention_lab.pages.shared.training.prepare import FRESH_SECONDS, OLD_SECONDS, Probes, Tried
 
 
 class Machine:

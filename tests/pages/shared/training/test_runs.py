@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from models.runs.owners import Ownership, Visitor, write_owned
-from pages.shared import visitors
-from pages.shared.training import runs
-from pages.shared.training.runs import History, latest
+from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training import runs
+from attention_lab.pages.shared.training.runs import History, latest
+from attention_lab.viz_core.labels import TIMES
 from tests.pages.shared.training.conftest import MakeRun
-from viz_core.labels import TIMES
 
 
 def test_only_folders_right_inside_the_root_are_found(make_run: MakeRun, root: Path) -> None:

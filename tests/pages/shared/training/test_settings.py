@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from models.data.tasks import make_task
-from models.fields import Option, characters, read_link
-from models.runs import export
-from models.training.config import run_config
-from pages.shared.training import settings, tasks_on_offer, uploads
+from attention_lab.models.data.tasks import make_task
+from attention_lab.models.fields import Option, characters, read_link
+from attention_lab.models.runs import export
+from attention_lab.models.training.config import run_config
+from attention_lab.pages.shared.training import settings, tasks_on_offer, uploads
 
 
 def shown(info: tasks_on_offer.TaskInfo, link: dict[str, str]) -> tuple[settings.Values, list[str]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from models.byte_units import MB
-from models.runs.owners import Visitor
-from pages.shared import visitors
-from pages.shared.training import settings, tasks_on_offer, uploads
+from attention_lab.models.byte_units import MB
+from attention_lab.models.runs.owners import Visitor
+from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared.training import settings, tasks_on_offer, uploads
 from tests.limits import SetLimits
 
 ANNA, BEN, STRANGER = Visitor("anna"), Visitor("ben"), Visitor()

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rendering } from "../../../../viz_core/viewer/browser/rendering.js";
 
+const place = {}; // an element
+
 /* A model as a notebook has it, and a view that notes what it is given. */
 const shown = () => {
   const [values, heard, acts, calls] = [{}, new Map(), [], []];
@@ -36,12 +38,12 @@ const shown = () => {
 test("a view is made once, gets each message, and leaves nothing behind", () => {
   const { values, heard, acts, calls, views, model, Kind } = shown();
   values.message = new DataView(Uint8Array.of(0, 7, 8).buffer, 1); // as a notebook's kernel sends bytes
-  const leave = rendering(Kind)({ model, el: "place" });
+  const leave = rendering(Kind)({ model, el: place });
   values.message = Uint8Array.of(9).buffer;
   heard.get("change:message")();
   views[0].send({ type: "go", by: 1 });
   leave();
-  assert.deepEqual(calls, ["place", [7, 8], [9], "left"]);
+  assert.deepEqual(calls, [place, [7, 8], [9], "left"]);
   assert.deepEqual(acts, [{ type: "go", by: 1 }]);
   assert.equal(heard.size, 0);
 });
@@ -49,7 +51,7 @@ test("a view is made once, gets each message, and leaves nothing behind", () => 
 test("what is selected is told once, and what the host selects is heard once", () => {
   const { values, heard, calls, views, model, Kind } = shown();
   Object.assign(values, { message: new Uint8Array(), state: { head: 3 } });
-  rendering(Kind)({ model, el: "place" });
+  rendering(Kind)({ model, el: place });
   assert.deepEqual(calls.slice(2), [{ head: 3 }]); // a saved notebook opens where it was left
   views[0].tell({ head: 3 });
   views[0].tell({ head: 4 });
