@@ -4,7 +4,7 @@ what a model writes while they are in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -35,6 +35,7 @@ class Subject(Protocol):
     name: str
 
     def read(self, text: str, **settings: Any) -> Reading: ...
+    def reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading: ...
     def trace(self, what: str | Reading, *, reduce: Any = None, edit: Editing | None = None) -> Trace: ...
     def attention(self, stack: str) -> Heads: ...
     def addresses(self) -> Collection[str]: ...

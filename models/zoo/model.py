@@ -171,7 +171,7 @@ class Model(ABC):
         if isinstance(what, list) and any(isinstance(each, str) for each in what):
             each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, **settings)
             return [each_text(text) for text in what]
-        reading = self._reading_of(what, settings)
+        reading = self.reading_of(what, settings)
         read = read_edits(edits)
         changed = Prepared(self, reading, read, settings).applied(reading) if read else None
         trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
@@ -181,7 +181,8 @@ class Model(ABC):
             changed.check_done()
         return trace
 
-    def _reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading:
+    def reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading:
+        """A text, token ids, or what was read already, as it is read. Raises ValueError as `read` does."""
         if isinstance(what, Tensor):
             if what.ndim > 2 or (what.ndim == 2 and len(what) != 1):
                 raise ValueError(f"ids of the shape {list(what.shape)}; give those of one text, [position]")
@@ -332,6 +333,10 @@ class Model(ABC):
         at all. Nothing is recorded. Raises ValueError as `projections` does.
         """
         raise ValueError(self._unknown_parts)
+
+    def last(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        """As `logits`; of a model without an output of words, its last stream in their place."""
+        return self.logits(reading, n_rows, at)
 
     def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
         """The matrix [d_model, output] and the constant [output] that make logits of the stream that leaves

@@ -91,8 +91,11 @@ def _heads(subject: Subject, request: SweepRequest, progress: Progress) -> dict[
     model: Any = subject.model
     target, title = target_of(subject, request)
     change = request.put if request.put in CHANGES else CHANGES[0]
-    sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress)
+    taken = {"other": request.other, **subject.inputs.reading} if change == "from" else {}
+    sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress, **taken)
     message = {"title": title, **_message(sweep)}
+    if taken:  # what is taken out of the stream directly is what a head at zero lacks there
+        return message
     try:
         direct = direct_heads(model, subject.reading, target, progress=progress)
     except ValueError as error:
@@ -114,7 +117,7 @@ def _parts(subject: Subject, request: SweepRequest, progress: Progress) -> dict[
 
 
 def _path(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
-    change = request.put if request.put in CHANGES else CHANGES[0]
+    change = request.put if request.put in CHANGES[:2] else CHANGES[0]
     through = request.through if request.through in OFFERED["through"]["options"] else View.through
     return quantities.path_patched(subject, request.sender, change, request.receiver, through, request.step)
 
@@ -185,7 +188,8 @@ class SweepTakeAway:
             "path": "Path",
             "positions": "Each position from another text: what it does to the",
         }
-        begun = beginnings.get(self._request.sweep, "Each head switched off alone: what it does to the")
+        alone = "from another text" if self._request.put == "from" else "switched off alone"
+        begun = beginnings.get(self._request.sweep, f"Each head {alone}: what it does to the")
         return f"{begun} {self._result['title']}" + ("" if now is None else f", now {now:.4g}")
 
     @property
@@ -279,5 +283,6 @@ class SweepTakeAway:
         if request.sweep == "positions":
             line = f"sweep = sweep_positions(lm, reading, {target!r}, {request.other!r}{more})"
         else:
-            line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r})"
+            other = f", other={request.other!r}{more}" if request.put == "from" else ""
+            line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r}{other})"
         return [f"from models.interventions.head_sweep import sweep_{request.sweep}", reading, line]
