@@ -38,6 +38,11 @@ class Job(NamedTuple):
     address: str
     change: Change
 
+    def place(self, leaving: bool = False) -> str:
+        """Where a trace has what is changed."""
+        of_heads = self.address.count(".") == 2
+        return f"{self.address}.{'z' if of_heads else 'resid_post' if leaving else 'resid_pre'}"
+
 
 @contextmanager
 def changing(
@@ -380,7 +385,7 @@ def sweep_heads(
     there, a model whose parts are hidden, and what does not fit.
     """
     if several(text):
-        return _mean_over(
+        return mean_over(
             text, metric, other, progress,
             lambda t, m, o, p: sweep_heads(
                 model, t, m, change=change, other=o, by_position=by_position, progress=p, **settings
@@ -400,7 +405,7 @@ def several(text: Any) -> bool:
     return isinstance(text, list | tuple) and any(isinstance(each, str | Reading) for each in text)
 
 
-def _mean_over(
+def mean_over(
     texts: Sequence[Text], metric: Any, other: Any, progress: Progress,
     sweep: Callable[[Text, Any, Any, Progress], Sweep],
 ) -> Sweep:  # fmt: skip
@@ -473,11 +478,21 @@ def sweep_positions(
     Meng et al. 2022). Several texts, texts of another length, and what is raised, as in `sweep_heads`.
     """
     if several(text):
-        return _mean_over(
+        return mean_over(
             text, metric, other, progress,
             lambda t, m, o, p: sweep_positions(model, t, m, o, progress=p, **settings),
         )  # fmt: skip
     reading, modules = model.reading_of(text, settings), model.layers()
+    jobs, rows = position_jobs(model, reading, other, settings)
+    target, before, values = values_of(model, reading, metric, modules, jobs, progress)
+    return Sweep.of(target, before, values, rows)
+
+
+def position_jobs(
+    model: Sweepable, reading: Reading, other: Text, settings: Mapping[str, Any]
+) -> tuple[list[Job], list[Row]]:
+    """A job for every layer at every position, and the rows of numbers that they give."""
+    modules = model.layers()
     wanted = {f"{address}.resid_pre" for address in modules}
     source, partners = source_of(model, reading, other, settings, wanted)
     jobs, rows = list[Job](), list[Row]()
@@ -487,8 +502,7 @@ def sweep_positions(
         n = len(reading.tokens[side])
         jobs += [Job(address, _patched(at, stream[there[at]] if at in there else None)) for at in range(n)]
         rows.append((side, int(layer), (n,)))
-    target, before, values = values_of(model, reading, metric, modules, jobs, progress)
-    return Sweep.of(target, before, values, rows)
+    return jobs, rows
 
 
 def values_of(
@@ -527,18 +541,19 @@ def values_of(
 
 def _as_edit(job: Job, leaving: bool) -> Callable[[str, Tensor], Tensor]:
     """A job as the edit of a traced pass: where heads are [head, position, channel], side by side."""
-    of_heads = job.address.count(".") == 2
-    place = f"{job.address}.{'z' if of_heads else 'resid_post' if leaving else 'resid_pre'}"
+    place = job.place(leaving)
 
     def edit(address: str, value: Tensor) -> Tensor:
-        if address != place:
-            return value
-        if not of_heads:
-            return job.change(value)
-        new = job.change(value.transpose(0, 1).flatten(1))
-        return new.unflatten(1, (len(value), -1)).transpose(0, 1)
+        if address != place or value.ndim == 2:
+            return job.change(value) if address == place else value
+        return job.change(side_by_side(value)).unflatten(1, (len(value), -1)).transpose(0, 1)
 
     return edit
+
+
+def side_by_side(value: Tensor) -> Tensor:
+    """A stream as it is, and heads [head, position, channel] as a row has them."""
+    return value if value.ndim == 2 else value.transpose(0, 1).flatten(1)
 
 
 def _switched(

@@ -34,6 +34,7 @@ from models.engine.size import addresses, trace_operations
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, read_edits, write_numbers
 from models.interventions.edited_pass import Editing, Prepared, write_under_edits
+from models.interventions.head_sweep import Asked, Target
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""
@@ -144,14 +145,13 @@ class Model(ABC):
     @overload
     def trace(
         self, what: list[str], *, reduce: Reduce | None = ..., edit: Editing | None = ..., edits: Edits = ...,
-        **settings: Any,
+        grad: Asked = ..., **settings: Any,
     ) -> list[Trace]: ...  # fmt: skip
     @overload
     def trace(
         self, what: str | Reading | list[int] | Tensor = ..., *, reduce: Reduce | None = ...,
-        edit: Editing | None = ..., edits: Edits = ..., **settings: Any,
+        edit: Editing | None = ..., edits: Edits = ..., grad: Asked = ..., **settings: Any,
     ) -> Trace: ...  # fmt: skip
-    @torch.no_grad()
     def trace(
         self,
         what: str | Reading | list[int] | list[str] | Tensor = "",
@@ -159,6 +159,7 @@ class Model(ABC):
         reduce: Reduce | None = None,
         edit: Editing | None = None,
         edits: Edits = (),
+        grad: Asked = None,
         **settings: Any,
     ) -> Trace | list[Trace]:
         """All that the model computes on a text, on token ids, or on a reading; `reduce` and `edit` as in
@@ -166,17 +167,22 @@ class Model(ABC):
 
         edits: what is changed in the pass, each an `Edit` or its line, as "encoder.0.self heads 2: zero";
         `models.interventions` has the grammar. Other texts that they name are read with the same settings.
-        Raises ValueError as `read` and `read_ids` do, and for an edit that does not fit model or text.
+        grad: a metric, as in `sweep_heads`; `grads` of the trace has its gradient at each address, after the
+        edits there. Raises ValueError as `read` and `read_ids` do, and for an edit that does not fit model or
+        text.
         """
         if isinstance(what, list) and any(isinstance(each, str) for each in what):
-            each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, **settings)
+            each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, grad=grad, **settings)
             return [each_text(text) for text in what]
-        reading = self.reading_of(what, settings)
-        read = read_edits(edits)
-        changed = Prepared(self, reading, read, settings).applied(reading) if read else None
-        trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
+        with torch.no_grad():
+            reading, read = self.reading_of(what, settings), read_edits(edits)
+            changed = Prepared(self, reading, read, settings).applied(reading) if read else None
+        trace = Trace(reduce, edit=_one_after_the_other(changed, edit), keeps_graph=grad is not None)
         trace.tokens = dict(reading.tokens)
-        self.compute(reading, trace)
+        with torch.set_grad_enabled(grad is not None):
+            self.compute(reading, trace)
+            if grad is not None:
+                trace.differentiate(Target.read(grad).of_pass(trace.in_graph(), reading))
         if changed is not None:
             changed.check_done()
         return trace
