@@ -15,6 +15,7 @@ from pages.shared.board import on_page, takeaway
 from pages.shared.lab_stops import stop
 from tests.pages.lab.test_presets import PARTS, first_lesson
 from viz_core.boards import board_figure
+from viz_core.paper import VENUES, on_paper
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 
@@ -91,6 +92,9 @@ def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
     assert on_page.message(board, part=part.name, link={})
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
+    venue = VENUES["nature-wide"]
+    paper = on_paper(board_figure(board, width=venue.pixels), venue)
+    assert paper.letters >= 4 and paper.figure.get_size_inches()[0] == pytest.approx(venue.width)
     with np.load(io.BytesIO(takeaway.archive(board))) as arrays:
         assert arrays.files
         assert all(np.asarray(arrays[name]).size for name in arrays.files)
