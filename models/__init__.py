@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from models.config import ModelConfig
-    from models.engine.capture import capture
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
     from models.interventions import Edit, compare
+    from models.interventions.edited_capture import capture
     from models.zoo import list_models, load_model
     from models.zoo.engine_model import UntrainedModel
     from models.zoo.hub.into_engine import into_engine
@@ -41,7 +41,7 @@ _HOME = {
     "Trace": "models.engine.trace",
     "Transformer": "models.engine.transformer",
     "UntrainedModel": "models.zoo.engine_model",
-    "capture": "models.engine.capture",
+    "capture": "models.interventions.edited_capture",
     "compare": "models.interventions",
     "into_engine": "models.zoo.hub.into_engine",
     "list_models": "models.zoo",

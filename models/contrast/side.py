@@ -13,7 +13,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.interventions.edit import read_edits
-from models.interventions.edited_pass import Editing, Prepared
+from models.interventions.edited_pass import Editing, Prepared, at_modules
 from models.runs.folder import RunFolder
 from models.zoo.model import Attention, Model, Reduce
 
@@ -70,7 +70,8 @@ class Side:
             return self.model.trace(what, reduce=widen, edit=editing, edits=self.edits, **others)
         edits = Prepared(self.model, what, read_edits(self.edits), others).applied(what)
         # edits see what knobs have made of the scores: a key that these hide is hidden
-        trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
+        with at_modules(self.model.net, edits.places, edits):
+            trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
         edits.check_done()
         return trace
 

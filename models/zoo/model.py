@@ -33,14 +33,20 @@ from models.engine.positions import has_bias, turns
 from models.engine.size import addresses, trace_operations
 from models.engine.trace import Trace
 from models.interventions.edit import Edit, read_edits, write_numbers
-from models.interventions.edited_pass import Editing, Prepared, write_under_edits
+from models.interventions.edited_pass import (
+    Editing,
+    Prepared,
+    at_modules,
+    one_after_the_other,
+    write_under_edits,
+)
 from models.interventions.head_sweep import Asked, Target
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
-Edits = str | Edit | Sequence[str | Edit]
+Edits = str | Edit | Sequence[str | Edit | tuple[str, Callable[[Tensor], Tensor]]]
 
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
 
@@ -177,9 +183,12 @@ class Model(ABC):
         with torch.no_grad():
             reading, read = self.reading_of(what, settings), read_edits(edits)
             changed = Prepared(self, reading, read, settings).applied(reading) if read else None
-        trace = Trace(reduce, edit=_one_after_the_other(changed, edit), keeps_graph=grad is not None)
+        trace = Trace(reduce, edit=one_after_the_other(changed, edit), keeps_graph=grad is not None)
         trace.tokens = dict(reading.tokens)
-        with torch.set_grad_enabled(grad is not None):
+        with (
+            torch.set_grad_enabled(grad is not None),
+            at_modules(self.net, changed.places if changed else (), changed),
+        ):
             self.compute(reading, trace)
             if grad is not None:
                 trace.differentiate(Target.read(grad).of_pass(trace.in_graph(), reading))
@@ -437,13 +446,6 @@ def call(name: str, *arguments: Any, **settings: Any) -> str:
     """A call as a line of Python."""
     words = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in settings.items())]
     return f"{name}({', '.join(words)})"
-
-
-def _one_after_the_other(first: Editing | None, then: Editing | None) -> Editing | None:
-    """Both edits of one pass."""
-    if first is None or then is None:
-        return first or then
-    return lambda address, value: then(address, first(address, value))
 
 
 # A network made anew around the same weights, so that one thing of it can be other.
