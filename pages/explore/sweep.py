@@ -172,8 +172,8 @@ def probability_bars(
 class SweepTakeAway:
     """What the sweep's view shows, computed again: of the text without edits."""
 
-    def __init__(self, subject: Subject, view: View, step: int) -> None:
-        self._subject = subject.unedited
+    def __init__(self, subject: Subject, view: View, step: int, column: int | None = None) -> None:
+        self._subject, self._column = subject.unedited, column
         self._request = SweepRequest(
             view.sweep, view.goal, step, view.put, view.other, view.sender, view.receiver, view.through
         )
@@ -198,21 +198,25 @@ class SweepTakeAway:
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The numbers in cells, or as bars."""
+        board, title = self._board(), "Sweep" if "effects" in self._result else self.title
+        return board_figure(board, dark=dark, title=title, width=self._column)
+
+    def _board(self) -> Board:
         result = self._result
         if "outputs" in result:
             names, *columns = zip(*result["outputs"], strict=True)
             charts = [
                 probability_bars(*each) for each in zip(WAYS, [names] * len(WAYS), columns, strict=True)
             ]
-            return board_figure(Board(rows=[charts], notice=""), dark=dark, title=self.title)
+            return Board(rows=[charts], notice="")
         if "parts" in result:
             names, values = zip(*result["parts"][:MOST_BARS], strict=True)
             bars = Bars(values=np.array(values), labels=names, y_label="logit", digits=3)
             count, total = len(result["parts"]), result["before"]
             notice = f"All {count} parts sum to {total:.4g}, with the scale of the last norm frozen."
-            return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
+            return Board(rows=[[bars]], notice=notice)
         rows = [[self._matrix(name, effects)] for name, effects in result["effects"].items()]
-        return board_figure(Board(rows=rows, notice=self.title), dark=dark, title="Sweep")
+        return Board(rows=rows, notice=self.title)
 
     def _matrix(self, name: str, effects: list[list[float]]) -> Matrix:
         values, is_of_heads = np.array(effects)[:, :MOST_COLUMNS], "." in name

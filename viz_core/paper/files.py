@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import matplotlib as mpl
@@ -19,25 +20,22 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from viz_core.paper.drawing import FAMILY, MANY, STYLE, on_paper
-from viz_core.paper.venues import POINTS, VENUES
+from viz_core.paper.venues import MM, POINTS, Venue
 
 DPI = 300
 
 
-def draw(figure: go.Figure, venue: str = "nature-wide") -> dict[str, bytes]:
-    """The figure as PDF, SVG, PNG, and PGF if LaTeX can hold it, by their endings.
+_drawing = Lock()  # Matplotlib's settings are the process's
 
-    Raises ValueError for a venue that is not known, and where it has more cells than a page holds.
-    """
-    if venue not in VENUES:
-        raise ValueError(f'venue="{venue}" is unknown; choose one of "{", ".join(VENUES)}"')
-    paper = on_paper(figure, VENUES[venue])
-    with mpl.rc_context(STYLE):
-        return {
-            kind: write(paper.figure)
-            for kind, write in _WRITERS.items()
-            if kind != "pgf" or paper.cells <= MANY
-        }
+
+def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[float, float], float]:
+    """The figure's files by their endings, its width and height in mm, and points of its smallest letters."""
+    with _drawing, mpl.rc_context(STYLE):
+        paper = on_paper(figure, venue)
+        writers = {kind: write for kind, write in _WRITERS.items() if kind != "pgf" or paper.cells <= MANY}
+        contents = {kind: write(paper.figure) for kind, write in writers.items()}
+    width, height = (float(each) * MM for each in paper.figure.get_size_inches())
+    return contents, (width, height), paper.letters
 
 
 def _saved(sheet: Figure, kind: str, **how: Any) -> bytes:
@@ -65,8 +63,8 @@ def _svg(sheet: Figure) -> bytes:
 
 def _face(family: str, weight: str, path: str, letters: str) -> str:
     """A font with these letters alone."""
-    font, options = TTFont(path), subset.Options(flavor="woff", layout_features=[], notdef_outline=True)
-    options.drop_tables += ["FFTM"]
+    font, options = TTFont(path, recalcTimestamp=False), subset.Options(layout_features=[])
+    options.notdef_outline, options.drop_tables = True, [*options.drop_tables, "FFTM"]
     cutter = subset.Subsetter(options)
     cutter.populate(text=letters)
     cutter.subset(font)

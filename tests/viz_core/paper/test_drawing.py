@@ -44,8 +44,8 @@ from viz_core.boards import (
     board_figure,
 )
 from viz_core.boards import panels as kinds
-from viz_core.paper import VENUES, draw, on_paper
-from viz_core.paper.drawing import DASHES, MARKERS
+from viz_core.paper import VENUES, draw
+from viz_core.paper.drawing import DASHES, MARKERS, on_paper
 
 RNG = np.random.default_rng(0)
 WORDS = ["la", "rue", "était", "trop"]
@@ -96,7 +96,7 @@ def of(panel, venue="nature"):
 
 
 def opened(figure, venue="nature"):
-    files = draw(figure, venue)
+    files = draw(figure, venue).contents
     return files, pdfium.PdfDocument(files["pdf"])[0]
 
 
