@@ -39,6 +39,7 @@ static: install-dev
 	$(VENV_PYTHON) -m tools.javascript
 	.venv/bin/hadolint Containerfile
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
+	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2

@@ -5,15 +5,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config import ModelConfig
-    from .engine.capture import capture
-    from .engine.trace import Trace
-    from .engine.transformer import Transformer
-    from .interventions import Edit, compare
-    from .zoo import list_models, load_model
-    from .zoo.engine_model import UntrainedModel
-    from .zoo.hub.into_engine import into_engine
-    from .zoo.own_model import read_attention
+    from models.config import ModelConfig
+    from models.engine.trace import Trace
+    from models.engine.transformer import Transformer
+    from models.interventions import Edit, compare
+    from models.interventions.edited_capture import capture
+    from models.zoo import list_models, load_model
+    from models.zoo.engine_model import UntrainedModel
+    from models.zoo.hub.into_engine import into_engine
+    from models.zoo.own_model import read_attention
 
 # PyTorch's idle threads would spin while they wait for each other, and where anything else is busy on the
 # machine, training would then take ten times as long. OpenMP reads this once, when torch is imported: GNU's
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Edit": ".interventions",
-    "ModelConfig": ".config",
-    "Trace": ".engine.trace",
-    "Transformer": ".engine.transformer",
-    "UntrainedModel": ".zoo.engine_model",
-    "capture": ".engine.capture",
-    "compare": ".interventions",
-    "into_engine": ".zoo.hub.into_engine",
-    "list_models": ".zoo",
-    "load_model": ".zoo",
-    "read_attention": ".zoo.own_model",
+    "Edit": "models.interventions",
+    "ModelConfig": "models.config",
+    "Trace": "models.engine.trace",
+    "Transformer": "models.engine.transformer",
+    "UntrainedModel": "models.zoo.engine_model",
+    "capture": "models.interventions.edited_capture",
+    "compare": "models.interventions",
+    "into_engine": "models.zoo.hub.into_engine",
+    "list_models": "models.zoo",
+    "load_model": "models.zoo",
+    "read_attention": "models.zoo.own_model",
 }
 
 

@@ -5,18 +5,31 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
+from models import load_model
 from tools import as_gpt2, chromium
 from tools.background_servers import ROOT, serving_the_app
+from viz_core import head_grid
+from viz_core.paper import draw
 
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"
 GPT2 = ROOT / "tools" / "gpt2.png"
 EDIT = ROOT / "tools" / "edit.png"
+PAPER = ROOT / "tools" / "paper.png"
 EDITED = {"view": "effect", "edits": "encoder.1.self heads 0-3: zero"}
 TEXT = "First Citizen: Before we proceed any"
+SHOWCASE = "the animal did not cross the street because it was too tired"
 GRID = {"view": "grid", "sort": "previous"}
+
+
+def on_paper() -> bytes:
+    """All heads of the translator's encoder as a journal prints them."""
+    trace = load_model("translator").trace(SHOWCASE)
+    patterns = np.stack([trace[address].numpy() for address in trace if address.endswith("self.pattern")][:2])
+    return draw(head_grid(patterns, trace.tokens["encoder"]), "nature-wide").contents["png"]
 
 
 def main() -> None:
@@ -49,7 +62,8 @@ def main() -> None:
         page.wait_for_timeout(1_000)
         page.screenshot(path=GPT2)
         browser.close()
-    for picture in (PICTURE, EDIT, DOCUMENT, GPT2):
+    PAPER.write_bytes(on_paper())
+    for picture in (PICTURE, EDIT, DOCUMENT, GPT2, PAPER):
         print(f"wrote {picture.relative_to(ROOT)}")
 
 

@@ -6,17 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
 
-from ..data.tasks import Reading
-from ..zoo.model import Model
-from .side import Side
+from models.contrast.side import Side
+from models.data.alignment import Pair, Pairs, align
+from models.data.tasks import Reading
+from models.zoo.model import Model
 
 _SPECIAL = re.compile(r"<[^<>\s]*>|\[[A-Z]+\d*\]")
 """Tokens that stand for no character, such as <eos> or [CLS], as every tokenizer here writes them."""
-Pair = tuple[int | None, int | None]
-Pairs = list[Pair]
 
 
 @dataclass(frozen=True)
@@ -57,22 +55,6 @@ class Aligned:
     def tokens_b(self) -> list[str]:
         """The token of b at each place; "" at its gaps."""
         return ["" if j is None else self.b[j] for _, j in self.pairs]
-
-
-def align(a: Sequence[str], b: Sequence[str]) -> Pairs:
-    """Token by token, in order: what both have, as `difflib` finds it; as many tokens in the place of as
-    many others one to one; all else in gaps. align(b, a) is the same with the sides exchanged.
-    """
-    if (len(a), tuple(a)) > (len(b), tuple(b)):  # SequenceMatcher itself depends on the order of the sides
-        return [(i, j) for j, i in align(b, a)]
-    pairs: Pairs = []
-    for word, i, i_end, j, j_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if word == "equal" or i_end - i == j_end - j:
-            pairs += zip(range(i, i_end), range(j, j_end), strict=True)
-        else:
-            pairs += [(at, None) for at in range(i, i_end)]
-            pairs += [(None, at) for at in range(j, j_end)]
-    return pairs
 
 
 def by_place(partner: Sequence[int | None], n: int) -> Pairs:

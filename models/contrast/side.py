@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data.tasks import Reading
-from ..engine.trace import Trace
-from ..interventions.edit import read_edits
-from ..interventions.edited_pass import Editing, Prepared
-from ..runs.folder import RunFolder
-from ..zoo.model import Attention, Model, Reduce
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.interventions.edit import read_edits
+from models.interventions.edited_pass import Editing, Prepared, at_modules
+from models.runs.folder import RunFolder
+from models.zoo.model import Attention, Model, Reduce
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -70,7 +70,8 @@ class Side:
             return self.model.trace(what, reduce=widen, edit=editing, edits=self.edits, **others)
         edits = Prepared(self.model, what, read_edits(self.edits), others).applied(what)
         # edits see what knobs have made of the scores: a key that these hide is hidden
-        trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
+        with at_modules(self.model.net, edits.places, edits):
+            trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
         edits.check_done()
         return trace
 

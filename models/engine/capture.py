@@ -22,6 +22,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from .trace import Scope, Trace, record
 
+Editing = Callable[[str, Tensor], Tensor]
+
 # One call of PyTorch's attention, computed again step by step.
 
 # How far a sum may lie from another of the same numbers in another order, as a share of the largest.
@@ -60,23 +62,26 @@ class DotProducts:
                 "pass inputs with a batch of 1, like x[i : i + 1]"
             )
 
-    def record(self, trace: Trace, place: str, ran: Tensor) -> None:
-        """Records q, k, v, scores, pattern and z; raises ValueError if that z is not what ran.
+    def record(self, trace: Trace, place: str, ran: Tensor) -> Tensor:
+        """Records q, k, v, scores, pattern and z, and returns the z that goes on: what ran, or what an edit
+        makes of it. Raises ValueError if that z is not what ran without edits.
 
         Tensors of two axes are one head, those of three [head, position, d_head]. Where query heads share
         keys (grouped queries), k and v have fewer heads than q, each for as many neighbouring ones.
         """
         scope = Scope(trace, place)
-        for name, tensor in (("q", self.query), ("k", self.key), ("v", self.value)):
-            record(scope, name, _kept(tensor))
-        q, k, v = (_precise(_one_prompt(tensor)) for tensor in (self.query, self.key, self.value))
+        given = (("q", self.query), ("k", self.key), ("v", self.value))
+        q, k, v = (_precise(record(scope, name, _kept(tensor))) for name, tensor in given)
         k, v = (shared.repeat_interleave(q.shape[1] // shared.shape[1], dim=1) for shared in (k, v))
         scale = 1 / math.sqrt(q.shape[-1]) if self.scale is None else self.scale
         scores = record(scope, "scores", self._masked((q * scale) @ k.mT))  # [1, head, query, key]
         pattern = record(scope, "pattern", _softmax(scores))
         z = pattern @ v  # [1, head, query, d_head]
+        if trace.edits:
+            return record(scope, "z", z.to(ran)).reshape(ran.shape)
         _check_same(place, z, ran.reshape(z.shape))
         record(scope, "z", _kept(ran))
+        return ran
 
     def _masked(self, scores: Tensor) -> Tensor:
         if self.is_causal:
@@ -267,6 +272,31 @@ def _numbers(paths: list[str]) -> dict[str, str]:
     return {paths[0]: "0"} if len(paths) == 1 else {}
 
 
+def edited_output(edit: Editing, address: str, output: Any) -> Any:
+    """What a module gave, its first tensor as an edit makes it; None where it is left alone.
+
+    The edit sees it as [position, channel], or without its batch. Raises ValueError where there is no tensor.
+    """
+    whole: Any = output if isinstance(output, Tensor) else next(iter(leaves(output)), None)
+    if isinstance(output, tuple) and whole is not output[0]:
+        whole = None
+    if not isinstance(whole, Tensor) or not whole.ndim:
+        raise ValueError(f"{address} gives {type(whole).__name__} and no tensor; choose another module")
+    is_flat = whole.ndim == 3 and whole.shape[1] == 1  # [position, 1, channel]
+    rows = whole.reshape(-1, whole.shape[-1]) if is_flat or whole.ndim == 2 else whole
+    rows = rows[None] if rows.ndim == 2 or len(rows) != 1 else rows
+    after = Trace(lambda at, value: None, edit=edit).record(address, rows)
+    if after is rows:
+        return None
+    new = after.reshape(whole.shape)
+    if isinstance(output, Tensor):
+        return new
+    if isinstance(output, dict):
+        output[next(iter(output))] = new
+        return output
+    return type(output)((new, *output[1:]))
+
+
 # A mode that sees every attention which PyTorch computes while it is open, and records it.
 
 SDPA = F.scaled_dot_product_attention
@@ -289,14 +319,19 @@ class Watching(Observer):
     clusters.
     """
 
-    def __init__(self, trace: Trace, module: nn.Module) -> None:
+    def __init__(self, trace: Trace, module: nn.Module, edit: Editing | None = None) -> None:
         super().__init__()
         self._trace = trace
+        self._edit = edit
         self._paths = {id(part): path for path, part in _parts(module)}
         self._known = _known_places(module)
         self._n_at: Counter[str] = Counter()
         self._weights = WeakIdKeyDictionary()  # what a softmax gave, also once dropped out, cast or reshaped
         self.unrecorded: dict[str, None] = {}
+
+    def leaves(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
+        path = self._paths[id(module)]
+        return edited_output(self._edit, f'module "{path}"', output) if self._edit and path else None
 
     @property
     def _path(self) -> str:
@@ -319,18 +354,22 @@ class Watching(Observer):
         if function is SDPA:
             place, products = self._next_place(), DotProducts(*args, **keywords)
             products.check(place)
-            output = function(*args, **keywords)
-            products.record(self._trace, place, output)
+            output: Any = products.record(self._trace, place, function(*args, **keywords))
         elif function is F.multi_head_attention_forward:
             place, products = self._next_place(), _of_heads(*args, **keywords)
             products.check(place)
             output = function(*args, **keywords)
             z = SDPA(products.query, products.key, products.value, products.attn_mask)
-            products.record(self._trace, place, z)
+            z = products.record(self._trace, place, z)
             whole = output[0].detach()  # what is made of z: [query, 1, d_model] or [query, d_model]
             whole = whole.reshape(1, whole.shape[0], whole.shape[-1])
-            _check_same(place, F.linear(z.transpose(1, 2).flatten(2), *args[11:13]), whole)
-            record(Scope(self._trace, place), "out", whole.clone())
+            made = F.linear(z.transpose(1, 2).flatten(2), *args[11:13])
+            if not self._trace.edits:
+                _check_same(place, made, whole)
+                made = whole.clone()
+            out = record(Scope(self._trace, place), "out", made)
+            if self._trace.edits:
+                output = (out.reshape(output[0].shape), *output[1:])
         else:
             output = function(*args, **keywords)
             self._follow(name, list(leaves((args, keywords))), output)
@@ -394,8 +433,13 @@ _NAMED = 4
 """Parts that a sentence names; of more, it says how many."""
 
 
-def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trace]:
+def capture(
+    module: nn.Module, *inputs: Any, editing: Callable[[Trace], Editing] | None = None, **keywords: Any
+) -> tuple[Any, Trace]:
     """`module(*inputs, **keywords)` as it is, and a trace of every attention in it.
+
+    editing: given that trace, what changes a further pass, whose output and trace are returned instead; it is
+    called at each address, and with what each part gives at such as 'module "blocks.3"'.
 
     Seen is what nn.MultiheadAttention, nn.Transformer and its layers, and F.scaled_dot_product_attention
     compute: q, k, v, scores, pattern and z, with `out` of multi-head attention. Torch's own layers have our
@@ -417,11 +461,21 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     random = torch.random.get_rng_state()
     own = module(*inputs, **keywords)
+
+    def watch(trace: Trace, edit: Editing | None = None) -> tuple[Any, Watching]:
+        watching = Watching(trace, module, edit)
+        own_buffers = {name: buffer.clone() for name, buffer in buffers.items()}
+        with (
+            torch.random.fork_rng(),
+            torch.no_grad(),
+            _as_written(module),
+            watching.observing(module.modules()),
+        ):
+            torch.random.set_rng_state(random)
+            return functional_call(module, own_buffers, inputs, keywords), watching
+
     trace = Trace()
-    watching = Watching(trace, module)
-    with torch.random.fork_rng(), torch.no_grad(), _as_written(module), watching.observing(module.modules()):
-        torch.random.set_rng_state(random)
-        watched = functional_call(module, buffers, inputs, keywords)
+    watched, watching = watch(trace)
     unrecorded = [path or type(module).__name__ for path in watching.unrecorded]
     if not trace.keys():
         by_hand = f" (a softmax of its own weighs in {_listed(unrecorded)})" if unrecorded else ""
@@ -431,6 +485,10 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
             '(models of transformers do with attn_implementation="sdpa")'
         )
     _check_alike(module, own, watched)
+    if editing is not None:
+        edit = editing(trace)
+        trace = Trace(edit=edit)
+        own, _ = watch(trace, edit)
     if unrecorded:
         trace.notes.append(
             f"this trace lacks what is weighed by a softmax in {_listed(unrecorded)}, outside of PyTorch's "

@@ -56,6 +56,9 @@ def sinks(how: Normalizer, q: Float[Tensor, "head query d_head"]) -> Float[Tenso
 
 def _softmax(scores: Scores, mask: Mask | None) -> Scores:
     """Softmax over keys; zeros, not NaN, where a row is all -inf."""
-    if mask is None or bool((some := mask.any(dim=-1, keepdim=True)).all()):
+    if mask is None:
+        return scores.softmax(dim=-1)
+    some = mask.any(dim=-1, keepdim=True)
+    if not torch.compiler.is_exporting() and bool(some.all()):  # a graph decides nothing by one input
         return scores.softmax(dim=-1)
     return scores.masked_fill(~some, 0.0).softmax(dim=-1) * some

@@ -8,6 +8,7 @@ from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -88,6 +89,9 @@ class Trace:
     otherwise a new one of the same shape, type and device. Gradients flow through both. Zero head 2:
 
         Trace(edit=lambda address, x: x * keep if address == "encoder.1.self.z" else x)  # keep: [head, 1, 1]
+
+    keeps_graph: `graph` has the tensors [1, ...] that gradients flow through, until `differentiate` has
+    filled `grads`: by address, the gradient of a number with respect to what is there.
     """
 
     def __init__(
@@ -95,12 +99,15 @@ class Trace:
         reduce: Callable[[str, Tensor], Any | None] | None = None,
         *,
         edit: Callable[[str, Tensor], Tensor] | None = None,
+        keeps_graph: bool = False,
     ) -> None:
         self.tokens: dict[str, list[str]] = {}
         self.notes: list[str] = []
         self._reduce = reduce
         self._edit = edit
         self._values: dict[str, Any] = {}
+        self.grads: dict[str, Tensor] = {}
+        self.graph: dict[str, Tensor] | None = {} if keeps_graph else None
 
     @property
     def edits(self) -> bool:
@@ -126,7 +133,35 @@ class Trace:
             value = self._reduce(address, value)
         if value is not None:
             self._values[address] = value
+        if self.graph is not None:
+            tensor = tensor if tensor.requires_grad else tensor.detach().requires_grad_()
+            self.graph[address] = tensor
+            return tensor.view_as(
+                tensor
+            )  # not the given one, so that whoever recorded a copy goes on with it
         return tensor
+
+    def in_graph(self) -> "Trace":
+        """The same addresses with values that gradients flow through, until `differentiate` is called."""
+        trace = Trace()
+        trace.tokens = self.tokens
+        trace._values = {address: tensor[0] for address, tensor in (self.graph or {}).items()}
+        return trace
+
+    def differentiate(self, number: Tensor) -> None:
+        """Fills `grads` with the gradients of a number that was made of `in_graph()`, and lets the graph go.
+
+        An address on which it does not depend has none. Raises ValueError where it depends on none.
+        """
+        graph, self.graph = self.graph or {}, None
+        if not number.requires_grad:
+            raise ValueError(
+                "the metric depends on nothing in the trace, so it has no gradient; compute it of its tensors"
+            )
+        grads = torch.autograd.grad(number, list(graph.values()), allow_unused=True)
+        for address, grad in zip(graph, grads, strict=True):
+            if grad is not None:
+                self.grads[address] = grad[0]
 
     def __getitem__(self, address: str) -> Any:
         """What was kept there. Raises KeyError naming near addresses."""
@@ -169,7 +204,8 @@ class Trace:
 
     def _read(self) -> str:
         lengths = [f"{len(tokens)} tokens in the {side}" for side, tokens in self.tokens.items()]
-        return f" of {', '.join(lengths)}" if lengths else ""
+        grads = ", with gradients" if self.grads else ""
+        return (f" of {', '.join(lengths)}" if lengths else "") + grads
 
     def __contains__(self, address: object) -> bool:
         return address in self._values

@@ -8,6 +8,7 @@
              | stack "." layer "." "ff" ["." ("pre" | "post" | "out")]
              | stack "." layer "." ("resid_pre" | "resid_self" | "resid_cross" | "resid_post")
              | stack "." ("embed" | "norm")
+             | 'module "' path '"'                              what a module of the network gives
     change   = one of `change.KINDS`, a file each in `kinds`, such as: zero; mean; scale -1; from "a text"
 
 Numbers count from 0: heads within a layer (of k and v: key heads), positions among the tokens of the stack;
@@ -19,6 +20,9 @@ of a pattern they are its rows. Left out, all are meant. Examples:
     encoder.1: off                                         the stream leaves the layer as it entered
     encoder.1.self.pattern heads 3 at 10: set 4=0.8 renormalised
     encoder.1.self.q heads 3 at 4-6: from "another text"   patched, position by position
+    module "model.layers.3.mlp": scale 0.5                 of a model of transformers, or any other
+
+In Python a pair of a place and a function is an edit, too: ("encoder.0.ff", lambda value: value.clamp(0, 1)).
 """
 
 from .comparison import Comparison, compare

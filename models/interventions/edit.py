@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
@@ -92,13 +93,13 @@ PARTS = (
 )
 """What of a layer can be edited."""
 _ADDRESS = re.compile(r"(encoder|decoder)\.(?:([0-9]{1,4})(?:\.([a-z_.]+))?|(embed|norm))")
+_MODULE = re.compile(r'module\s+"([^"\s:]{1,200})"')
 
 
 @dataclass(frozen=True)
 class Place:
-    """An address as a trace has it, or that of a layer; heads and positions, in order, None for all.
-
-    Raises ValueError for an address that no model has, and for heads where there are none.
+    """An address as a trace has it, or that of a layer or a module; heads and positions, in order, None for
+    all. Raises ValueError for an address that no model has, and for heads where there are none.
     """
 
     address: str
@@ -106,14 +107,16 @@ class Place:
     at: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        match = _ADDRESS.fullmatch(self.address)
+        match = _ADDRESS.fullmatch(self.address) or _MODULE.fullmatch(self.address)
         if match is None:
             raise ValueError(
                 f"{shortened(self.address)!r} is no address; write stack, layer and part, such as "
                 "encoder.0.self or decoder.1.ff"
             )
-        part = match[3]
-        if part is not None:
+        part = None if self.module else match[3]
+        if self.module:
+            object.__setattr__(self, "address", module_address(match[1]))
+        elif part is not None:
             part = _SHORT.get(part, part)
             if part not in PARTS:
                 raise ValueError(f"{shortened(part)!r} of a layer cannot be edited; {nearest(part, PARTS)}")
@@ -130,7 +133,10 @@ class Place:
     @classmethod
     def read(cls, text: str) -> Place:
         """The place that a line names. Raises ValueError."""
+        module = _MODULE.match(text.strip())
         address, *words = text.split() or [""]
+        if module is not None:
+            address, words = module[0], text.strip()[module.end() :].split()
         end = words.index("at") if "at" in words else len(words)
         heads, at = words[:end], words[end:]
         if not address or (heads and heads[0] != "heads") or len(heads) == 1 or len(at) == 1:
@@ -154,10 +160,18 @@ class Place:
         return self.address
 
     @property
+    def module(self) -> str:
+        """The path of the module whose output is meant; "" for an address of a trace."""
+        match = _MODULE.fullmatch(self.address)
+        return "" if match is None else match[1]
+
+    @property
     def kind(self) -> str:
         """What is there: "heads" [head, position, channel], "pattern" [head, query, key], "stream" [position,
-        channel], or a whole "layer".
+        channel], what a "module" gives [position, channel], or a whole "layer".
         """
+        if self.module:
+            return "module"
         *_, last = self.address.split(".")
         if last.isdigit():
             return "layer"
@@ -187,12 +201,18 @@ class Place:
             return (f"{self.address}.resid_pre", f"{self.address}.resid_post")
         return (self.address,)
 
-    def check_address(self, known: Collection[str], name: str) -> None:
-        """Raises ValueError where a model of this name does not compute what is at these addresses."""
-        if set(self.needed) <= set(known):
+    def check_address(self, known: Collection[str], name: str, modules: Collection[str] = ()) -> None:
+        """Raises ValueError where a model of this name does not compute what is at these addresses, or has no
+        such module; modules: the paths of those that it has.
+        """
+        if set(self.needed) <= set(known) or self.module in modules:
             return
         if not known:
             raise ValueError(f"{self.short}: nothing in {name!r} can be edited; open another model")
+        if self.module:
+            near = " or ".join(get_close_matches(self.module, modules))
+            remedy = f"did you mean {near}?" if near else "its paths are those of net.named_modules()"
+            raise ValueError(f"{self.address}: {name!r} has no such module; {remedy}")
         sides = sorted({address.split(".")[0] for address in known} & {"encoder", "decoder"})
         if self.side not in sides:
             raise ValueError(f"{self.short}: {name!r} has no {self.side}; its stack is {' and '.join(sides)}")
@@ -229,9 +249,15 @@ class Place:
         strange = [position for position in self.at or () if position >= tokens]
         if strange:
             raise ValueError(
-                f"{self}: position {strange[0]} is beyond the {tokens} tokens of the {self.positions_of}; "
+                f"{self}: position {strange[0]} is beyond the {tokens} tokens of the "
+                f"{'text' if self.module else self.positions_of}; "
                 f"give 0 to {tokens - 1}"
             )
+
+
+def module_address(path: str) -> str:
+    """How a module is addressed by its path."""
+    return f'module "{path}"'
 
 
 def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:
@@ -244,7 +270,7 @@ def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:
     return tuple(sorted(set(numbers)))
 
 
-EVERYWHERE = ("heads", "pattern", "stream")
+EVERYWHERE = ("heads", "pattern", "stream", "module")
 REFERENCE = "reference"
 """The texts that a model brings with it, to take means over."""
 
@@ -381,6 +407,7 @@ class Edit:
             remedies = {
                 "layer": "a layer can only be off",
                 "pattern": "a pattern takes zero, scale, from, uniform, identity, only or set",
+                "module": "what a module gives takes zero, scale, mean, from or a function",
             }
             raise ValueError(
                 f"{self.change.word!r} does not fit {self.place.short}; {remedies.get(self.place.kind, fits)}"
@@ -406,15 +433,24 @@ _EXAMPLES = {
     "pattern": "a pattern, such as encoder.1.self.pattern",
     "heads": "q, k, v and z of heads, such as encoder.1.self",
     "stream": "the stream and what is added to it, such as encoder.1.ff",
+    "module": 'what a module gives, such as module "model.layers.3.mlp"',
 }
 
 
 def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
-    """Edits as they are given: lines or edits, or one text with a line for each. Raises ValueError."""
+    """Edits as they are given: lines, edits or pairs of a place and a function, or one text with a line for
+    each. Raises ValueError.
+    """
     if isinstance(edits, str | Edit):
         edits = [edits] if isinstance(edits, Edit) else edits.splitlines()
     entries = list(edits)
     if len(entries) > MOST_EDITS:
         raise ValueError(f"{len(entries)} edits are too many for one pass; give at most {MOST_EDITS}")
+    from models.interventions.kinds.function import Function
+
     lines = [line for line in entries if isinstance(line, Edit) or str(line).strip()]
-    return [line if isinstance(line, Edit) else Edit.read(line) for line in lines]
+    pairs = [
+        line if not isinstance(line, tuple) else Edit(Place.read(line[0]), Function(line[1]))
+        for line in lines
+    ]
+    return [line if isinstance(line, Edit) else Edit.read(line) for line in pairs]

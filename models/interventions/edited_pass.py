@@ -4,16 +4,19 @@ what a model writes while they are in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from ..data.tasks.batch import Reading, Writing
-from ..engine.trace import Trace
-from .edit import Context, Edit, Place
+from models.data.tasks.batch import Reading, Writing
+from models.engine.capture import edited_output
+from models.engine.trace import Trace
+from models.interventions.edit import Context, Edit, Place
 
 Editing = Callable[[str, Tensor], Tensor]
 
@@ -33,9 +36,13 @@ class Subject(Protocol):
     """A model that is edited."""
 
     name: str
+    net: Any
 
     def read(self, text: str, **settings: Any) -> Reading: ...
-    def trace(self, what: str | Reading, *, reduce: Any = None, edit: Editing | None = None) -> Trace: ...
+    def reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading: ...
+    def trace(
+        self, what: str | Reading, *, reduce: Any = None, edit: Editing | None = None, grad: Any = None
+    ) -> Trace: ...
     def attention(self, stack: str) -> Heads: ...
     def addresses(self) -> Collection[str]: ...
     def writing(self, reading: Reading) -> Writing: ...
@@ -44,6 +51,28 @@ class Subject(Protocol):
 
 
 Values = dict[str, Tensor]
+_PASS: ContextVar[object] = ContextVar("pass", default=None)
+
+
+@contextmanager
+def at_modules(net: Any, places: Iterable[Place], edit: Editing | None) -> Iterator[None]:
+    """Within it, what the modules of these places give in a pass of this thread goes through the edit."""
+    mine, addresses = object(), {place.module: place.address for place in places if place.module}
+    if edit is None or not addresses:
+        yield
+        return
+    with ExitStack() as opened:
+        for path, address in addresses.items():
+
+            def left(module: Any, given: Any, output: Any, address: str = address) -> Any:
+                return edited_output(edit, address, output) if _PASS.get() is mine else None
+
+            opened.callback(net.get_submodule(path).register_forward_hook(left).remove)
+        token = _PASS.set(mine)
+        try:
+            yield
+        finally:
+            _PASS.reset(token)
 
 
 class Applied:
@@ -61,6 +90,7 @@ class Applied:
         self._watched = {a.replace(".pattern", ".scores"): a for a in self._by_address if ".pattern" in a}
         self._entered = {e.place.needed[0] for e in edits if e.place.kind == "layer"}
         self._kept: Values = {}
+        self.places = [edit.place for edit in edits]
         self._missing = set(self._by_address)
 
     def __call__(self, address: str, value: Tensor) -> Tensor:
@@ -109,6 +139,13 @@ class Applied:
         changed = value.clone()
         changed[heads] = new
         return changed
+
+
+def one_after_the_other(first: Editing | None, then: Editing | None) -> Editing | None:
+    """Both edits of one pass."""
+    if first is None or then is None:
+        return first or then
+    return lambda address, value: then(address, first(address, value))
 
 
 class Prepared:
@@ -165,13 +202,25 @@ class Prepared:
 
     def _values(self, edit: Edit, other: Reading, reading: Reading, of_this: dict[int, Values]) -> Values:
         """What edits take from a text, which is traced once for all of them."""
-        grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
+        may_grow = edit.place.side == "decoder" or edit.place.module
+        grows = edit.change.aligned and may_grow and len(reading.inputs) > 1
         values = of_this if grows else self._known
         if id(other) not in values:
             read = before_the_same_answer(other, reading) if grows else other
-            addresses = self._wanted[id(other)]
-            trace = self._model.trace(read, reduce=lambda a, x: x if a in addresses else None)
-            values[id(other)] = {address: trace[address] for address in addresses if address in trace}
+            addresses, found = self._wanted[id(other)], Values()
+
+            def keep(address: str, value: Tensor) -> Tensor:
+                if address in found:
+                    raise ValueError(
+                        f"{address} is called more than once in a pass, so another text has no one value for "
+                        "it; edit an address of the trace, such as decoder.1.ff"
+                    )
+                found[address] = value
+                return value
+
+            with at_modules(self._model.net, [edit.place for edit in self._edits], keep):
+                trace = self._model.trace(read, reduce=lambda a, x: x if a in addresses else None)
+            values[id(other)] = found | {address: trace[address] for address in addresses if address in trace}
         return values[id(other)]
 
 
@@ -179,8 +228,8 @@ def check(model: Subject, reading: Reading, edit: Edit) -> None:
     """Raises ValueError where an edit names what this model, or what it reads, has not."""
     place = edit.place
     check_place(model, reading, place)
-    n_keys = len(reading.tokens[place.keys_side])
     for key in edit.change.keys:
+        n_keys = len(reading.tokens[place.keys_side])
         if key >= n_keys:
             raise ValueError(
                 f"{place}: key {key} is beyond the {n_keys} tokens of the {place.keys_side}; "
@@ -190,12 +239,14 @@ def check(model: Subject, reading: Reading, edit: Edit) -> None:
 
 def check_place(model: Subject, reading: Reading, place: Place) -> None:
     """Raises ValueError where this model, or what it reads, has no such place."""
-    place.check_address(model.addresses(), model.name)
+    modules = [path for path, _ in model.net.named_modules() if path] if place.module else []
+    place.check_address(model.addresses(), model.name, modules)
     if place.kind in ("heads", "pattern"):
         side, _, kind, _ = place.address.split(".")
         about = model.attention(f"{side}.{kind}")
         place.check_heads(about.n_heads, about.n_key_heads)
-    place.check_positions(len(reading.tokens[place.positions_of]))
+    sides = reading.tokens if place.module else (place.positions_of,)
+    place.check_positions(max(len(reading.tokens[side]) for side in sides))
 
 
 def before_the_same_answer(other: Reading, reading: Reading) -> Reading:
@@ -209,11 +260,13 @@ def before_the_same_answer(other: Reading, reading: Reading) -> Reading:
 def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
     """Raises ValueError where the positions of another text cannot be put one to one."""
     place, here, there = edit.place, reading.tokens, other.tokens
-    sides = {place.positions_of} if place.at is None else set()
+    own = set(here) if place.module else {place.positions_of}
+    sides = own if place.at is None else set()
+    n_there = max(len(there[side]) for side in own)
     for position in place.at or ():
-        if position >= len(there[place.positions_of]):
+        if position >= n_there:
             raise ValueError(
-                f"{place}: the other text has {len(there[place.positions_of])} tokens, so none at position "
+                f"{place}: the other text has {n_there} tokens, so none at position "
                 f"{position}; give a longer one, or another position"
             )
     if place.kind == "pattern":
@@ -248,7 +301,9 @@ def write_under_edits(
         progress(len(ids) / writing.most)
         written = torch.tensor([[*writing.begun, *ids]], device=last.device)
         now = replace(reading, inputs=(*before, written))
-        ids.append(model.following(now, None if prepared is None else prepared.applied(now)))
+        applied = None if prepared is None else prepared.applied(now)
+        with at_modules(model.net, applied.places if applied else (), applied):
+            ids.append(model.following(now, applied))
         if ids[-1] in writing.ends:
             break
     return writing.finished(ids)

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..data.tasks import Reading
-from ..engine.trace import Trace
-from .edit import Edit, Place
-from .edited_pass import Prepared, check_place
-from .head_sweep import Change, Job, Metric, Progress, Sweep, Sweepable, Target, values_of
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.interventions.edit import Edit, Place
+from models.interventions.edited_pass import Prepared, check_place
+from models.interventions.head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""
@@ -39,9 +39,9 @@ class Parts(NamedTuple):
 
 @torch.no_grad()
 def direct_heads(
-    model: Summed, reading: Reading, target: Target | Metric | str, *, progress: Progress = lambda share: None
+    model: Summed, reading: Reading, metric: Asked, *, progress: Progress = lambda share: None
 ) -> Sweep:
-    """What taking each head's z W_O out of the stream that leaves the last layer does to the target: the part
+    """What taking each head's z W_O out of the stream that leaves the last layer does to the metric: the part
     of the effect of zeroing it that goes through no later layer. The last norm is computed anew.
 
     Raises ValueError as `sweep_heads` does, and for a model whose stream is no plain sum.
@@ -52,9 +52,9 @@ def direct_heads(
     layers = model.layers()
     last = [address for address in layers if address.startswith(f"{side}.")][-1]
     jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
-    target, before, values = values_of(model, reading, target, layers, jobs, progress, leaving=True)
+    target, before, values = values_of(model, reading, metric, layers, jobs, progress, leaving=True)
     places = ((address.split("."), len(parts)) for address, parts in heads.items())
-    rows = [(f"{side}.{kind}", int(layer), count) for (_, layer, kind), count in places]
+    rows = [(f"{side}.{kind}", int(layer), (count,)) for (_, layer, kind), count in places]
     return Sweep.of(target, before, values, rows)
 
 

@@ -2,16 +2,18 @@
 
 All of it is batched: a batch holds the text once for each edit, and each row is edited where it enters an
 output projection (heads) or a layer (the stream). So one pass of so many rows does what so many passes would.
+Where the metric is a function of a trace, each edit has a pass of its own, which is traced.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, prod
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -19,9 +21,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ..data.tasks import IGNORED, Example, Reading
-from ..fields import shortened
-from .edited_pass import Heads, Subject, before_the_same_answer
+from models.data.alignment import align
+from models.data.tasks import IGNORED, Example, Reading
+from models.engine.trace import Trace
+from models.fields import shortened
+from models.interventions.edited_pass import Heads, Subject, before_the_same_answer
 
 Change = Callable[[Tensor], Tensor]
 """What a row [position, channel] becomes."""
@@ -33,6 +37,11 @@ class Job(NamedTuple):
 
     address: str
     change: Change
+
+    def place(self, leaving: bool = False) -> str:
+        """Where a trace has what is changed."""
+        of_heads = self.address.count(".") == 2
+        return f"{self.address}.{'z' if of_heads else 'resid_post' if leaving else 'resid_pre'}"
 
 
 @contextmanager
@@ -101,24 +110,30 @@ class _Hooks(NamedTuple):
         return new
 
 
-Metric = Callable[[Float[Tensor, "row position output"]], Float[Tensor, " row"]]
-"""What a researcher asks of the logits, in float64, of every row by itself."""
-RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, loss, or score"
-_NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "loss": 0, "score": 0}
+Metric = Callable[[Any], Any]
+"""What a researcher asks: of all logits, float64 [row, position, output], a number for each row; or, where
+its argument is named `trace`, of the trace of a pass one number.
+"""
+RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, distance at 3, loss, or score"
+_NUMBERS = {
+    "probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "distance": 0, "loss": 0, "score": 0
+}  # fmt: skip
 """How many outputs each kind names."""
 _LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at (-?[0-9]+))?")
-_WHOLE = ("loss", "score", "metric")
+_WHOLE = ("loss", "score", "metric", "trace")
 """Those of no position alone."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One number, in a line, or a function of all logits. Positions below 0 are counted from the end.
+    """One number, in a line, or a `Metric`. Positions below 0 are counted from the end.
 
     "probability of 7 at 3": the probability of output 7 at position 3. "logit of 7 at 3": its logit. "logits
     7-5 at 3": the logit of output 7 less that of 5. "kl at 3": KL(before || after) of the probabilities
-    there, in nats. "loss": the mean cross-entropy, in nats, of each token that the model writes, given those
-    before it. "score": the share of right answers in held-out examples of the task, in place of the text.
+    there, in nats. "distance at 3": how far the logits there, or the last stream of a model without any, are
+    from what they were, the L2 norm of the difference over that of before. "loss": the mean cross-entropy, in
+    nats, of each token that the model writes, given those before it. "score": the share of right answers in
+    held-out examples of the task, in place of the text.
     """
 
     kind: str
@@ -132,7 +147,8 @@ class Target:
         if isinstance(line, Target):
             return line
         if callable(line):
-            return cls("metric", metric=line)
+            of_trace = list(inspect.signature(line).parameters)[:1] == ["trace"]
+            return cls("trace" if of_trace else "metric", metric=line)
         match = _LINE.fullmatch(" ".join(line.split()))
         if match is not None:
             outputs = tuple(int(number) for number in match.groups()[1:3] if number is not None)
@@ -179,7 +195,7 @@ class Target:
             after = logits[:, :-1].flatten(0, 1)
             each = cross_entropy(after, written.repeat(len(logits)), reduction="none")
             return each.view(len(logits), -1).mean(dim=1)
-        if self.metric is not None:
+        if self.metric is not None and self.kind == "metric":
             found = self.metric(logits)
             if not isinstance(found, Tensor) or found.shape != logits.shape[:1]:
                 shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
@@ -189,6 +205,9 @@ class Target:
                 )
             return found
         here = logits[:, 0]
+        if self.kind == "distance":
+            known = plain[0].isfinite()
+            return (here - plain[0])[:, known].norm(dim=-1) / plain[0][known].norm()
         if self.kind == "logits":
             return here[:, self.outputs[0]] - here[:, self.outputs[1]]
         if self.kind == "logit of":
@@ -199,6 +218,22 @@ class Target:
             differs = (before - after).where(before > -inf, 0)  # what can never be said moves nothing
             return (before.exp() * differs).sum(dim=-1).clamp(min=0)
         return after[:, self.outputs[0]].exp()
+
+    def of_pass(self, trace: Trace, reading: Reading) -> Tensor:
+        """The number of one pass, [], through which gradients flow where the trace's values have them.
+
+        Raises ValueError for a score, and for a metric that gives no single number.
+        """
+        if self.metric is not None and self.kind == "trace":
+            found = torch.as_tensor(self.metric(trace))
+            if found.numel() != 1:
+                raise ValueError(f"the metric gave {list(found.shape)} for a trace; give one number")
+            return found.flatten()[0]
+        last = "logits" if "logits" in trace else f"{list(reading.tokens)[-1]}.norm"
+        whole = trace[last]
+        self.check(reading, *whole.shape)
+        rows = whole if self.position is None else whole[[self.position]]
+        return self.values(rows[None], rows.detach(), reading)[0]
 
 
 def _written(reading: Reading) -> Tensor:
@@ -263,7 +298,7 @@ def _right(
 
 MOST_TOKENS = 1_024
 """Tokens of a batch, all rows together; enough for all cores, and few enough to be stopped."""
-CHANGES = ("zero", "mean")
+CHANGES = ("zero", "mean", "from")
 
 
 @runtime_checkable
@@ -274,6 +309,7 @@ class Sweepable(Subject, Protocol):
     def projections(self) -> Mapping[str, nn.Module]: ...
     def layers(self) -> Mapping[str, nn.Module]: ...
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
+    def last(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
     def examples(self) -> Sequence[Example]: ...
 
 
@@ -281,8 +317,9 @@ class Sweepable(Subject, Protocol):
 class Sweep:
     """What each edit alone does to the target: its number after less the number before.
 
-    effects: of heads by stack, such as "encoder.self", [layer, head]; of patches by "encoder" and "decoder",
-    [layer, position], where the stream enters the layer. layers: by the same names, the number of each row.
+    effects: of heads by stack, such as "encoder.self", [layer, head] or [layer, head, position]; of patches
+    by "encoder" and "decoder", [layer, position], where the stream enters the layer. layers: by the same
+    names, the number of each row.
     """
 
     target: Target
@@ -291,43 +328,71 @@ class Sweep:
     layers: dict[str, list[int]]
 
     @classmethod
-    def of(
-        cls, target: Target, before: float, values: Sequence[float], rows: Sequence[tuple[str, int, int]]
-    ) -> Sweep:
-        """The numbers that were found, in rows: each a name, a layer's number, and how many are of it."""
+    def of(cls, target: Target, before: float, values: Sequence[float], rows: Sequence[Row]) -> Sweep:
+        """The numbers that were found, in rows: each a name, a layer's number, and the shape of its own."""
         effects: dict[str, list[Tensor]] = {}
         layers: dict[str, list[int]] = {}
         rest = iter(values)
-        for name, layer, count in rows:
-            row = torch.tensor([next(rest) for _ in range(count)], dtype=torch.float64) - before
-            effects.setdefault(name, []).append(row)
+        for name, layer, shape in rows:
+            row = torch.tensor([next(rest) for _ in range(prod(shape))], dtype=torch.float64) - before
+            effects.setdefault(name, []).append(row.view(shape))
             layers.setdefault(name, []).append(layer)
         return cls(target, before, {name: torch.stack(each) for name, each in effects.items()}, layers)
+
+    @classmethod
+    def mean(cls, sweeps: Sequence[Sweep]) -> Sweep:
+        """The mean over several texts. Raises ValueError where their positions are not as many."""
+        first, effects = sweeps[0], dict[str, Tensor]()
+        for name in first.effects:
+            each = [sweep.effects[name] for sweep in sweeps]
+            if len({row.shape for row in each}) > 1:
+                raise ValueError(
+                    f"the texts have {' and '.join(str(row.shape[-1]) for row in each)} tokens, so their "
+                    "positions have no mean; give texts of as many tokens"
+                )
+            effects[name] = torch.stack(each).mean(dim=0)
+        before = sum(sweep.before for sweep in sweeps) / len(sweeps)
+        return cls(first.target, before, effects, first.layers)
+
+
+Row = tuple[str, int, tuple[int, ...]]
+Asked = Any
+"""A `Target`, its line, or a `Metric`; beside several texts, a list of as many."""
+Text = Any
+"""A text, its token ids, or a reading; or several texts or readings, in a list."""
 
 
 @torch.no_grad()
 def sweep_heads(
     model: Sweepable,
-    reading: Reading,
-    target: Target | Metric | str,
+    text: Text,
+    metric: Asked,
     *,
     change: str = "zero",
+    other: Text = None,
+    by_position: bool = False,
     progress: Progress = lambda share: None,
+    **settings: Any,
 ) -> Sweep:
-    """Every head's z at zero, or at its mean over the positions, alone. progress: hears which share is done,
-    and may raise to end it. Raises ValueError for a target that is not there, or a model whose parts are
-    hidden. The target "score" is of held-out examples of the model's task; what is read does not matter then.
+    """Every head's z at zero, at its mean over the positions, or as it is in another text ("from"), alone;
+    by_position: at each position alone.
+
+    text: one, or several in a list, over which the mean is taken; then `metric` and `other` may be lists of
+    as many. Texts of one length are put position by position; of another length, aligned as Side by side
+    aligns them (`align`), and a position without a partner stays as it is. metric: a `Target` or its line, or
+    a `Metric`; "score" is of held-out examples of the model's task, whatever the text. progress: hears which
+    share is done, and may raise to end it. settings: of reading. Raises ValueError for a metric that is not
+    there, a model whose parts are hidden, and what does not fit.
     """
-    if change not in CHANGES:
-        raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
-    modules = model.projections()
-    jobs, rows = [], []
-    for address in modules:
-        side, layer, kind = address.split(".")
-        n_heads = model.attention(f"{side}.{kind}").n_heads
-        rows.append((f"{side}.{kind}", int(layer), n_heads))
-        jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
-    target = Target.read(target)
+    if several(text):
+        return mean_over(
+            text, metric, other, progress,
+            lambda t, m, o, p: sweep_heads(
+                model, t, m, change=change, other=o, by_position=by_position, progress=p, **settings
+            ),
+        )  # fmt: skip
+    reading, target, modules = model.reading_of(text, settings), Target.read(metric), model.projections()
+    jobs, rows = head_jobs(model, reading, change, other, by_position, settings, target)
     if target.kind == "score":
         before, *values = scores_of(model, modules, jobs, progress, most_tokens=MOST_TOKENS)
     else:
@@ -335,45 +400,115 @@ def sweep_heads(
     return Sweep.of(target, before, values, rows)
 
 
+def several(text: Any) -> bool:
+    """Whether it is a list of texts, and not the token ids of one."""
+    return isinstance(text, list | tuple) and any(isinstance(each, str | Reading) for each in text)
+
+
+def mean_over(
+    texts: Sequence[Text], metric: Any, other: Any, progress: Progress,
+    sweep: Callable[[Text, Any, Any, Progress], Sweep],
+) -> Sweep:  # fmt: skip
+    """The mean of the sweeps of several texts, each with its own metric and other text, or one of all."""
+    metrics = metric if isinstance(metric, list | tuple) else [metric] * len(texts)
+    others = other if several(other) else [other] * len(texts)
+    for each, what in ((metrics, "metrics"), (others, "other texts")):
+        if len(each) != len(texts):
+            raise ValueError(f"{len(texts)} texts and {len(each)} {what}; give as many, or one for all")
+    found = []
+    for at, mine in enumerate(zip(texts, metrics, others, strict=True)):
+        found.append(sweep(*mine, lambda share, at=at: progress((at + share) / len(texts))))
+    return Sweep.mean(found)
+
+
+def head_jobs(
+    model: Sweepable, reading: Reading, change: str, other: Text, by_position: bool,
+    settings: Mapping[str, Any], target: Target,
+) -> tuple[list[Job], list[Row]]:  # fmt: skip
+    """A job for every head, or every head at every position, and the rows of numbers that they give."""
+    if change not in CHANGES:
+        raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
+    if (change == "from") != (other is not None):
+        raise ValueError('another text goes with change="from", and with nothing else; give both')
+    if target.kind == "score" and (by_position or other is not None):
+        raise ValueError("score is of held-out examples, whose positions are others; choose zero or mean")
+    modules = model.projections()
+    source, partners = None, dict[str, list[tuple[int, int]]]()
+    if other is not None:
+        wanted = {f"{address}.z" for address in modules}
+        source, partners = source_of(model, reading, other, settings, wanted)
+    jobs, rows = list[Job](), list[Row]()
+    for address in modules:
+        side, layer, kind = address.split(".")
+        n_heads, n = model.attention(f"{side}.{kind}").n_heads, len(reading.tokens[side])
+        rows.append((f"{side}.{kind}", int(layer), (n_heads, n) if by_position else (n_heads,)))
+        for head in range(n_heads):
+            value = None if source is None else source[f"{address}.z"][head]
+            new = _switched(head, n_heads, change, value, partners.get(side, []))
+            jobs += (
+                [Job(address, _only_at(new, at)) for at in range(n)] if by_position else [Job(address, new)]
+            )
+    return jobs, rows
+
+
+def source_of(
+    model: Sweepable, reading: Reading, other: Text, settings: Mapping[str, Any], wanted: Collection[str]
+) -> tuple[Trace, dict[str, list[tuple[int, int]]]]:
+    """What another text has at some addresses, and by stack the positions here with their partners there."""
+    there = before_the_same_answer(model.reading_of(other, settings), reading)
+    partners = {}
+    for side, tokens in reading.tokens.items():
+        others = there.tokens[side]
+        pairs = enumerate(range(len(tokens))) if len(tokens) == len(others) else align(tokens, others)
+        partners[side] = [(i, j) for i, j in pairs if i is not None and j is not None]
+    return model.trace(there, reduce=lambda a, x: x if a in wanted else None), partners
+
+
 @torch.no_grad()
 def sweep_positions(
     model: Sweepable,
-    reading: Reading,
-    target: Target | Metric | str,
-    text: str,
+    text: Text,
+    metric: Asked,
+    other: Text,
     *,
     progress: Progress = lambda share: None,
     **settings: Any,
 ) -> Sweep:
     """The stream that enters each layer at each position, alone, as it is in another text (causal tracing,
-    Meng et al. 2022). Raises ValueError as `sweep_heads` does, and for a text of another length.
+    Meng et al. 2022). Several texts, texts of another length, and what is raised, as in `sweep_heads`.
     """
-    other = before_the_same_answer(model.read(text, **settings), reading)
-    modules, sides = model.layers(), {address.split(".")[0] for address in model.layers()}
-    for side in sorted(sides):
-        here, there = len(reading.tokens[side]), len(other.tokens[side])
-        if here != there:
-            raise ValueError(
-                f"the other text has {there} tokens and this one {here}, and positions are put one to one; "
-                "give a text of as many tokens"
-            )
-    streams = [f"{address}.resid_pre" for address in modules]
-    source = model.trace(other, reduce=lambda a, x: x if a in streams else None)
-    jobs = [
-        Job(address, _patched(position, source[f"{address}.resid_pre"][position]))
-        for address in modules
-        for position in range(len(reading.tokens[address.split(".")[0]]))
-    ]
-    target, before, values = values_of(model, reading, target, modules, jobs, progress)
-    places = (address.split(".") for address in modules)
-    rows = [(side, int(layer), len(reading.tokens[side])) for side, layer in places]
+    if several(text):
+        return mean_over(
+            text, metric, other, progress,
+            lambda t, m, o, p: sweep_positions(model, t, m, o, progress=p, **settings),
+        )  # fmt: skip
+    reading, modules = model.reading_of(text, settings), model.layers()
+    jobs, rows = position_jobs(model, reading, other, settings)
+    target, before, values = values_of(model, reading, metric, modules, jobs, progress)
     return Sweep.of(target, before, values, rows)
+
+
+def position_jobs(
+    model: Sweepable, reading: Reading, other: Text, settings: Mapping[str, Any]
+) -> tuple[list[Job], list[Row]]:
+    """A job for every layer at every position, and the rows of numbers that they give."""
+    modules = model.layers()
+    wanted = {f"{address}.resid_pre" for address in modules}
+    source, partners = source_of(model, reading, other, settings, wanted)
+    jobs, rows = list[Job](), list[Row]()
+    for address in modules:
+        side, layer = address.split(".")
+        there, stream = dict(partners[side]), source[f"{address}.resid_pre"]
+        n = len(reading.tokens[side])
+        jobs += [Job(address, _patched(at, stream[there[at]] if at in there else None)) for at in range(n)]
+        rows.append((side, int(layer), (n,)))
+    return jobs, rows
 
 
 def values_of(
     model: Sweepable,
     reading: Reading,
-    target: Target | Metric | str,
+    metric: Asked,
     modules: Mapping[str, nn.Module],
     jobs: Sequence[Job],
     progress: Progress,
@@ -381,40 +516,78 @@ def values_of(
     leaving: bool = False,
 ) -> tuple[Target, float, list[float]]:
     """The target, its number without any edit, and with each; leaving: as in `changing`."""
-    target = Target.read(target)
-    whole = model.logits(reading, 1, None)[0]
+    target, values = Target.read(metric), list[float]()
+    if target.kind == "trace":
+        for at, job in enumerate(jobs):
+            progress(at / len(jobs))
+            values.append(float(target.of_pass(model.trace(reading, edit=_as_edit(job, leaving)), reading)))
+        return target, float(target.of_pass(model.trace(reading), reading)), values
+    give = model.last if target.kind in ("distance", "metric") else model.logits
+    whole = give(reading, 1, None)[0]
     target.check(reading, *whole.shape)
     if target.position is not None:
         target = replace(target, at=target.at % len(whole))
     plain = whole if target.position is None else whole[[target.position]]
     before = float(target.values(plain[None], plain, reading)[0])
     n_rows = max(1, MOST_TOKENS // max(map(len, reading.tokens.values())))
-    values: list[float] = []
     for first in range(0, len(jobs), n_rows):
         progress(first / len(jobs))
         part = jobs[first : first + n_rows]
         with changing(modules, part, leaving=leaving):
-            logits = model.logits(reading, len(part), target.position)
-        values += target.values(logits, plain, reading).tolist()
+            rows = give(reading, len(part), target.position)
+        values += target.values(rows, plain, reading).tolist()
     return target, before, values
 
 
-def _switched(head: int, n_heads: int, change: str) -> Change:
-    """A row of all heads' z side by side, without one."""
+def _as_edit(job: Job, leaving: bool) -> Callable[[str, Tensor], Tensor]:
+    """A job as the edit of a traced pass: where heads are [head, position, channel], side by side."""
+    place = job.place(leaving)
+
+    def edit(address: str, value: Tensor) -> Tensor:
+        if address != place or value.ndim == 2:
+            return job.change(value) if address == place else value
+        return job.change(side_by_side(value)).unflatten(1, (len(value), -1)).transpose(0, 1)
+
+    return edit
+
+
+def side_by_side(value: Tensor) -> Tensor:
+    """A stream as it is, and heads [head, position, channel] as a row has them."""
+    return value if value.ndim == 2 else value.transpose(0, 1).flatten(1)
+
+
+def _switched(
+    head: int, n_heads: int, change: str, other: Tensor | None, partners: Sequence[tuple[int, int]]
+) -> Change:
+    """A row of all heads' z side by side, without one; other: its z [position, channel] in another text."""
+    here, there = ([pair[at] for pair in partners] for at in (0, 1))
 
     def changed(z: Tensor) -> Tensor:
         new, size = z.clone(), z.shape[-1] // n_heads
         mine = slice(head * size, (head + 1) * size)
-        new[:, mine] = z[:, mine].mean(dim=0) if change == "mean" else 0
+        if other is not None:
+            new[here, mine] = other[there].to(z)
+        else:
+            new[:, mine] = z[:, mine].mean(dim=0) if change == "mean" else 0
         return new
 
     return changed
 
 
-def _patched(position: int, value: Tensor) -> Change:
+def _only_at(change: Change, position: int) -> Change:
+    def changed(row: Tensor) -> Tensor:
+        new = row.clone()
+        new[position] = change(row)[position]
+        return new
+
+    return changed
+
+
+def _patched(position: int, value: Tensor | None) -> Change:
     def changed(stream: Tensor) -> Tensor:
         new = stream.clone()
-        new[position] = value.to(stream)
+        if value is not None:
+            new[position] = value.to(stream)
         return new
 
     return changed

@@ -28,18 +28,25 @@ from ..data.tasks.batch import (
     check_room,
     repeated,
 )
-from ..engine.long_text import LongHeads, Progress
-from ..engine.positions import has_bias, turns
-from ..engine.size import addresses, trace_operations
-from ..engine.trace import Trace
-from ..interventions.edit import Edit, read_edits, write_numbers
-from ..interventions.edited_pass import Editing, Prepared, write_under_edits
+from models.engine.long_text import LongHeads, Progress
+from models.engine.positions import has_bias, turns
+from models.engine.size import addresses, trace_operations
+from models.engine.trace import Trace
+from models.interventions.edit import Edit, read_edits, write_numbers
+from models.interventions.edited_pass import (
+    Editing,
+    Prepared,
+    at_modules,
+    one_after_the_other,
+    write_under_edits,
+)
+from models.interventions.head_sweep import Asked, Target
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
-Edits = str | Edit | Sequence[str | Edit]
+Edits = str | Edit | Sequence[str | Edit | tuple[str, Callable[[Tensor], Tensor]]]
 
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
 
@@ -144,14 +151,13 @@ class Model(ABC):
     @overload
     def trace(
         self, what: list[str], *, reduce: Reduce | None = ..., edit: Editing | None = ..., edits: Edits = ...,
-        **settings: Any,
+        grad: Asked = ..., **settings: Any,
     ) -> list[Trace]: ...  # fmt: skip
     @overload
     def trace(
         self, what: str | Reading | list[int] | Tensor = ..., *, reduce: Reduce | None = ...,
-        edit: Editing | None = ..., edits: Edits = ..., **settings: Any,
+        edit: Editing | None = ..., edits: Edits = ..., grad: Asked = ..., **settings: Any,
     ) -> Trace: ...  # fmt: skip
-    @torch.no_grad()
     def trace(
         self,
         what: str | Reading | list[int] | list[str] | Tensor = "",
@@ -159,6 +165,7 @@ class Model(ABC):
         reduce: Reduce | None = None,
         edit: Editing | None = None,
         edits: Edits = (),
+        grad: Asked = None,
         **settings: Any,
     ) -> Trace | list[Trace]:
         """All that the model computes on a text, on token ids, or on a reading; `reduce` and `edit` as in
@@ -166,22 +173,31 @@ class Model(ABC):
 
         edits: what is changed in the pass, each an `Edit` or its line, as "encoder.0.self heads 2: zero";
         `models.interventions` has the grammar. Other texts that they name are read with the same settings.
-        Raises ValueError as `read` and `read_ids` do, and for an edit that does not fit model or text.
+        grad: a metric, as in `sweep_heads`; `grads` of the trace has its gradient at each address, after the
+        edits there. Raises ValueError as `read` and `read_ids` do, and for an edit that does not fit model or
+        text.
         """
         if isinstance(what, list) and any(isinstance(each, str) for each in what):
-            each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, **settings)
+            each_text: Any = partial(self.trace, reduce=reduce, edit=edit, edits=edits, grad=grad, **settings)
             return [each_text(text) for text in what]
-        reading = self._reading_of(what, settings)
-        read = read_edits(edits)
-        changed = Prepared(self, reading, read, settings).applied(reading) if read else None
-        trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
+        with torch.no_grad():
+            reading, read = self.reading_of(what, settings), read_edits(edits)
+            changed = Prepared(self, reading, read, settings).applied(reading) if read else None
+        trace = Trace(reduce, edit=one_after_the_other(changed, edit), keeps_graph=grad is not None)
         trace.tokens = dict(reading.tokens)
-        self.compute(reading, trace)
+        with (
+            torch.set_grad_enabled(grad is not None),
+            at_modules(self.net, changed.places if changed else (), changed),
+        ):
+            self.compute(reading, trace)
+            if grad is not None:
+                trace.differentiate(Target.read(grad).of_pass(trace.in_graph(), reading))
         if changed is not None:
             changed.check_done()
         return trace
 
-    def _reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading:
+    def reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading:
+        """A text, token ids, or what was read already, as it is read. Raises ValueError as `read` does."""
         if isinstance(what, Tensor):
             if what.ndim > 2 or (what.ndim == 2 and len(what) != 1):
                 raise ValueError(f"ids of the shape {list(what.shape)}; give those of one text, [position]")
@@ -333,6 +349,10 @@ class Model(ABC):
         """
         raise ValueError(self._unknown_parts)
 
+    def last(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        """As `logits`; of a model without an output of words, its last stream in their place."""
+        return self.logits(reading, n_rows, at)
+
     def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
         """The matrix [d_model, output] and the constant [output] that make logits of the stream that leaves
         the last layer, with the scale of the last norm frozen at that of `final` [d_model].
@@ -426,13 +446,6 @@ def call(name: str, *arguments: Any, **settings: Any) -> str:
     """A call as a line of Python."""
     words = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in settings.items())]
     return f"{name}({', '.join(words)})"
-
-
-def _one_after_the_other(first: Editing | None, then: Editing | None) -> Editing | None:
-    """Both edits of one pass."""
-    if first is None or then is None:
-        return first or then
-    return lambda address, value: then(address, first(address, value))
 
 
 # A network made anew around the same weights, so that one thing of it can be other.

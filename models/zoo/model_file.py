@@ -19,16 +19,17 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..byte_units import MB
-from ..config import ModelConfig
-from ..data.tasks import Task, make_task
-from ..engine.size import count_parameters
-from ..engine.transformer import Transformer
-from ..files import FileError, check_size, read_bounded, write_json, write_whole
-from ..limits import in_force
-from .folders import CARD
+from models.byte_units import MB
+from models.config import ModelConfig
+from models.data.tasks import Task, make_task
+from models.engine.size import addresses, count_parameters
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.files import FileError, check_size, read_bounded, write_json, write_whole
+from models.limits import in_force
+from models.zoo.folders import CARD
 
 MAX_WEIGHTS_BYTES = in_force().weights_mb * MB
 MAX_SIZE = 100_000
@@ -164,13 +165,15 @@ MOST_PARAMETERS = 400_000_000  # as float32 in one file: the format has no more 
 _ROWS, _POSITIONS = 2, 5  # of the texts that the graph is drawn with: neither is 1, which would be fixed
 
 
-def write_onnx(model: Transformer, path: Path) -> float:
-    """Writes the model, checks it with onnxruntime, and returns the largest relative difference of logits.
+def write_onnx(model: Transformer, path: Path, *, traced: bool = False) -> float:
+    """Writes the model, checks it with onnxruntime, and returns the largest relative difference of outputs.
 
     Inputs: "tokens" [batch, position] of int64, or of vectors [batch, position, channel]; of an
     encoder-decoder "source" and "target". Output: "logits". Batch and lengths are free; padding
-    is found by its id. The config is in the file's metadata. Raises ValueError for a model that is too large
-    or cannot be drawn as a graph, and where onnxruntime computes something else; OSError of the disk.
+    is found by its id. The config is in the file's metadata. traced: it reads one text, a further input is
+    "heads" (see `Traced`), and its outputs are all that a trace holds, by address and without a batch axis.
+    Raises ValueError for a model that is too large or cannot be drawn as a graph, and where onnxruntime
+    computes something else; OSError of the disk.
     """
     n_parameters = sum(weight.numel() for weight in model.parameters())
     if n_parameters > MOST_PARAMETERS:
@@ -179,10 +182,11 @@ def write_onnx(model: Transformer, path: Path) -> float:
         )
     copy = Transformer(model.config, seed=0).eval().requires_grad_(False)
     copy.load_state_dict({name: each.float().cpu() for name, each in model.state_dict().items()})
+    drawn = Traced(copy) if traced else copy
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder) / "model.onnx"
-        _draw(copy, graph)
-        differs = difference(copy, graph)
+        _draw(drawn, graph)
+        differs = difference(drawn, graph)
         if not differs <= TOLERANCE:
             raise ValueError(
                 f"onnxruntime's logits differ from the model's by {differs:.2g}, and at most {TOLERANCE:g} "
@@ -192,42 +196,77 @@ def write_onnx(model: Transformer, path: Path) -> float:
     return differs
 
 
-def difference(model: Transformer, path: Path) -> float:
-    """The largest difference between onnxruntime's logits and the model's, over the largest logit.
+class Traced(nn.Module):
+    """A model that returns all that a trace of it holds, in the order of `addresses`; of an encoder-decoder
+    also what the output layer makes of the encoder's output.
+
+    Each z is multiplied by its attention's row of the last input, [attention, head], attentions in the order
+    of their addresses: 1 leaves a head alone, 0 switches it off.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model, self.config = model, model.config
+        named = ["encoder.logits"] if len(model.config.stacks) == 2 else []
+        self.addresses = [*addresses(model.config), *named]
+        self.attentions = [address for address in self.addresses if address.endswith(".z")]
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """The values of one text."""
+        *read, heads = inputs
+
+        def edit(address: str, value: Tensor) -> Tensor:
+            if address not in self.attentions:
+                return value
+            return value * heads[self.attentions.index(address)][:, None, None]
+
+        trace = Trace(edit=edit)
+        self.model(*read, trace=trace)
+        if "encoder.logits" in self.addresses:
+            trace.record("encoder.logits", self.model.unembed(trace["encoder.norm"])[None])
+        return tuple(trace[address] for address in self.addresses)
+
+
+def difference(model: Transformer | Traced, path: Path) -> float:
+    """The largest difference between onnxruntime's outputs and the model's, over the largest of each.
 
     It is taken on texts of several lengths, one of them the longest, and with padding where there is any.
     """
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    config, worst = model.config, 0.0
+    config, worst, is_traced = model.config, 0.0, isinstance(model, Traced)
     for seed, length in enumerate({1, *(min(most, config.max_len) for most in (3, 17, 64))}):
-        inputs = _inputs(config, rows=3, length=length, seed=seed)
+        inputs = _inputs(model, rows=1 if is_traced else 3, length=length, seed=seed)
         with torch.no_grad():
-            own = model(*inputs)
+            values = model(*inputs)
         arrays = {each.name: value.numpy() for each, value in zip(session.get_inputs(), inputs, strict=True)}
-        logits = torch.from_numpy(session.run(None, arrays)[0])
-        if config.pooling == "none" and config.pad_id is not None and config.input_channels is None:
-            counted = inputs[-1] != config.pad_id  # logits of padding mean nothing
-            own, logits = own[counted], logits[counted]
-        worst = max(worst, ((logits - own).abs().max() / own.abs().max().clamp(min=1e-6)).item())
+        for own, other in zip(values if is_traced else [values], session.run(None, arrays), strict=True):
+            counted = own.isfinite()  # a score of -inf is no number
+            if config.pooling == "none" and config.pad_id is not None and inputs[-1].shape == own.shape[:2]:
+                counted &= (inputs[-1] != config.pad_id)[..., None]  # logits of padding mean nothing
+            own, theirs = own[counted], torch.from_numpy(other)[counted]
+            worst = max(worst, ((theirs - own).abs().max() / own.abs().max().clamp(min=1e-6)).item())
     return worst
 
 
-def _draw(model: Transformer, path: Path) -> None:
+def _draw(model: Transformer | Traced, path: Path) -> None:
     """Draws the graph and saves it with its weights inside. Raises ValueError."""
-    inputs = _inputs(model.config, rows=_ROWS, length=min(_POSITIONS, model.config.max_len), seed=0)
+    is_traced, length = isinstance(model, Traced), min(_POSITIONS, model.config.max_len)
+    inputs = _inputs(model, rows=1 if is_traced else _ROWS, length=length, seed=0)
     free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 
-    names = ["source", "target"] if len(inputs) == 2 else ["tokens"]
-    shapes = [free] if len(inputs) == 1 else [free, free]
-    arguments = dict(zip(["tokens", "target"], shapes, strict=False))
+    names = ["source", "target"] if len(model.config.stacks) == 2 else ["tokens"]
+    shapes: Any = (free,) * len(names)
+    if is_traced:
+        shapes = (({1: free[1]},) * len(names) + (None,),)
     try:
         with torch.no_grad(), _quiet():
             program = torch.onnx.export(
-                model, inputs, dynamo=True, input_names=names, output_names=["logits"],
-                dynamic_shapes=arguments, verbose=False,
+                model, inputs, dynamo=True, input_names=[*names, "heads"][: len(inputs)],
+                output_names=model.addresses if isinstance(model, Traced) else ["logits"],
+                dynamic_shapes=shapes, verbose=False,
             )  # fmt: skip
     except Exception as error:  # the exporter raises what its many parts raise
         raise ValueError(
@@ -240,19 +279,22 @@ def _draw(model: Transformer, path: Path) -> None:
     program.save(str(path), external_data=False)
 
 
-def _inputs(config: ModelConfig, *, rows: int, length: int, seed: int) -> tuple[Tensor, ...]:
-    """Random inputs; the last row ends in padding where a model knows any."""
-    generator = torch.Generator().manual_seed(seed)
+def _inputs(model: Transformer | Traced, *, rows: int, length: int, seed: int) -> tuple[Tensor, ...]:
+    """Random inputs; the last row ends in padding where a model knows any, and some heads are off."""
+    generator, config, inputs = torch.Generator().manual_seed(seed), model.config, []
     if config.input_channels is not None:
-        return (torch.randn(rows, length, config.input_channels, generator=generator),)
-    least = 0 if config.pad_id is None or config.vocab_size == 1 else 1
-    inputs = []
-    for size in (config.vocab_size, config.target_vocab_size or config.vocab_size)[: len(config.stacks)]:
-        ids = torch.randint(least, size, (rows, length), generator=generator)
-        if config.pad_id is not None:
-            ids[ids == config.pad_id] = size - 1 if config.pad_id != size - 1 else 0
-            ids[-1, (length + 1) // 2 :] = config.pad_id
-        inputs.append(ids)
+        inputs.append(torch.randn(rows, length, config.input_channels, generator=generator))
+    else:
+        least = 0 if config.pad_id is None or config.vocab_size == 1 else 1
+        for size in (config.vocab_size, config.output_vocab_size)[: len(config.stacks)]:
+            ids = torch.randint(least, size, (rows, length), generator=generator)
+            if config.pad_id is not None:
+                ids[ids == config.pad_id] = size - 1 if config.pad_id != size - 1 else 0
+                ids[-1, (length + 1) // 2 :] = config.pad_id
+            inputs.append(ids)
+    if isinstance(model, Traced):
+        heads = torch.rand(len(model.attentions), config.n_heads, generator=generator)
+        inputs.append((heads > 0.2).float())
     return tuple(inputs)
 
 

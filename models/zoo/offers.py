@@ -371,15 +371,17 @@ def _of_own(name: str) -> Offer | None:
 
     hashed = name.removeprefix("own:")
     try:
-        own = open_kept(_path(hashed))
+        own, _ = open_kept(_path(hashed))
     except FileError:
         return None
-    n_key = len(own.keys or own.queries)
+    stack, fields = next(iter(own.stacks.items()))
+    n_layers, n_heads = fields["n_layers"], fields["n_heads"]
+    queries, keys = own.tokens[stack.split(".")[0]], next(iter(own.tokens.values()))
     sizes = ", ".join(
-        f"{count} {what}{'s' * (count != 1)}"
-        for count, what in ((own.n_layers, "layer"), (own.n_heads, "head"))
+        f"{count} {what}{'s' * (count != 1)}" for count, what in ((n_layers, "layer"), (n_heads, "head"))
     )
-    alone = {"view": "head"} if own.n_layers * own.n_heads == 1 else {}  # it is worth seeing at once
+    alone = {"view": "head"} if n_layers * n_heads == 1 else {}  # it is worth seeing at once
+    more = ", ".join(own.stacks) if len(own.stacks) > 1 else f"{len(queries)} queries by {len(keys)} keys"
 
     def load() -> Model:
         from .own_model import of_kept
@@ -387,19 +389,16 @@ def _of_own(name: str) -> Offer | None:
         path = _path(hashed)
         with suppress(OSError):
             os.utime(path)  # it expires so many days after it was last used
-        return of_kept(open_kept(path), lambda: _path(hashed))
+        return of_kept(*open_kept(path), lambda: _path(hashed))
 
     return Offer(
         name=name,
         load=load,
         title=own.title,
-        summary=(
-            f"Attention that you handed in: {sizes}, {len(own.queries)} queries by {n_key} keys. "
-            "Its link opens it in this browser alone."
-        ),
+        summary=(f"Attention that you handed in: {sizes}, {more}. Its link opens it in this browser alone."),
         label="These weights were handed in with their tokens, so nothing is typed here.",
         reads="nothing",
-        showcase={"stack": "encoder.self" if own.keys is None else "decoder.cross"} | alone,
+        showcase={"stack": stack} | alone,
         memory=name,
     )
 

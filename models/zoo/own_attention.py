@@ -1,4 +1,10 @@
-"""Attention that a person hands in as a file: how it is read and checked, and how it is kept."""
+"""Attention that a person hands in as a file: how it is read and checked, and how it is kept.
+
+Arrays have the addresses of a trace (`decoder.0.cross.q`); or all layers of a stack in one
+(`encoder.self.pattern`, or as transformers calls them `cross_attentions`); or, of one stack, the last part
+alone (`attention`, `scores`, `q_0`). Beside patterns, or scores in their place, stand q, k, v, z, and
+`logits`.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +41,16 @@ MAX_ITEM = 8
 MAX_TEXT_BYTES = 8 * MB
 MAX_MEMBERS = 5_000
 WEIGHTS = ("attention", "attentions", "pattern", "patterns")
-TOKENS = ("tokens", "query_tokens", "key_tokens")
-MAX_TOKENS = len(TOKENS) * in_force().explore_tokens
-_LAYER = re.compile(rf"({'|'.join(WEIGHTS)})[._]?(\d{{1,4}})")
+TOKENS = (
+    "tokens", "query_tokens", "key_tokens", "encoder_tokens", "decoder_tokens", "tokens.encoder",
+    "tokens.decoder",
+)  # fmt: skip
+MAX_TOKENS = 3 * in_force().explore_tokens
+PATTERN, LOGITS = "pattern", "logits"
+_NAME = re.compile(
+    r"(?:(encoder|decoder)[._](?:(\d{1,4})\.)?)?(?:(self|cross)[._])?"
+    rf"({'|'.join(WEIGHTS)}|scores|q|k|v|z)(?:[._]?(\d{{1,4}}))?"
+)
 _LONGEST = 200
 _SAFE_TYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "|b1",
@@ -48,10 +61,13 @@ _SAFE_TYPES = {
 
 @dataclass(frozen=True)
 class Contents:
-    """The weights of a file, one array or an array a layer, and its lists of tokens by their names."""
+    """What a file has of each stack ("" where none is named): its parts, such as "pattern", each one array or
+    an array a layer; its lists of tokens by their names; and its logits.
+    """
 
-    weights: Any
+    stacks: dict[str, dict[str, Any]]
     tokens: dict[str, Any] = field(default_factory=dict)
+    logits: Any = None
 
 
 def contents_of(content: bytes, name: str) -> Contents:
@@ -182,26 +198,55 @@ def _json(content: bytes) -> Contents:
 def _wanted(names: list[str]) -> list[str]:
     """The names of what is read. Raises FileError where none is attention."""
     tokens = [name for name in names if name in TOKENS]
-    weights = [name for name in WEIGHTS if name in names][:1] or [n for n in names if _LAYER.fullmatch(n)]
-    others = [name for name in names if name not in tokens]
-    if not weights and len(others) == 1 and len(others[0]) <= _LONGEST:
-        weights = others
+    alone = [name for name in WEIGHTS if name in names][:1]  # others of that meaning are left alone
+    parts = {name: _named(name) for name in names if name not in tokens and _NAME.fullmatch(name)}
+    weights = [
+        name
+        for name, (stack, part, _) in parts.items()
+        if name in alone or not alone or stack or part != PATTERN
+    ]
+    others = [name for name in names if name not in tokens and name != LOGITS]
+    if not any(parts[name][1] in (PATTERN, "scores") for name in weights):
+        weights = others if len(others) == 1 and len(others[0]) <= _LONGEST else []
     if not weights:
         there = ", ".join(repr(name[:40]) for name in others[:5]) or "nothing"
         raise FileError(f"holds {there}, but no array named 'attention' or 'pattern'; name it so")
-    return weights + tokens
+    return weights + [LOGITS] * (LOGITS in names) + tokens
+
+
+def _named(name: str) -> tuple[str, str, int | None]:
+    """The stack, the part and the layer that a name means; "" and None where it says none."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return "", PATTERN, None
+    side, layer, kind, part, later = match.groups()
+    layer = later if layer is None else layer
+    stack = f"{side or 'decoder'}.{kind or 'self'}" if side or kind == "cross" else ""
+    return stack, PATTERN if part in WEIGHTS else part, None if layer is None else int(layer)
 
 
 def _sorted(arrays: dict[str, Any]) -> Contents:
     """Arrays that are numbered are layers, in the order of their numbers."""
-    tokens = {name: value for name, value in arrays.items() if name in TOKENS}
-    weights = {name: value for name, value in arrays.items() if name not in tokens}
-    if len(weights) == 1 and not _LAYER.fullmatch(next(iter(weights))):
-        return Contents(next(iter(weights.values())), tokens)
-    numbered = {int(match[2]): name for name in weights if (match := _LAYER.fullmatch(name))}
-    if len(numbered) < len(weights):
-        raise FileError(f"has {len(weights)} arrays for {len(numbered)} layers; name each layer once")
-    return Contents([weights[numbered[at]] for at in sorted(numbered)], tokens)
+    tokens = {_by_side(name): value for name, value in arrays.items() if name in TOKENS}
+    layers: dict[tuple[str, str], dict[int | None, Any]] = {}
+    counts = Counter[tuple[str, str]]()
+    for name in arrays:
+        if name not in TOKENS and name != LOGITS:
+            stack, part, layer = _named(name)
+            layers.setdefault((stack, part), {})[layer] = arrays[name]
+            counts[stack, part] += 1
+    stacks: dict[str, dict[str, Any]] = {}
+    for (stack, part), numbered in layers.items():
+        if len(numbered) < counts[stack, part] or (None in numbered and len(numbered) > 1):
+            named = len(numbered) - (None in numbered)
+            raise FileError(f"has {counts[stack, part]} arrays for {named} layers; name each layer once")
+        in_order = [numbered[at] for at in sorted(at for at in numbered if at is not None)]
+        stacks.setdefault(stack, {})[part] = in_order or numbered[None]
+    return Contents(stacks, tokens, arrays.get(LOGITS))
+
+
+def _by_side(name: str) -> str:
+    return "_".join(reversed(name.split("."))) if "." in name else name
 
 
 # Attention as arrays [layer, head, query, key] with both sides' tokens: checked, converted, described.
@@ -211,22 +256,31 @@ MAX_HEADS = 4_096
 MAX_TOKEN = 1_000
 MAX_NAME = 80
 AXES = "[layer, head, query, key], [head, query, key] or [query, key]"
+SEEN = 1e-4
+"""Weights from which on a score is told."""
 TOLERANCE = 1e-2
 """How far the sum of a row may be from 1: so far are numbers of 16 bits."""
 
 
-@dataclass(frozen=True, eq=False)
-class OwnAttention:
-    """weights: float32 [layer, head, query, key]. keys: None where they are the same tokens as the queries.
+@dataclass(frozen=True)
+class KeptAttention:
+    """What a file says of its attention.
 
-    note: what is to be known of the weights, in sentences.
+    stacks: by name, such as "decoder.cross", the fields of `Attention`. tokens: of the sides that attend or
+    are attended to. note: what is to be known, in sentences.
     """
 
     title: str
-    weights: Float32[np.ndarray, "layer head query key"]
-    queries: list[str]
-    keys: list[str] | None
+    stacks: dict[str, dict[str, Any]]
+    tokens: dict[str, list[str]]
     note: str
+
+
+@dataclass(frozen=True, eq=False)
+class OwnAttention(KeptAttention):
+    """tensors: float32, by the addresses of a trace."""
+
+    tensors: dict[str, Float32[np.ndarray, "..."]]
 
 
 def read_file(path: str | Path) -> OwnAttention:
@@ -240,32 +294,183 @@ def read_own(content: bytes, name: str) -> OwnAttention:
     title = "".join(character for character in Path(name).name if character.isprintable())[-MAX_NAME:]
     contents = contents_of(content, title)
     try:
-        weights = _weights(contents)
-        queries, keys = _sides(contents.tokens, *weights.shape[2:])
-        return OwnAttention(title, weights, queries, keys, _note(weights))
+        read = {stack: _parts(parts) for stack, parts in contents.stacks.items()}
+        tokens, read = _tokens(contents.tokens, read)
+        described = {stack: _complete(parts) for stack, parts in read.items()}
+        tensors = {
+            f"{stack.replace('.', f'.{layer}.')}.{part}": array[layer]
+            for stack, parts in read.items()
+            for layer in range(len(parts[PATTERN]))
+            for part, array in parts.items()
+        }
+        n_heads = sum(fields["n_layers"] * fields["n_heads"] for fields, _ in described.values())
+        if n_heads > MAX_HEADS or sum(array.size for array in tensors.values()) > 2 * MAX_CELLS:
+            raise FileError(
+                f"has {n_heads:,} heads in all stacks, too many or too large ones; hand in some of them"
+            )
+        if contents.logits is not None:
+            last = list(tokens)[-1]
+            tensors[LOGITS] = _logits(contents.logits, len(tokens[last]))
+        notes = dict.fromkeys(sentence for _, said in described.values() for sentence in said)
+        sums = [_sums(parts[PATTERN]) for parts in read.values()]
+        stacks = {stack: fields for stack, (fields, _) in described.items()}
+        return OwnAttention(title, stacks, tokens, " ".join(filter(None, (*sums, *notes))), tensors)
     except FileError as error:
         raise FileError(f"{title!r} {error}") from None
 
 
-def _weights(contents: Contents) -> np.ndarray:
-    """The weights [layer, head, query, key]."""
-    weights_in = contents.weights
-    if isinstance(weights_in, list) and weights_in and isinstance(weights_in[0], np.ndarray):
-        shapes = sorted({layer.shape for layer in weights_in})
+def _parts(parts: dict[str, Any]) -> dict[str, np.ndarray]:
+    """All parts of a stack as [layer, head, query, key or channel]; without a pattern, that of the scores."""
+    read = {part: _numbers(array, part) for part, array in parts.items() if part != PATTERN}
+    pattern = _weights(_softmax(read["scores"]) if PATTERN not in parts else parts[PATTERN])
+    for part, array in read.items():
+        along = pattern.shape[2 if part in ("q", "z", "scores") else 3]
+        heads = array.shape[1] == pattern.shape[1] or (
+            part in "kv" and pattern.shape[1] % array.shape[1] == 0
+        )
+        if len(array) != len(pattern) or not heads or array.shape[2] != along:
+            raise FileError(
+                f"has {part} of the shape {array.shape} beside patterns of {pattern.shape}; give as many "
+                "layers, heads and tokens"
+            )
+    if "scores" in read and read["scores"].shape != pattern.shape:
+        raise FileError(f"has scores of the shape {read['scores'].shape} beside patterns of {pattern.shape}")
+    return {PATTERN: pattern, **read}
+
+
+def _numbers(given: Any, part: str) -> np.ndarray:
+    """Finite numbers [layer, head, position, channel]; a score may be -inf."""
+    array = _array(given, part)
+    if not 2 <= array.ndim <= 4:
+        raise FileError(f"has {part} of the shape {array.shape}; give [layer, head, token, channel]")
+    array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    if 0 in array.shape:
+        raise FileError(f"has {part} of the shape {array.shape}, without a number; give at least one")
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(array, dtype="<f4")
+    if not (np.isfinite(numbers) | ((numbers == -np.inf) & (part == "scores"))).all():
+        raise FileError(f"has {part} that are no finite numbers; a hidden score is -inf")
+    return numbers
+
+
+def _logits(given: Any, n: int) -> np.ndarray:
+    array = _array(given, LOGITS)
+    array = array[0] if array.ndim == 3 and len(array) == 1 else array
+    if array.ndim != 2 or len(array) not in (1, n) or not np.isfinite(array).all():
+        raise FileError(
+            f"has logits of the shape {array.shape}; give finite ones, [token, output], of {n} tokens"
+        )
+    return np.ascontiguousarray(array, dtype="<f4")
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Over keys; 0 in a row where all are hidden."""
+    most = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
+    return weights / np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
+
+
+def _complete(parts: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[str]]:
+    """What is known of a stack, as the fields of `Attention`, and sentences on what is missing; what follows
+    from its parts is added to them: scores scaled and masked, and z.
+
+    Scores may be as they were before scaling and masking: the pattern says the factor, a layer each, and
+    which keys are hidden.
+    """
+    pattern = parts[PATTERN]
+    q, k, v = (parts.get(name) for name in "qkv")
+    fields = {
+        "n_layers": len(pattern),
+        "n_heads": pattern.shape[1],
+        "d_head": 0,
+        "n_key_heads": pattern.shape[1],
+    }
+    fields |= {"scales": (), "whole": False}
+    dots = None
+    if q is not None and k is not None and q.shape[3] == k.shape[3]:
+        dots = q @ np.repeat(k, pattern.shape[1] // k.shape[1], axis=1).swapaxes(2, 3)
+    notes = []
+    if "scores" in parts:
+        scores, factors = _fitted(parts["scores"], pattern)
+        if scores is None:
+            raise FileError(
+                "has scores whose softmax is another pattern, whatever they are scaled by; hand in those of "
+                "the same pass"
+            )
+        parts["scores"] = scores
+        if any(abs(factor - 1) > TOLERANCE for factor in factors):
+            said = ", ".join(sorted({f"{factor:.4g}" for factor in factors}))
+            notes.append(f"Scores were handed in before scaling, and are multiplied by {said}.")
+    elif dots is not None:
+        scores, _ = _fitted(dots, pattern)
+        if scores is not None:
+            parts["scores"] = scores
+    if v is not None and "z" not in parts:
+        parts["z"] = pattern @ np.repeat(v, pattern.shape[1] // v.shape[1], axis=1)
+    missing = [name for name in ("q", "k", "v", "scores") if name not in parts]
+    if len(missing) == 4:
+        return fields, ["Only weights were handed in, no queries, keys, values or scores."]
+    scales = None if dots is None or missing else _scales(parts["scores"], dots)
+    if scales is None or k is None or q is None:
+        why = f"no {', '.join(missing)}" if missing else "scores that are no multiple of q · k"
+        return fields, [*notes, f"Of scores and numbers nothing is shown, since there are {why}."]
+    return fields | {"d_head": q.shape[3], "n_key_heads": k.shape[1], "scales": scales, "whole": True}, notes
+
+
+def _fitted(given: np.ndarray, pattern: np.ndarray) -> tuple[np.ndarray | None, tuple[float, ...]]:
+    """Scores of which the pattern is the softmax: the given ones times a factor a layer, -inf where a key is
+    hidden; None where no factor does.
+    """
+    hidden = np.isneginf(given) if np.isneginf(given).any() else pattern == 0
+    seen = (pattern > SEEN) & ~hidden
+    logs, known = np.log(pattern, where=seen, out=np.zeros_like(pattern)), np.where(seen, given, 0)
+    count = np.maximum(seen.sum(-1, keepdims=True), 1)
+    logs, known = (
+        np.where(seen, each - each.sum(-1, keepdims=True) / count, 0).astype(np.float64)
+        for each in (logs, known)
+    )
+    squares = (known**2).sum((1, 2, 3))
+    factors = np.where(squares > 0, (logs * known).sum((1, 2, 3)) / np.maximum(squares, 1e-30), 1.0)
+    factors = np.where(abs(factors - 1) < TOLERANCE, 1.0, factors)
+    scores = np.where(hidden, -np.inf, given * factors[:, None, None, None]).astype("<f4")
+    apart = abs(_softmax(scores) - pattern)
+    return (scores if apart.max() <= TOLERANCE else None), tuple(map(float, factors))
+
+
+def _scales(scores: np.ndarray, dots: np.ndarray) -> tuple[float, ...] | None:
+    """What multiplies q . k in each layer; None where scores are made in another way."""
+    scales = []
+    for mine, products in zip(scores, dots, strict=True):
+        seen = np.isfinite(mine)
+        scale = float((mine[seen] * products[seen]).sum() / max(float((products[seen] ** 2).sum()), 1e-30))
+        if abs(mine[seen] - scale * products[seen]).max(initial=0) > TOLERANCE * abs(mine[seen]).max(
+            initial=1
+        ):
+            return None
+        scales.append(scale)
+    return tuple(scales)
+
+
+def _array(given: Any, what: str = "attention") -> np.ndarray:
+    """Layers in one array, without the batch of one text that torch.stack(outputs.attentions) has."""
+    if isinstance(given, list) and given and isinstance(given[0], np.ndarray):
+        shapes = sorted({layer.shape for layer in given})
         if len(shapes) > 1:
             raise FileError(f"has layers of different shapes, {shapes[:3]}; give all of them one")
-        weights_in = np.stack(weights_in)
+        given = np.stack(given)
     try:
         # Of lists no text is taken: its array would be as wide as the longest text, everywhere.
-        array = weights_in if isinstance(weights_in, np.ndarray) else np.asarray(weights_in, np.float64)
+        array = given if isinstance(given, np.ndarray) else np.asarray(given, np.float64)
     except (ValueError, TypeError, OverflowError):
         raise FileError(
             "has lists of different lengths, or something that is no number; give nested lists of numbers"
         ) from None
-    if (
-        array.ndim == 5 and array.shape[1] == 1
-    ):  # a batch of one text, as torch.stack(outputs.attentions) has it
-        array = array[:, 0]
+    return array[:, 0] if array.ndim == 5 and array.shape[1] == 1 else array
+
+
+def _weights(given: Any) -> np.ndarray:
+    """The weights [layer, head, query, key]."""
+    array = _array(given)
     if not 2 <= array.ndim <= 4:
         raise FileError(f"has attention of the shape {array.shape}; give {AXES}")
     weights = array.reshape((1,) * (4 - array.ndim) + array.shape)
@@ -311,6 +516,49 @@ def _check_values(weights: np.ndarray) -> None:
             )
 
 
+def _tokens(
+    tokens: dict[str, Any], read: dict[str, dict[str, np.ndarray]]
+) -> tuple[dict[str, list[str]], dict[str, dict[str, np.ndarray]]]:
+    """The tokens of each side, and the stacks by their names: of one without a name by what it attends to."""
+    if "" in read:
+        if len(read) > 1:
+            raise FileError(
+                f"has arrays without a stack beside those of {', '.join(sorted(filter(None, read)))}; name "
+                "all by their stacks, such as encoder.self.pattern"
+            )
+        pattern = read[""][PATTERN]
+        queries, keys = _sides(tokens, *pattern.shape[2:])
+        side = "decoder" if len(queries) > 1 and not np.triu(pattern, 1).any() else "encoder"
+        if keys is None:
+            return {side: queries}, {f"{side}.self": read[""]}
+        return {"encoder": keys, "decoder": queries}, {"decoder.cross": read[""]}
+    counts: dict[str, set[int]] = {}
+    for stack, parts in read.items():
+        side, kind = stack.split(".")
+        for of, count in zip(
+            (side, "encoder" if kind == "cross" else side), parts[PATTERN].shape[2:], strict=True
+        ):
+            counts.setdefault(of, set()).add(count)
+    named = {"encoder": ("encoder_tokens", "key_tokens"), "decoder": ("decoder_tokens", "query_tokens")}
+    labels = {}
+    for side in sorted(counts, reverse=True):
+        sizes = sorted(counts[side])
+        if len(sizes) > 1:
+            raise FileError(
+                f"has {' and '.join(map(str, sizes))} tokens in its {side}; give stacks of one text"
+            )
+        names = [*named[side], *(["tokens"] if len(counts) == 1 else [])]
+        given = next((_texts(name, tokens[name]) for name in names if name in tokens), None)
+        labels[side] = [str(at) for at in range(sizes[0])] if given is None else given
+        if len(labels[side]) != sizes[0]:
+            raise FileError(
+                f"has {len(labels[side])} tokens for {sizes[0]} positions of its {side}; give one for each"
+            )
+    order = [side for side in ("encoder", "decoder") if side in labels]
+    stacks = ("encoder.self", "decoder.self", "decoder.cross")
+    return {side: labels[side] for side in order}, {stack: read[stack] for stack in stacks if stack in read}
+
+
 def _sides(tokens: dict[str, Any], n_query: int, n_key: int) -> tuple[list[str], list[str] | None]:
     """The tokens of queries and keys; None for keys that are the queries' own tokens."""
     texts_of = {name: _texts(name, labels) for name, labels in tokens.items()}
@@ -349,17 +597,16 @@ def _texts(name: str, labels: Any) -> list[str]:
     return [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
 
 
-def _note(weights: np.ndarray) -> str:
-    """What is to be known: that there is nothing but weights, and which rows do not add up to 1."""
-    note = "Only weights were handed in, no queries, keys, values or scores."
+def _sums(weights: np.ndarray) -> str:
+    """Which rows do not add up to 1; "" for none."""
     sums = weights.sum(-1, dtype=np.float64)
     off = np.abs(sums - 1) > TOLERANCE
     if not off.any():
-        return note
+        return ""
     least, largest = sums[off].min(), sums[off].max()
     return (
         f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): "
-        f"shown as they are, measured by shares. {note}"
+        "shown as they are, measured by shares."
     )
 
 
@@ -369,48 +616,38 @@ ENDING = "attention"
 _SAID = "attention-lab"
 
 
-@dataclass(frozen=True)
-class KeptAttention:
-    """What a kept file says of its attention."""
-
-    title: str
-    n_layers: int
-    n_heads: int
-    queries: list[str]
-    keys: list[str] | None
-    note: str
-
-
 GONE = "the tensors that were handed in are no longer here; hand them in again"
 
 
 def to_keep(own: OwnAttention) -> bytes:
     """The file of this attention; the same attention gives the same bytes."""
-    facts = {"title": own.title, "queries": own.queries, "keys": own.keys, "note": own.note}
-    layers = {f"layer.{at}": layer for at, layer in enumerate(own.weights)}
-    return save(layers, metadata={_SAID: json.dumps(facts)})
+    facts = {"title": own.title, "stacks": own.stacks, "tokens": own.tokens, "note": own.note}
+    return save(own.tensors, metadata={_SAID: json.dumps(facts)})
 
 
-def read_layer(path: Path, at: int) -> Any:
-    """The weights of a layer, a torch.Tensor [head, query, key]. Raises FileError where they are gone."""
+def read_kept(path: Path, address: str) -> Any:
+    """What is kept at an address, a torch.Tensor. Raises FileError where it is gone."""
     try:
         with safe_open(path, framework="pt") as file:
-            return file.get_tensor(f"layer.{at}")
+            return file.get_tensor(address)
     except (OSError, SafetensorError):
         raise FileError(GONE) from None
 
 
-def open_kept(path: Path) -> KeptAttention:
-    """What is kept there. Raises FileError where nothing is, or the file is damaged."""
+def open_kept(path: Path) -> tuple[KeptAttention, list[str]]:
+    """What is kept there, and its addresses. Raises FileError where nothing is, or the file is damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
-            facts = parsed(file.metadata()[_SAID].encode())
-            n_layers = len(file.keys())
-            n_heads, n_query, n_key = file.get_slice("layer.0").get_shape()
-            own = KeptAttention(n_layers=n_layers, n_heads=n_heads, **facts)
-            if (n_query, n_key) != (len(own.queries), len(own.keys or own.queries)):
-                raise FileError("the file of these tensors is damaged; hand them in again")
-            return own
+            own = KeptAttention(**parsed(file.metadata()[_SAID].encode()))
+            for stack, fields in own.stacks.items():
+                side, kind = stack.split(".")
+                n_heads, *sizes = file.get_slice(
+                    f"{side}.{fields['n_layers'] - 1}.{kind}.pattern"
+                ).get_shape()
+                sides = (side, "encoder" if kind == "cross" else side)
+                if n_heads != fields["n_heads"] or sizes != [len(own.tokens[each]) for each in sides]:
+                    raise FileError("the file of these tensors is damaged; hand them in again")
+            return own, list(file.keys())
     except FileNotFoundError:
         raise FileError(GONE) from None
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:

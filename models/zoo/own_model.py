@@ -1,4 +1,4 @@
-"""A model of patterns alone: the attention that a person handed in, under the addresses of a trace."""
+"""A model of tensors alone: the attention that a person handed in, under the addresses of a trace."""
 
 from __future__ import annotations
 
@@ -9,61 +9,60 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data.tasks.batch import Reading
-from ..engine.trace import Trace
-from .model import Attention, Model
-from .own_attention import KeptAttention, OwnAttention, read_file, read_layer
+from models.data.tasks.batch import Reading
+from models.engine.trace import Trace
+from models.zoo.model import Attention, Model
+from models.zoo.own_attention import LOGITS, KeptAttention, read_file, read_kept
+
+ORDER = ("q", "k", "v", "scores", "pattern", "z")
+"""The parts of an attention as they are computed."""
 
 
 class OwnModel(Model):
-    """It reads nothing: its trace is the weights that were handed in, whatever the text.
+    """It reads nothing: its trace is what was handed in, whatever the text.
 
-    Between the tokens of one sequence they are "encoder.self"; of queries and other keys, "decoder.cross".
+    Between the tokens of one sequence it is "encoder.self", or "decoder.self" where no query looks ahead; of
+    queries and other keys, "decoder.cross".
     """
 
     pooled = None
 
     def __init__(
-        self,
-        name: str,
-        own: OwnAttention | KeptAttention,
-        n_layers: int,
-        n_heads: int,
-        layer: Callable[[int], Any],
+        self, name: str, own: KeptAttention, addresses: Collection[str], tensor: Callable[[str], Any]
     ) -> None:
         self.name, self.note = name, own.note
-        self._layer = layer
-        self._tokens = (
-            {"encoder": own.queries} if own.keys is None else {"encoder": own.keys, "decoder": own.queries}
-        )
-        self._stack = "encoder.self" if own.keys is None else "decoder.cross"
-        self._attention = Attention(
-            n_layers=n_layers, n_heads=n_heads, d_head=0, n_key_heads=n_heads, scales=(), whole=False
-        )
+        self._own, self._tensor, self._held = own, tensor, addresses
 
     @property
     def max_len(self) -> int:
-        return max(map(len, self._tokens.values()))
+        return max(map(len, self._own.tokens.values()))
 
     def stacks(self, sides: Sequence[str]) -> tuple[str, ...]:
-        return (self._stack,)
+        return tuple(self._own.stacks)
 
     def attention(self, stack: str) -> Attention:
-        return self._attention
+        fields = self._own.stacks[stack]
+        return Attention(**fields | {"scales": tuple(fields["scales"])})
 
     def operations(self, lengths: Sequence[int]) -> int:
         """None but those of looking at each weight."""
-        return self._attention.n_layers * self._attention.n_heads * lengths[0] * lengths[-1]
+        cells = (fields["n_layers"] * fields["n_heads"] for fields in self._own.stacks.values())
+        return sum(cells) * max(lengths) * lengths[0]
 
     def read(self, text: str = "", **settings: Any) -> Reading:
-        return Reading((), dict(self._tokens), "")
+        return Reading((), dict(self._own.tokens), "")
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         if trace.edits:
             raise ValueError("an edit changes what a model computes, and here is none; leave it out")
-        side, kind = self._stack.split(".")
-        for at in range(self._attention.n_layers):
-            trace.record(f"{side}.{at}.{kind}.pattern", self._layer(at)[None])
+        for stack, fields in self._own.stacks.items():
+            for at in range(fields["n_layers"]):
+                for part in ORDER:
+                    address = f"{stack.replace('.', f'.{at}.')}.{part}"
+                    if address in self._held:
+                        trace.record(address, self._tensor(address)[None])
+        if LOGITS in self._held:
+            trace.record(LOGITS, self._tensor(LOGITS)[None])
 
     def addresses(self) -> Collection[str]:
         """None that could be edited."""
@@ -75,16 +74,16 @@ class OwnModel(Model):
         )
 
 
-def of_kept(own: KeptAttention, find: Callable[[], Path]) -> OwnModel:
-    """The model of a file that was handed in and kept; each layer is read when it is asked for.
+def of_kept(own: KeptAttention, addresses: Collection[str], find: Callable[[], Path]) -> OwnModel:
+    """The model of a file that was handed in and kept; each tensor is read when it is asked for.
 
     find: where the file is by then, since several visitors may have handed in the same.
     """
-    return OwnModel(own.title, own, own.n_layers, own.n_heads, lambda at: read_layer(find(), at))
+    return OwnModel(own.title, own, addresses, lambda address: read_kept(find(), address))
 
 
 def read_attention(path: str | Path) -> OwnModel:
     """The model of an .npz, .safetensors or .json file of attention. Raises FileError (a ValueError)."""
     own = read_file(path)
-    layers: list[Tensor] = [torch.from_numpy(layer) for layer in own.weights]
-    return OwnModel(str(path), own, len(layers), len(layers[0]), layers.__getitem__)
+    tensors: dict[str, Tensor] = {address: torch.from_numpy(array) for address, array in own.tensors.items()}
+    return OwnModel(str(path), own, tensors, tensors.__getitem__)

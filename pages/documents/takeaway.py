@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
-from attention_lab.pages.documents import reading
-from attention_lab.pages.documents.reading import HeadPicture, tiles
-from attention_lab.pages.shared import cache, on_offer, takeaway_dialog
-from attention_lab.pages.shared.takeaway_dialog import Download
-from attention_lab.viz_core import pattern_window, to_html
+from pages.documents import reading
+from pages.documents.reading import HeadPicture, tiles
+from pages.shared import cache, on_offer, takeaway_dialog
+from pages.shared.takeaway_dialog import Download
+from viz_core import pattern_window, to_html
+from viz_core.paper import Bundle
 
 
 @st.dialog("Take away", width="large")
@@ -23,10 +26,11 @@ def dialog(area: dict[str, int], picture: HeadPicture) -> None:
         )
     )
     title = f"{on_offer.title(request.model)}, layer {picture.place.layer} head {picture.place.head}"
-    figure = pattern_window(
-        window.cells.numpy(), (window.q0, window.k0), (window.tall, window.wide),
-        measure=request.measure, dark=st.context.theme.type == "dark", title=title,
+    draw = partial(
+        pattern_window, window.cells.numpy(), (window.q0, window.k0), (window.tall, window.wide),
+        measure=request.measure, title=title,
     )  # fmt: skip
+    figure, code = draw(dark=st.context.theme.type == "dark"), _code(picture, rows, keys)
     table = pd.DataFrame(
         [
             (p.query, *_cell(picture.queries, p.query), p.key, *_cell(picture.keys, p.key), p.weight)
@@ -39,7 +43,9 @@ def dialog(area: dict[str, int], picture: HeadPicture) -> None:
         Download("Figure, offline HTML", lambda: to_html(figure), f"{name}.html", "text/html"),
         Download("Brightest pairs, CSV", lambda: table.to_csv(index=False), f"{name}.csv", "text/csv"),
     ]
-    takeaway_dialog.show(figure, files, title=title, file_name=name, code=_code(picture, rows, keys))
+    facts = {"model": request.model, "queries": f"{rows.start} to {rows.stop - 1}"}
+    bundle = Bundle(title=title, figure=lambda width: draw(), code=code, facts=facts)
+    takeaway_dialog.show(figure, files, title=title, file_name=name, code=code, paper=lambda: bundle)
 
 
 def _cell(tokens: list[str], at: int) -> list[str]:

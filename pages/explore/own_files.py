@@ -100,7 +100,8 @@ KINDS = tuple(f".{ending}" for ending in photos.ENDINGS)
 FORMAT = (
     "Weights as “attention”, shaped [layer, head, query, key], [head, query, key] or [query, key], or layer "
     "by layer as “attention_0”, “attention_1” and so on. The words as “tokens”, a list, or as “query_tokens” "
-    "and “key_tokens”; in .safetensors as JSON in the metadata."
+    "and “key_tokens”; in .safetensors as JSON in the metadata. Beside them “q”, “k”, “v”, “scores” and "
+    "“logits”; several stacks by names such as “decoder.cross.pattern”, as in the numbers taken away."
 )
 EXAMPLE = "From Python: `numpy.savez('mine.npz', attention=weights, tokens=['the', 'cat'])`"
 MOST = 100

@@ -99,8 +99,11 @@ def _heads(subject: Subject, request: SweepRequest, progress: Progress) -> dict[
     model: Any = subject.model
     target, title = target_of(subject, request)
     change = request.put if request.put in CHANGES else CHANGES[0]
-    sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress)
+    taken = {"other": request.other, **subject.inputs.reading} if change == "from" else {}
+    sweep = sweep_heads(model, subject.reading, target, change=change, progress=progress, **taken)
     message = {"title": title, **_message(sweep)}
+    if taken:  # what is taken out of the stream directly is what a head at zero lacks there
+        return message
     try:
         direct = direct_heads(model, subject.reading, target, progress=progress)
     except ValueError as error:
@@ -122,7 +125,7 @@ def _parts(subject: Subject, request: SweepRequest, progress: Progress) -> dict[
 
 
 def _path(subject: Subject, request: SweepRequest, progress: Progress) -> dict[str, Any]:
-    change = request.put if request.put in CHANGES else CHANGES[0]
+    change = request.put if request.put in CHANGES[:2] else CHANGES[0]
     through = request.through if request.through in OFFERED["through"]["options"] else View.through
     return quantities.path_patched(subject, request.sender, change, request.receiver, through, request.step)
 
@@ -177,8 +180,8 @@ def probability_bars(
 class SweepTakeAway:
     """What the sweep's view shows, computed again: of the text without edits."""
 
-    def __init__(self, subject: Subject, view: View, step: int) -> None:
-        self._subject = subject.unedited
+    def __init__(self, subject: Subject, view: View, step: int, column: int | None = None) -> None:
+        self._subject, self._column = subject.unedited, column
         self._request = SweepRequest(
             view.sweep, view.goal, step, view.put, view.other, view.sender, view.receiver, view.through
         )
@@ -193,7 +196,8 @@ class SweepTakeAway:
             "path": "Path",
             "positions": "Each position from another text: what it does to the",
         }
-        begun = beginnings.get(self._request.sweep, "Each head switched off alone: what it does to the")
+        alone = "from another text" if self._request.put == "from" else "switched off alone"
+        begun = beginnings.get(self._request.sweep, f"Each head {alone}: what it does to the")
         return f"{begun} {self._result['title']}" + ("" if now is None else f", now {now:.4g}")
 
     @property
@@ -202,21 +206,25 @@ class SweepTakeAway:
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The numbers in cells, or as bars."""
+        board, title = self._board(), "Sweep" if "effects" in self._result else self.title
+        return board_figure(board, dark=dark, title=title, width=self._column)
+
+    def _board(self) -> Board:
         result = self._result
         if "outputs" in result:
             names, *columns = zip(*result["outputs"], strict=True)
             charts = [
                 probability_bars(*each) for each in zip(WAYS, [names] * len(WAYS), columns, strict=True)
             ]
-            return board_figure(Board(rows=[charts], notice=""), dark=dark, title=self.title)
+            return Board(rows=[charts], notice="")
         if "parts" in result:
             names, values = zip(*result["parts"][:MOST_BARS], strict=True)
             bars = Bars(values=np.array(values), labels=names, y_label="logit", digits=3)
             count, total = len(result["parts"]), result["before"]
             notice = f"All {count} parts sum to {total:.4g}, with the scale of the last norm frozen."
-            return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
+            return Board(rows=[[bars]], notice=notice)
         rows = [[self._matrix(name, effects)] for name, effects in result["effects"].items()]
-        return board_figure(Board(rows=rows, notice=self.title), dark=dark, title="Sweep")
+        return Board(rows=rows, notice=self.title)
 
     def _matrix(self, name: str, effects: list[list[float]]) -> Matrix:
         values, is_of_heads = np.array(effects)[:, :MOST_COLUMNS], "." in name
@@ -287,9 +295,6 @@ class SweepTakeAway:
         if request.sweep == "positions":
             line = f"sweep = sweep_positions(lm, reading, {target!r}, {request.other!r}{more})"
         else:
-            line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r})"
-        return [
-            f"from attention_lab.models.interventions.head_sweep import sweep_{request.sweep}",
-            reading,
-            line,
-        ]
+            other = f", other={request.other!r}{more}" if request.put == "from" else ""
+            line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r}{other})"
+        return [f"from models.interventions.head_sweep import sweep_{request.sweep}", reading, line]

@@ -5,9 +5,11 @@ give them.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,18 +17,20 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from attention_lab.models.byte_units import MB, readable
-from attention_lab.models.limits import in_force
-from attention_lab.models.zoo.model import call
-from attention_lab.pages.explore import head_measures, quantities, sums, waiting
-from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
-from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
-from attention_lab.pages.explore.subject import Subject, subject_of
-from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
-from attention_lab.pages.shared import cache, takeaway_dialog
-from attention_lab.pages.shared.page_parts import last, show_problems
-from attention_lab.pages.shared.takeaway_dialog import Download
-from attention_lab.viz_core import (
+from models.byte_units import MB, readable
+from models.engine import positions
+from models.engine.masks import kinds
+from models.limits import in_force
+from models.zoo.model import call
+from pages.explore import head_measures, quantities, sums, waiting
+from pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
+from pages.explore.state import FURTHER, Inputs, View, view_of
+from pages.explore.subject import Subject, subject_of
+from pages.explore.sweep import SweepTakeAway, probability_bars
+from pages.shared import cache, takeaway_dialog
+from pages.shared.page_parts import last, show_problems
+from pages.shared.takeaway_dialog import Download
+from viz_core import (
     attention_heatmap,
     attention_lines,
     attention_picture,
@@ -36,8 +40,9 @@ from attention_lab.viz_core import (
     rollout,
     to_html,
 )
-from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
-from attention_lab.viz_core.labels import tick, tick_labels, visible
+from viz_core.boards import Bars, Board, Matrix, board_figure
+from viz_core.labels import tick, tick_labels, visible
+from viz_core.paper import Bundle
 
 FIGURE_WINDOW = 128
 MOST_BARS = 64
@@ -71,9 +76,10 @@ def score_in_words(dot: float, scale: float, bias: float | None, cap: float | No
 
 
 class StageView:
-    """What the stage shows of a trace, computed again from the same inputs."""
+    """What the stage shows of a trace, computed again from the same inputs. column: its width on paper."""
 
-    def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
+    def __init__(self, inputs: Inputs, act: dict[str, Any], column: int | None = None) -> None:
+        self.column = column
         self.view = View(**view_of(act))
         edited: Subject = cache.on_worker(lambda: subject_of(inputs))
         self.subject = edited.unedited if self.view.when == "before" else edited
@@ -176,7 +182,7 @@ class StageView:
     @cached_property
     def sweep(self) -> SweepTakeAway:
         """The sweep that is open."""
-        return SweepTakeAway(self.subject, self.view, self.step())
+        return SweepTakeAway(self.subject, self.view, self.step(), self.column)
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
@@ -306,7 +312,8 @@ class StageView:
         names, *sides = zip(*rows[at], strict=True)
         titles = ("without the edits", "with the edits")
         charts = [probability_bars(title, names, side) for title, side in zip(titles, sides, strict=True)]
-        return board_figure(Board(rows=[charts], notice=""), dark=dark, title=f"Outputs at step {at + 1}")
+        board, title = Board(rows=[charts], notice=""), f"Outputs at step {at + 1}"
+        return board_figure(board, dark=dark, title=title, width=self.column)
 
     def _lines(self, dark: bool) -> go.Figure:
         queries, keys = self.positions(until_step=True)
@@ -366,7 +373,7 @@ class StageView:
             ],
             notice=f"{score} → {NORMALIZERS[attention.normalizer]} → weight **{tick(float(weights[key]))}**",
         )  # fmt: skip
-        return board_figure(board, dark=dark, title=self.title)
+        return board_figure(board, dark=dark, title=self.title, width=self.column)
 
     def _sums(self, dark: bool) -> go.Figure:
         values, (queries, keys), place = self.sums(), self.chosen(), (self.layer, self.head)
@@ -378,7 +385,8 @@ class StageView:
             lit=most.index(place) if place in most else None,
         )  # fmt: skip
         notice = f"{sum(values.values()) / len(values):.4g} is {definition}."
-        return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=self.title)
+        board = Board(rows=[[bars]], notice=notice)
+        return board_figure(board, dark=dark, title=self.title, width=self.column)
 
     def _output(self, dark: bool) -> go.Figure:
         from attention_lab.pages.explore.payload import steps_of
@@ -390,7 +398,7 @@ class StageView:
         chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
         bars = probability_bars(f"step {at + 1}", tokens, probabilities, lit=chosen)
         title = "Next token" if "decoder" in self.subject.tokens else "Output"
-        return board_figure(Board(rows=[[bars]], notice=""), dark=dark, title=title)
+        return board_figure(Board(rows=[[bars]], notice=""), dark=dark, title=title, width=self.column)
 
     def npz(self) -> bytes:
         """Every address of the trace, and the tokens as `tokens.encoder`, `tokens.decoder`."""
@@ -476,7 +484,7 @@ def _cells(view: StageView) -> pd.DataFrame:
 @dataclass(frozen=True)
 class TakeAway:
     """What the dialog shows at once. table: what its table is of. archive_bytes: of the whole trace, if it
-    were packed.
+    were packed. facts, sources: as a `Bundle` has them.
     """
 
     figure: go.Figure
@@ -485,6 +493,8 @@ class TakeAway:
     code: str
     table: str
     archive_bytes: int
+    facts: dict[str, object]
+    sources: tuple[str, ...]
 
 
 def take_away(inputs: Inputs, act: dict[str, Any], dark: bool) -> TakeAway:
@@ -492,7 +502,25 @@ def take_away(inputs: Inputs, act: dict[str, Any], dark: bool) -> TakeAway:
     view = StageView(inputs, act)
     subject = {"sums": "These sums", "sweep": "This sweep"}.get(view.view.view, "This head")
     it = view.sweep if view.view.view == "sweep" else view
-    return TakeAway(it.figure(dark=dark), it.title, it.file_name, it.code, subject, view.archive_bytes())
+    settings: dict[str, object] = {"model": inputs.model, "text": f"“{inputs.text}”", **inputs.settings}
+    sources = tuple(_sources(repr((inputs.settings, getattr(view.subject.model, "config", "")))))
+    return TakeAway(
+        it.figure(dark=dark), it.title, it.file_name, it.code, subject, view.archive_bytes(),
+        settings | {"edits": inputs.edits}, sources,
+    )  # fmt: skip
+
+
+def _sources(settings: str) -> Iterator[str]:
+    """The files of the masks and position schemes that are set: they name their papers."""
+    for file in (*Path(positions.__path__[0]).glob("*.py"), *Path(kinds.__path__[0]).glob("*.py")):
+        if re.search(rf"'{file.stem.replace('_', '-')}\b", settings):
+            yield file.read_text("utf-8")
+
+
+def printed(inputs: Inputs, act: dict[str, Any], width: int) -> go.Figure:
+    """What the stage shows, in a column of so many pixels."""
+    view = StageView(inputs, act, width)
+    return (view.sweep if view.view.view == "sweep" else view).figure(dark=False)
 
 
 def table(inputs: Inputs, act: dict[str, Any]) -> str:
@@ -538,4 +566,10 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
             f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
             "Take fewer words, layers or heads, or run the lines below."
         )
-    takeaway_dialog.show(away.figure, files, title=away.title, file_name=name, code=away.code, note=note)
+    bundle = Bundle(
+        title=away.title, figure=partial(run, printed, inputs, act), code=away.code, facts=away.facts,
+        sources=away.sources,
+    )  # fmt: skip
+    takeaway_dialog.show(
+        away.figure, files, title=away.title, file_name=name, code=away.code, note=note, paper=lambda: bundle
+    )

@@ -78,7 +78,9 @@ def figure(finding: Finding, job: Job) -> None:
         claim=f"**The claim.** {finding.brief}", where=f"Findings · {finding.title}",
     )  # fmt: skip
     title, name = f"Findings: {finding.title}", f"finding-{finding.name}"
-    on_page.take_away(title, name, content, lambda frame: lines_of(finding, request))
+    facts = {"model": request.model, **dict(request.parameters)}
+    code = lines_of(finding, request)
+    on_page.take_away(title, name, content, lambda frame: code, facts, (repr(finding),))
 
 
 state.enter()

@@ -11,16 +11,17 @@ from typing import Any, cast
 
 import streamlit as st
 
-from attention_lab.models.fields import SHOWN
-from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load
-from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.browser.component import Act
-from attention_lab.pages.shared.page_parts import computed_or_last, generation, show_problems
-from attention_lab.pages.shared.state import guard_choice, problems, refuse
-from attention_lab.viz_core import theme
-from attention_lab.viz_core.viewer.message import Packed, pack
+from models.fields import SHOWN
+from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
+from pages.shared import cache, chain, glossary, page_parts, server_load
+from pages.shared.board import on_page, pack
+from pages.shared.board.component import board
+from pages.shared.board.pack import Packed
+from pages.shared.browser.component import Act
+from pages.shared.lab_stops import LAB, stop
+from pages.shared.page_parts import computed_or_last, generation, show_problems
+from pages.shared.state import guard_choice, problems, refuse
+from viz_core import theme
 
 
 def ask(page: LabPage, part: Part) -> None:
@@ -184,7 +185,34 @@ def _lab(page: LabPage) -> None:
     st.session_state.drawn_part = (page.name, part.name)
     draw_drawers(page, part, view.lesson, view.terms)
     title, name = f"{page.title}: {part.label}", f"{page.name}-{part.name}"
-    on_page.take_away(title, name, view.lesson.board, lambda frame: source(view.lesson))
+    texts = repr(stop(page.name).parts[part.name]), (LAB / page.name / f"{part.name}.py").read_text("utf-8")
+    code = script(page, part, view)
+    on_page.take_away(title, name, view.lesson.board, lambda frame: code, _facts(page, part, view), texts)
+
+
+def script(page: LabPage, part: Part, view: PartView) -> str:
+    """Lines of Python that make the board again, and below them what computes its numbers."""
+    usual, fields = page.inputs(), [name for name in part.fields if name != part.scrub]
+    changed = {
+        name: value for name in fields if (value := getattr(view.inputs, name)) != getattr(usual, name)
+    }
+    arguments = "".join(f", {name}={value!r}" for name, value in changed.items())
+    modules = sorted({function.__module__ for function in view.lesson.code})
+    names = "".join(f"from {module} import *\n" for module in modules)
+    return (
+        "from dataclasses import replace\n\nfrom pages.lab.lesson import lab_page\n\n"
+        f"page = lab_page({page.name!r})\n"
+        f"lesson = page.find_part({part.name!r}).lesson(replace(page.inputs(){arguments}))\n"
+        f"board = lesson.board\n\n# What computes its numbers, with the names that it uses:\n{names}\n\n"
+        f"{source(view.lesson)}"
+    )
+
+
+def _facts(page: LabPage, part: Part, view: PartView) -> dict[str, object]:
+    """What the board is of, by the labels of its controls."""
+    values = {name: getattr(view.inputs, name) for name in part.fields if name != part.scrub}
+    labels = {name: page.state.params[name].label or name for name in values}
+    return {labels[name]: value for name, value in values.items() if isinstance(value, str | int | float)}
 
 
 def _view_of(page: LabPage, part: Part, now: Any) -> PartView:

@@ -67,7 +67,7 @@ def _one(run: Run) -> None:
     link = {"runs": run.id, **parameters}
     on_page.show(content, key=KEY, part=run.id, link=link, at=at, presents=film, where=run.title)
     say_count(glossary.texts_in(content))
-    on_page.take_away(run.title, run.id, content, lambda frame: _code(run))
+    on_page.take_away(run.title, run.id, content, lambda frame: _code(run), _facts([run]))
     report.draw(run, status)
     try_it.draw(run)
 
@@ -90,7 +90,14 @@ def _several(chosen: list[Run]) -> None:
     for at, (title, rows) in enumerate(compare.tables(chosen)):
         st.markdown(f"**{title}**")
         table.show(rows, key=f"runs.table.{at}")
-    on_page.take_away("Runs compared", "runs", content, lambda frame: _code(chosen[0]))
+    on_page.take_away("Runs compared", "runs", content, lambda frame: _code(chosen[0]), _facts(chosen))
+
+
+def _facts(chosen: list[Run]) -> dict[str, object]:
+    """What a figure of runs is of."""
+    settings = [run.folder.description().get("training", {}) for run in chosen]
+    seeds = {str(each["seed"]) for each in settings if "seed" in each}
+    return {"runs": ", ".join(run.id for run in chosen), "seed": ", ".join(sorted(seeds))}
 
 
 def _code(run: Run) -> str:

@@ -1,15 +1,18 @@
 """The common part of the take-away dialogs: files to download, the figure with its camera, the code."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from attention_lab.pages.shared.state import guard_choice
+from pages.shared.state import guard_choice
+from viz_core.paper import VENUES, Bundle
 
 IMAGES = ("png", "svg")
+NUMBERS = ("text/csv", "application/octet-stream")
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,18 @@ def show(
     file_name: str,
     code: str,
     note: str | None = None,
+    paper: Callable[[], Bundle] | None = None,
 ) -> None:
-    """Draws the inside of a dialog. file_name: of images, without ending. note: why a file is not offered."""
+    """Draws the inside of a dialog. file_name: of images, without ending. note: why a file is not offered.
+    paper: the figure for a paper, to whose zip the files of numbers are added; it may draw widgets.
+    """
     with st.container(horizontal=True, key="takeaway_files"):
         for file in downloads:
             st.download_button(file.label, file.make, file.file_name, file.mime, on_click="ignore")
+        if paper:
+            numbers = {file.file_name: file.make for file in downloads if file.mime in NUMBERS}
+            with st.popover("For a paper, ZIP"):
+                _for_a_paper(replace(paper(), code=code, numbers=numbers), file_name)
     if note:
         st.caption(note)
     with st.container(horizontal=True, vertical_alignment="center", key="takeaway_image"):
@@ -53,6 +63,19 @@ def show(
     }
     st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")
     st.code(code, language="python", wrap_lines=True)
+
+
+def _for_a_paper(bundle: Bundle, file_name: str) -> None:
+    """A zip with the figure for a venue, caption, numbers, papers and code, made when it is wanted."""
+    key, titles = "takeaway.venue", {name: venue.title for name, venue in VENUES.items()}
+    venue = st.selectbox("Printed in", titles, format_func=titles.__getitem__, key=key)
+    guard_choice(key, "Printed in", titles, next(iter(titles)))
+    make, name = partial(bundle.zipped, venue), f"{file_name}-{venue}.zip"
+    st.download_button("Make it", make, name, "application/zip", on_click="ignore", type="primary")
+    st.caption(
+        "Vector PDF and SVG with fonts inside, PGF and PNG in the true width, caption, numbers, BibTeX of "
+        "the papers it stands on, and the Python that makes it again."
+    )
 
 
 def spreadsheet_cells(words: Iterable[str]) -> list[str]:

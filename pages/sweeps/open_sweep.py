@@ -104,7 +104,8 @@ def take_away(sweep: Sweep) -> None:
     if content is None:
         del st.session_state[on_page.TAKE_AWAY]
     else:
-        on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep))
+        facts = {"sweep": sweep.name}
+        on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep), facts)
 
 
 def code_of(sweep: Sweep) -> str:

@@ -153,7 +153,7 @@ def take_away(run: Run) -> None:
     view = curves.view_of(view_state())
     content = board_of(run, run.records(), steps=steps, notice=run.folder.name, view=view)
     code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
-    on_page.take_away(run.folder.name, run.id, content, lambda frame: code)
+    on_page.take_away(run.folder.name, run.id, content, lambda frame: code, {"run": run.id})
 
 
 def _heading(run: Run, status: Status) -> None:

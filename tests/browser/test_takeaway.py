@@ -1,10 +1,14 @@
 """Taking away: what is downloaded is opened here and compared with the trace."""
 
+import io
 import re
+import zipfile
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pypdfium2 as pdfium
 import pytest
 from playwright.sync_api import Browser, Download, Locator, expect
 from plotly.offline import get_plotlyjs_version
@@ -49,9 +53,25 @@ def code_of(dialog: Locator) -> str:
     return dialog.get_by_test_id("stCode").locator("code").inner_text()
 
 
-def test_the_camera_makes_a_png(explore: ExplorePage) -> None:
+def test_the_camera_makes_a_png_and_the_zip_is_for_a_paper(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
-    download = camera(explore, open_dialog(explore))
+    dialog = open_dialog(explore)
+    dialog.get_by_role("button", name="For a paper, ZIP").click()
+    with explore.page.expect_download() as waiting:
+        explore.page.get_by_role("button", name="Make it").click()
+    explore.page.keyboard.press("Escape")  # closes the popover alone
+    assert waiting.value.suggested_filename == "encoder-1-self-head-2-nature.zip"
+    archive = zipfile.ZipFile(io.BytesIO(content(waiting.value)))
+    printed = pdfium.PdfDocument(archive.read("figure.pdf"))[0]
+    assert printed.get_width() == pytest.approx(89 / 25.4 * 72, abs=0.5)
+    words = printed.get_textpage().get_text_range()
+    assert all(word in words for word in ("cat", "because", "tired", "query", "key"))
+    names: dict[str, Any] = {}
+    exec(archive.read("numbers.py"), names)
+    whole = np.load(io.BytesIO(archive.read("trace.npz")))
+    np.testing.assert_array_equal(names["pattern"], whole["encoder.1.self.pattern"][2])
+    assert "seed: 5" in archive.read("caption.txt").decode()
+    download = camera(explore, dialog)
     assert download.suggested_filename == "encoder-1-self-head-2.png"
     image = content(download)
     assert image.startswith(b"\x89PNG\r\n\x1a\n")

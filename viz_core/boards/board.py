@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from .. import labels, theme
-from .._checks import check_axes, check_index, check_length
-from ..labels import escape, tick
-from .panel import WIDTH, Drawing, Panel, Place, Room, word
+from viz_core import labels, theme
+from viz_core._checks import check_axes, check_index, check_length
+from viz_core.boards.panel import MEDIUM, WIDTH, Drawing, Panel, Place, Room, word
+from viz_core.labels import escape, text_width, tick
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,18 @@ _MOVING = ("x", "y", "z", "text", "customdata", "marker", "cells")
 
 
 def board_figure(
-    board: Board, *, frame: int = 0, frames: bool = False, dark: bool = False, title: str | None = None
-) -> go.Figure:
+    board: Board, *, frame: int = 0, frames: bool = False, dark: bool = False, title: str | None = None,
+    width: int | None = None,
+) -> go.Figure:  # fmt: skip
     """All panels of one frame of a board as one figure.
 
     frame: the place of the scrub's value. frames: add the other frames, too, with a slider; where all of them
-    would be more than 4 MB, as many as fit, evenly spread and always with `frame`.
+    would be more than 4 MB, as many as fit, evenly spread and always with `frame`. width: of a column that
+    the panels are laid out in, without the sentence to notice, which is a caption's there.
     Raises ValueError for a frame that the board does not have.
     """
     check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
-    sheet = _Sheet(board, dark, title)
+    sheet = _Sheet(board, dark, title, width)
     first = sheet.drawing(frame)
     fig = go.Figure(first.traces, layout={**sheet.layout(), **first.axes})
     fig.update_layout(annotations=first.notes, shapes=first.shapes)
@@ -124,16 +126,17 @@ def board_figure(
 class _Sheet:
     """A board with all its panels placed, the same in every frame."""
 
-    def __init__(self, board: Board, dark: bool, title: str | None) -> None:
-        self.board, self.dark, self.title = board, dark, title
+    def __init__(self, board: Board, dark: bool, title: str | None, column: int | None = None) -> None:
+        self.board, self.dark, self.title, self.column = board, dark, title, column
+        widest = column or WIDTH
         self._still: dict[int, Drawing] = {}  # by the number of the place
-        lines = [line for row in board.rows for line in _lines(row)]
-        self.width = max([640.0, *(_across([room for _, room in line]) for line in lines)])
+        lines = [line for row in board.rows for line in _lines(row, widest)]
+        self.width = max([min(640.0, widest), *(_across([room for _, room in line]) for line in lines)])
         if any(room.stretch for line in lines for _, room in line):
-            self.width = max(self.width, WIDTH)
+            self.width = max(self.width, widest)
         notices = [board.notice] if isinstance(board.notice, str) else board.notice
         self.n_notice = max(len(notice_lines(notice, self.width)) for notice in notices)
-        self.head = self.n_notice * NOTICE_LINE + _SCRUB_LINE * bool(board.scrub) + 14
+        self.head = 0 if column else self.n_notice * NOTICE_LINE + _SCRUB_LINE * bool(board.scrub) + 14
         self.height, self.places = self._place([_stretched(line, self.width) for line in lines])
 
     def _place(self, lines: list[list[tuple[Panel, Room]]]) -> tuple[float, list[tuple[Panel, Place]]]:
@@ -175,6 +178,8 @@ class _Sheet:
         return self._still[place.number]
 
     def layout(self) -> dict[str, Any]:
+        if self.column:
+            return {"width": self.width, "height": self.height, "margin": dict.fromkeys("lrtb", 0)}
         top = _MARGIN + _TITLE * bool(self.title)
         return {
             "title": labels.heading(self.title),
@@ -185,6 +190,8 @@ class _Sheet:
 
     def _words(self, frame: int) -> list[dict[str, Any]]:
         """The notice, and where the scrub stands."""
+        if self.column:
+            return []
         notice = self.board.notice if isinstance(self.board.notice, str) else self.board.notice[frame]
         lines = notice_lines(notice, self.width)
         lines += [""] * (self.n_notice - len(lines))
@@ -203,16 +210,24 @@ class _Sheet:
         return page.note(text, 0, down, yanchor="top", **style)
 
 
-def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
-    """A row's panels with the room they need, in as many lines as it takes."""
+def _lines(row: Sequence[Panel], widest: int | float) -> list[list[tuple[Panel, Room]]]:
+    """A row's panels with the room they need, in as many lines as it takes; what is wider than a line
+    is drawn smaller, if it can be.
+    """
     others = [panel.room(0).across for panel in row]
     others_width = sum(others) + _GAP * (len(row) - 1)
     n_cells = sum(panel.n_cells for panel in row)
-    cell = int(max(_NARROWEST, min(_WIDEST, (WIDTH - others_width) / max(1, n_cells))))
+    cell = int(max(_NARROWEST, min(_WIDEST, (widest - others_width) / max(1, n_cells))))
+    alone = [(widest - panel.room(0).across) / panel.n_cells for panel in row if panel.n_cells]
+    cell = max(8, min(cell, *map(int, alone))) if alone else cell
     lines: list[list[tuple[Panel, Room]]] = [[]]
     for panel in row:
         room = panel.room(cell)
-        if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > WIDTH:
+        room = panel.narrowed(room, widest) if room.across > widest else room
+        if widest < WIDTH:  # titles are not to meet
+            title = text_width(getattr(panel, "title", ""), MEDIUM) * 1.06
+            room = replace(room, right=max(room.right, min(title, widest - room.left) - room.width))
+        if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > widest:
             lines.append([])
         lines[-1].append((panel, room))
     return lines

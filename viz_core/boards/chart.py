@@ -123,6 +123,8 @@ class Chart:
 class ChartPanel(Panel):
     """A panel that Plotly draws, on the page and everywhere else."""
 
+    narrowest = 0.2
+
     title: str = ""
 
     @cached_property

@@ -4,7 +4,7 @@ it adds. Each kind of panel is a class in viz_core/boards/panels.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -161,6 +161,10 @@ class Panel(ABC):
     holds_numbers: ClassVar[bool] = True
     in_the_middle: ClassVar[bool] = False
     """Whether it stands in the middle of its row's height instead of at its top."""
+    narrowest: ClassVar[float] = 1.0
+    """The share of its width in which it can still be read."""
+    keeps_shape: ClassVar[bool] = False
+    """Whether it is less high where it is narrower."""
 
     def framed(self) -> list[Framed]:
         """Every array that may have frames."""
@@ -183,6 +187,12 @@ class Panel(ABC):
     @abstractmethod
     def room(self, cell: int) -> Room:
         """The pixels that it needs on paper, where shared cells are `cell` pixels wide."""
+
+    def narrowed(self, room: Room, across: int | float) -> Room:
+        """The room where it may take only so many pixels across, as in the column of a paper."""
+        share = max(self.narrowest, (across - room.left - room.right) / room.width)
+        height = room.height * share if self.keeps_shape else room.height
+        return replace(room, width=room.width * share, height=height)
 
     @abstractmethod
     def draw(self, place: Place, frame: int) -> Drawing:

@@ -29,7 +29,7 @@ class Mean(Change):
     reference: bool = False
 
     word = "mean"
-    places = ("heads", "stream")
+    places = ("heads", "stream", "module")
     example = "mean"
     meaning = "the mean over the positions of this text, of reference texts, or of texts in quotes"
 

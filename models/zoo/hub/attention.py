@@ -578,7 +578,7 @@ class AttentionObserver(Observer):
         if place.has_bias and self._dots is not None:
             bias = (scores - (place.scale or 1.0) * self._dots.to(scores)).masked_fill(hidden(scores), 0)
             after = self.observe("bias", bias)
-            scores = scores if after is bias else scores + (after - bias)
+            scores = scores if after is bias else scores + (after - bias.detach())
         after = self.observe("scores", scores)
         changed = whole if after is scores and scores.data_ptr() == whole.data_ptr() else view.back(after)
         return self._observed("pattern", view, function(changed, *args[1:], **rest))

@@ -88,12 +88,21 @@ class TracedModel(Model):
         return other
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        return self._rows(reading, n_rows, at, "logits")
+
+    def last(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        return self._rows(reading, n_rows, at, "logits", "last_hidden_state")
+
+    def _rows(self, reading: Reading, n_rows: int, at: int | None, *names: str) -> Tensor:
+        """The first of these that the network gives."""
         inputs = (read.expand(n_rows, *read.shape[1:]) for read in reading.inputs)
         output = self.net(**dict(zip(self.input_names, inputs, strict=False)), **self.usual)
-        logits = getattr(output, "logits", None)
-        if logits is None:
-            return super().logits(reading, n_rows, at)
-        rows = (logits if logits.ndim == 3 else logits[:, None]).float().cpu()
+        found = next((whole for name in names if (whole := getattr(output, name, None)) is not None), None)
+        if found is None:
+            raise ValueError(
+                f"{self.name!r} has no output of words or classes; take a distance, or a metric of the trace"
+            )
+        rows = (found if found.ndim == 3 else found[:, None]).float().cpu()
         return rows if at is None else rows[:, [at]]
 
     def compute(self, reading: Reading, trace: Trace) -> None:

@@ -1,7 +1,7 @@
 """A board on a page of Streamlit's: its message to the browser, what a person does there, its take-away."""
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -72,11 +72,16 @@ def wants_take_away() -> bool:
     return TAKE_AWAY in st.session_state
 
 
-def take_away(title: str, file_name: str, board: Board, code: Callable[[int], str]) -> None:
-    """Opens the dialog where it was asked for. code: the lines of Python that give a frame."""
+def take_away(
+    title: str, file_name: str, board: Board, code: Callable[[int], str],
+    facts: Mapping[str, object] = {}, sources: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Opens the dialog where it was asked for. code: the lines of Python that give a frame. facts: what the
+    board is of: model, text, seed. sources: texts that name the papers it stands on.
+    """
     if not wants_take_away():
         return
     from attention_lab.pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop(TAKE_AWAY).get("frame", 0)
-    takeaway.dialog(title, file_name, board, frame, code(frame))
+    takeaway.dialog(title, file_name, board, frame, code(frame), facts, sources)

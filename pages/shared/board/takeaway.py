@@ -4,23 +4,26 @@ arrays), and the code that made them.
 
 import csv
 import io
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from attention_lab.pages.shared import takeaway_dialog
-from attention_lab.pages.shared.takeaway_dialog import Download, spreadsheet_cells
-from attention_lab.viz_core import to_html
-from attention_lab.viz_core.boards import Board, Panel, board_figure
+from pages.shared import takeaway_dialog
+from pages.shared.takeaway_dialog import Download, spreadsheet_cells
+from viz_core import to_html
+from viz_core.boards import Board, Panel, board_figure
+from viz_core.boards.board import scrub_words
+from viz_core.paper import Bundle
 
 MOST_ROWS = 200_000
 _HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
 _WORDS = ("title", "name", "label", "unit", "row_axis", "column_axis", "x_label", "y_label")
 _NAMES = ("rows", "columns", "labels", "names", "tokens", "words")
 Row = tuple[Any, ...]
+Facts = Mapping[str, object]
 
 
 def table(board: Board, frame: int) -> str:
@@ -83,8 +86,11 @@ def _rows(board: Board, frame: int) -> Iterator[Row]:
 
 
 @st.dialog("Take away", width="large")
-def dialog(title: str, file_name: str, board: Board, frame: int, code: str) -> None:
+def dialog(
+    title: str, file_name: str, board: Board, frame: int, code: str, facts: Facts, sources: Sequence[str]
+) -> None:
     """Offers a board as files. frame: the one on the screen; the browser names it, so it is not trusted.
+    facts, sources: what it is of, and texts that name papers, as a `Bundle` has them.
 
     The sizes are bounded by what the board's message may hold, and by `numbers.MOST_ROWS`.
     """
@@ -105,4 +111,29 @@ def dialog(title: str, file_name: str, board: Board, frame: int, code: str) -> N
     name = "Numbers of all frames, NPZ" if board.scrub else "Numbers, NPZ"
     files.append(Download(name, lambda: archive(board), f"{file_name}.npz", "application/octet-stream"))
     figure = board_figure(board, frame=frame, dark=dark, title=title)
-    takeaway_dialog.show(figure, files, title=title, file_name=file_name, code=code, note=note)
+    notice = board.notice if isinstance(board.notice, str) else board.notice[frame]
+    at = {board.scrub.label: scrub_words(board.scrub, frame)} if board.scrub else {}
+
+    def paper() -> Bundle:
+        chosen = _panels_on_paper(board)
+        return Bundle(
+            title=title, figure=lambda width: board_figure(chosen, frame=frame, width=width), code=code,
+            said=notice, facts={**facts, **at}, sources=(notice, *sources),
+        )  # fmt: skip
+
+    takeaway_dialog.show(figure, files, title=title, file_name=file_name, code=code, note=note, paper=paper)
+
+
+def _panels_on_paper(board: Board) -> Board:
+    """The board with the panels that a visitor chooses, where it has several."""
+    panels = [panel for row in board.rows for panel in row]
+    names = {at: getattr(panel, "title", "") or f"panel {at + 1}" for at, panel in enumerate(panels)}
+    if len(panels) < 2:
+        return board
+    key = "takeaway.panels"
+    left_out = st.multiselect(
+        "Leave out on paper", names, format_func=names.__getitem__, key=key, placeholder="nothing"
+    )
+    out = {id(panels[at]) for at in left_out if at in names}
+    rows = [[panel for panel in row if id(panel) not in out] for row in board.rows]
+    return replace(board, rows=[row for row in rows if row]) if len(out) < len(panels) else board

@@ -7,21 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_lab.models import load_model
-from attention_lab.models.contrast import Side, contrast, knobs
-from attention_lab.models.contrast.knobs.formats import rounded
-from attention_lab.models.contrast.knobs.order import ordered
-from attention_lab.models.engine.trace import Trace
-from attention_lab.models.zoo.others import untrained
-from attention_lab.models.zoo.own_attention import OwnAttention
-from attention_lab.models.zoo.own_model import OwnModel
+from models import load_model
+from models.contrast import Side, contrast, knobs
+from models.contrast.knobs.formats import rounded
+from models.contrast.knobs.order import ordered
+from models.engine.trace import Trace
+from models.zoo.others import untrained
+from models.zoo.own_attention import KeptAttention
+from models.zoo.own_model import OwnModel
 from tests.models.interventions.conftest import Letters
 from tests.models.zoo.hub.families import TEXT, save
 
@@ -63,8 +62,9 @@ def test_heads_with_learnt_numbers_cannot_be_cut_anew(letters: Make) -> None:
 
 
 def test_handed_in_patterns_have_no_knobs() -> None:
-    own = OwnAttention("mine", np.ones((1, 1, 2, 2), np.float32) / 2, ["a", "b"], None, "")
-    side = Side(OwnModel("mine", own, 1, 1, lambda at: None))
+    fields = {"n_layers": 1, "n_heads": 1, "d_head": 0, "n_key_heads": 1, "scales": (), "whole": False}
+    own = KeptAttention("mine", {"encoder.self": fields}, {"encoder": ["a", "b"]}, "")
+    side = Side(OwnModel("mine", own, (), lambda address: None))
     said = {name: knob.why_not(side) for name, knob in knobs().items()}
     assert all(why and why[0] != " " and ";" in why for why in said.values())
     with pytest.raises(ValueError, match="the scores of 'mine' are not known, only its patterns"):

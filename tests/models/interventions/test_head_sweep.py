@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from attention_lab.models import load_model
-from attention_lab.models.data.tasks import IGNORED, Reading, generator_of
-from attention_lab.models.interventions import head_sweep
-from attention_lab.models.interventions.head_paths import direct_heads
-from attention_lab.models.interventions.head_sweep import Target, sweep_heads, sweep_positions
+from models import load_model
+from models.data.alignment import align
+from models.data.tasks import IGNORED, Reading, generator_of
+from models.interventions import head_sweep
+from models.interventions.head_paths import direct_heads
+from models.interventions.head_sweep import Target, sweep_heads, sweep_positions
 from tests.models.interventions.conftest import Letters
 
 Make = Callable[..., Letters]
@@ -128,7 +129,7 @@ def test_who_is_told_may_stop_it_and_the_model_is_as_before(letters: Make) -> No
     assert not any(module._forward_pre_hooks for module in lm.model.modules())
 
 
-@pytest.mark.parametrize("line", [*TARGETS, "score"])
+@pytest.mark.parametrize("line", [*TARGETS, "distance at 3", "score"])
 def test_a_target_is_its_line(line: str) -> None:
     assert str(Target.read(line)) == line and Target.read(f"  {line.replace(' ', '  ')} ") == Target.read(
         line
@@ -155,7 +156,7 @@ def test_what_is_no_target_is_refused(line: str) -> None:
         Target.read(line)
     assert str(error.value) == (
         f"{line!r} is nothing to look at; write probability of 7 at 3, logit of 7 at 3, "
-        "logits 7-5 at 3, kl at 3, loss, or score"
+        "logits 7-5 at 3, kl at 3, distance at 3, loss, or score"
     )
 
 
@@ -174,16 +175,131 @@ def test_a_target_that_is_not_there_is_refused(letters: Make, target: str, sente
     assert str(error.value) == sentence
 
 
-def test_texts_that_do_not_fit_and_unknown_changes_are_refused(letters: Make) -> None:
+REFUSED_SWEEPS: list[tuple[str, dict[str, Any], str]] = [
+    ("kl at 0", {"change": "half"}, "change='half' is unknown; choose one of zero, mean, from"),
+    ("kl at 0", {"change": "from"}, 'another text goes with change="from", and with nothing else'),
+    ("kl at 0", {"other": OTHER}, 'another text goes with change="from", and with nothing else'),
+    ("score", {"by_position": True}, "score is of held-out examples, whose positions are others"),
+    (lambda trace: trace["logits"][0], {}, r"the metric gave \[11\] for a trace; give one number"),
+]
+
+
+@pytest.mark.parametrize(("metric", "how", "said"), REFUSED_SWEEPS)
+def test_what_does_not_fit_a_sweep_is_refused(letters: Make, metric: Any, how: Any, said: str) -> None:
     lm = letters("encoder-only")
-    with pytest.raises(ValueError) as error:
-        sweep_positions(lm, lm.read(TEXT), "kl at 0", "abc")
-    assert str(error.value) == (
-        "the other text has 3 tokens and this one 6, and positions are put one to one; give a text of as "
-        "many tokens"
+    with pytest.raises(ValueError, match=said):
+        sweep_heads(lm, TEXT, metric, **how)
+
+
+def test_lists_that_do_not_fit_several_texts_are_refused(letters: Make) -> None:
+    lm = letters("decoder-only")
+    with pytest.raises(ValueError, match="2 texts and 1 metrics; give as many, or one for all"):
+        sweep_heads(lm, [TEXT, OTHER], ["kl at 0"])
+    with pytest.raises(ValueError, match="the texts have 6 and 3 tokens, so their positions have no mean"):
+        sweep_heads(lm, [TEXT, "abc"], "kl at 0", by_position=True)
+
+
+def from_there(place: str, there: Any, head: int, here: torch.Tensor, partners: list[int]) -> Any:
+    def put(address: str, z: torch.Tensor) -> torch.Tensor:
+        if address != place:
+            return z
+        new = z.clone()
+        new[head, here] = there[address][head, partners]
+        return new
+
+    return put
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", [OTHER, "abxcabd".replace("x", "j"), "abd"])
+def test_every_head_is_patched_from_another_text_at_every_position(
+    letters: Make, kind: str, other: str
+) -> None:
+    """Beside edits that put in, at one position, what a trace of the other text has at its partner."""
+    lm = letters(kind)
+    reading, target = lm.read(TEXT), "logits 3-5 at -1"
+    plain, there = lm.trace(reading)["logits"], lm.trace(other)
+    found = sweep_heads(lm, TEXT, target, change="from", other=other, by_position=True).effects
+    whole = sweep_heads(lm, TEXT, target, change="from", other=other).effects
+    for stack, effects in found.items():
+        side, name = stack.split(".")
+        n, of_text = len(reading.tokens[side]), side == next(iter(reading.tokens))
+        partner = {at: at for at in range(n)}
+        if of_text and len(other) != n:
+            partner = {i: j for i, j in align(TEXT, other) if i is not None and j is not None}
+        assert effects.shape == (2, 2, n)
+        for head, ats in ((0, [n - 1]), (1, range(n)), (1, [2])):
+            here = torch.tensor([at for at in ats if at in partner], dtype=torch.long)
+            put = from_there(f"{side}.1.{name}.z", there, head, here, [partner[int(at)] for at in here])
+            after = lm.trace(reading, edit=put)["logits"]
+            expected = float((after - plain)[-1, 3] - (after - plain)[-1, 5])
+            effect = whole[stack][1, head] if len(ats) > 1 else effects[1, head, ats[0]]
+            assert float(effect) == pytest.approx(expected, abs=1e-10)
+    assert max(float(each.abs().max()) for each in found.values()) > 1e-4
+
+
+def test_positions_of_a_text_of_another_length_are_patched_where_tokens_have_partners(letters: Make) -> None:
+    lm = letters("decoder-only")
+    found = sweep_positions(lm, TEXT, "logits 3-5 at -1", "abjcabd").effects["decoder"]
+    plain, there = lm.trace(TEXT), lm.trace("abjcabd")
+    for at, partner in ((1, 1), (2, 3), (5, 6)):
+
+        def put(address: str, x: torch.Tensor, at: int = at, partner: int = partner) -> torch.Tensor:
+            if address != "decoder.1.resid_pre":
+                return x
+            return torch.cat([x[:at], there[address][[partner]], x[at + 1 :]])
+
+        moved = (lm.trace(TEXT, edit=put)["logits"] - plain["logits"])[-1]
+        assert float(found[1, at]) == pytest.approx(float(moved[3] - moved[5]), abs=1e-10)
+    assert float(sweep_positions(lm, TEXT, "kl at -1", "j").effects["decoder"].abs().max()) == 0
+
+
+def test_a_metric_of_the_trace_is_that_of_each_edited_pass(letters: Make) -> None:
+    lm = letters("encoder-decoder")
+    reading = lm.read(TEXT)
+
+    def looks(trace: Any) -> torch.Tensor:
+        return trace["decoder.1.cross.pattern"][1, 2, 0] + trace["encoder.1.self.z"][0, 3, 1]
+
+    before = float(looks(lm.trace(reading)))
+    heads, patched = sweep_heads(lm, reading, looks), sweep_positions(lm, reading, looks, OTHER)
+    assert heads.before == patched.before == before
+    for stack, address in (("encoder.self", "encoder.1.self"), ("decoder.cross", "decoder.0.cross")):
+        layer = int(address.split(".")[1])
+        after = looks(lm.trace(reading, edits=[f"{address} heads 0: zero"]))
+        assert float(heads.effects[stack][layer, 0]) == pytest.approx(float(after) - before, abs=1e-12)
+    after = looks(lm.trace(reading, edits=[f'encoder.1.resid_pre at 4: from "{OTHER}"']))
+    assert float(patched.effects["encoder"][1, 4]) == pytest.approx(float(after) - before, abs=1e-12)
+    by_logits = sweep_heads(lm, reading, lambda logits: logits[:, 2, 3] - logits[:, 2, 5])
+    by_trace = sweep_heads(lm, reading, lambda trace: trace["logits"][2, 3] - trace["logits"][2, 5])
+    for stack, effects in by_logits.effects.items():
+        torch.testing.assert_close(by_trace.effects[stack], effects)
+
+
+def test_the_sweep_of_several_texts_is_the_mean_of_theirs(letters: Make) -> None:
+    lm, shares = letters("decoder-only"), list[float]()
+    texts, metrics = [TEXT, "abc", OTHER], ["logits 3-5 at -1", "logits 5-3 at -1", "kl at 0"]
+    together = sweep_heads(lm, texts, metrics, progress=shares.append)
+    each = [sweep_heads(lm, text, metric) for text, metric in zip(texts, metrics, strict=True)]
+    assert together.before == pytest.approx(sum(sweep.before for sweep in each) / 3)
+    expected = torch.stack([sweep.effects["decoder.self"] for sweep in each]).mean(0)
+    torch.testing.assert_close(together.effects["decoder.self"], expected)
+    assert shares == sorted(shares) and shares[0] == 0 and 2 / 3 <= shares[-1] < 1
+    patched = sweep_positions(lm, [TEXT, OTHER], "kl at -1", [OTHER, TEXT]).effects["decoder"]
+    both = (
+        sweep_positions(lm, *pair).effects["decoder"]
+        for pair in ((TEXT, "kl at -1", OTHER), (OTHER, "kl at -1", TEXT))
     )
-    with pytest.raises(ValueError, match="change='half' is unknown; choose one of zero, mean"):
-        sweep_heads(lm, lm.read(TEXT), "kl at 0", change="half")
+    torch.testing.assert_close(patched, sum(both) / 2)
+
+
+def test_a_distance_is_how_far_the_output_moved_as_a_share_of_itself(letters: Make) -> None:
+    lm = letters("encoder-only")
+    found = sweep_heads(lm, TEXT, "distance at -2")
+    assert found.before == 0 and str(found.target) == "distance at 4"
+    plain, after = (lm.trace(TEXT, edits=e)["logits"][4] for e in ((), "encoder.0.self heads 1: zero"))
+    expected = float((after - plain).norm() / plain.norm())
+    assert float(found.effects["encoder.self"][0, 1]) == pytest.approx(expected, abs=1e-10)
 
 
 def test_a_metric_is_a_function_of_all_logits_and_places_count_from_the_end(letters: Make) -> None:

@@ -17,13 +17,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from attention_lab.models import files as whole_files
-from attention_lab.models.config import ModelConfig
-from attention_lab.models.data.word_tokenizer import SPECIALS
-from attention_lab.models.engine.transformer import Transformer
-from attention_lab.models.files import FileError, WriteError
-from attention_lab.models.zoo import load_model, model_file
-from attention_lab.models.zoo.model_file import write_model, write_onnx
+from models import files as whole_files
+from models.config import ModelConfig
+from models.data.word_tokenizer import SPECIALS
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.files import FileError, WriteError
+from models.zoo import load_model, model_file
+from models.zoo.model_file import write_model, write_onnx
 from tests.models.zoo.moved import trained
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]
@@ -264,6 +265,26 @@ def test_the_file_computes_the_same_logits(name: str, tmp_path: Path) -> None:
         torch.testing.assert_close(found[1:, :4], model(ids[1:, :4]), atol=1e-5, rtol=1e-5)
         model.embedding.weight[3] += 1.0
         assert model_file.difference(model, path) > model_file.TOLERANCE  # the check sees other weights
+
+
+def test_a_traced_file_gives_all_that_a_trace_holds(tmp_path: Path) -> None:
+    model, path = trained(CASES["a text after another"]), tmp_path / "model.onnx"
+    assert write_onnx(model, path, traced=True) < 1e-5
+    session, ids = onnxruntime.InferenceSession(str(path)), torch.tensor([[3, 1, 4, 1, 5]])
+    off = "decoder.0.cross.z"
+    heads = torch.ones(3, 2)  # encoder.0.self, decoder.0.self, decoder.0.cross
+    heads[2, 1] = 0.0
+    keep = torch.tensor([1.0, 0.0])[:, None, None]
+    trace = Trace(edit=lambda address, value: value * keep if address == off else value)
+    with torch.no_grad():
+        model(ids, ids[:, :3], trace=trace)
+    arrays = {"source": ids.numpy(), "target": ids[:, :3].numpy(), "heads": heads.numpy()}
+    values = dict(zip((each.name for each in session.get_outputs()), session.run(None, arrays), strict=True))
+    expected = {address: trace[address] for address in trace}
+    expected["encoder.logits"] = model.unembed(trace["encoder.norm"]).detach()
+    assert values.keys() == expected.keys()
+    for address, value in expected.items():
+        torch.testing.assert_close(torch.from_numpy(values[address]), value, atol=1e-5, rtol=1e-5)
 
 
 def test_only_a_file_that_computes_the_same_is_written(

@@ -14,20 +14,21 @@ import torch
 from safetensors.numpy import save
 from safetensors.torch import save as save_torch
 
-from attention_lab.models import read_attention
-from attention_lab.models.byte_units import MB
-from attention_lab.models.files import FileError
-from attention_lab.models.limits import in_force
-from attention_lab.models.zoo import own_attention
-from attention_lab.models.zoo.own_attention import (
+from models import load_model, read_attention
+from models.byte_units import MB
+from models.files import FileError
+from models.limits import in_force
+from models.zoo import own_attention
+from models.zoo.own_attention import (
     MAX_CELLS,
     MAX_JSON_BYTES,
     MAX_MEMBERS,
+    OwnAttention,
     open_kept,
     read_own,
     to_keep,
 )
-from attention_lab.models.zoo.own_model import of_kept
+from models.zoo.own_model import of_kept
 
 TOKENS = ["the", "cat", "sat"]
 
@@ -55,6 +56,11 @@ def refusal(content: bytes, name: str = "mine.npz") -> str:
     return said.removeprefix(f"{name!r} ")
 
 
+def weights_of(own: OwnAttention) -> np.ndarray:
+    """The patterns of its only stack, [layer, head, query, key]."""
+    return np.stack([array for address, array in own.tensors.items() if address.endswith(".pattern")])
+
+
 GIVEN = soft(2, 4, 3, 3)
 LAYERS = {f"attention_{at}": layer for at, layer in enumerate(GIVEN)}
 NAMED = {"attention": GIVEN, "tokens": np.array(TOKENS)}
@@ -77,40 +83,40 @@ NAMED = {"attention": GIVEN, "tokens": np.array(TOKENS)}
 )
 def test_every_format_gives_the_same_weights_and_tokens(name: str, content: bytes) -> None:
     own = read_own(content, name)
-    np.testing.assert_array_equal(own.weights, GIVEN)
-    assert own.weights.dtype == np.float32
-    assert (own.title, own.queries, own.keys) == (name, TOKENS, None)
+    np.testing.assert_array_equal(weights_of(own), GIVEN)
+    assert weights_of(own).dtype == np.float32
+    assert (own.title, own.tokens, list(own.stacks)) == (name, {"encoder": TOKENS}, ["encoder.self"])
     assert own.note == "Only weights were handed in, no queries, keys, values or scores."
 
 
 def test_a_matrix_may_be_rectangular_and_a_list_alone() -> None:
     matrix = soft(2, 3)
     own = read_own(as_json(attention=matrix.tolist(), query_tokens=["a", "b"], key_tokens=TOKENS), "m.json")
-    assert own.weights.shape == (1, 1, 2, 3)
-    assert (own.queries, own.keys) == (["a", "b"], TOKENS)
+    assert weights_of(own).shape == (1, 1, 2, 3)
+    assert own.tokens == {"encoder": TOKENS, "decoder": ["a", "b"]}
     own = read_own(json.dumps(matrix.tolist()).encode(), "m.json")
-    assert (own.queries, own.keys) == (["0", "1"], ["0", "1", "2"])
-    assert read_own(json.dumps(soft(2, 3, 3).tolist()).encode(), "m.json").weights.shape == (1, 2, 3, 3)
+    assert own.tokens == {"encoder": ["0", "1", "2"], "decoder": ["0", "1"]}
+    assert weights_of(read_own(json.dumps(soft(2, 3, 3).tolist()).encode(), "m.json")).shape == (1, 2, 3, 3)
 
 
 def test_square_attention_to_other_tokens_keeps_both_lists() -> None:
     own = read_own(
         npz(attention=soft(3, 3), query_tokens=np.array([*"abc"]), key_tokens=np.array(TOKENS)), "a.npz"
     )
-    assert (own.queries, own.keys) == ([*"abc"], TOKENS)
+    assert own.tokens == {"encoder": TOKENS, "decoder": [*"abc"]}
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.bool_, np.float16])
 def test_numbers_of_every_kind_are_converted(dtype: type) -> None:
     own = read_own(npz(attention=np.eye(3, dtype=dtype)), "a.npz")
-    np.testing.assert_array_equal(own.weights[0, 0], np.eye(3, dtype=np.float32))
+    np.testing.assert_array_equal(weights_of(own)[0, 0], np.eye(3, dtype=np.float32))
 
 
 def test_halves_that_safetensors_knows_are_converted_to_the_bit() -> None:
     given = torch.from_numpy(GIVEN)
     for dtype in (torch.float16, torch.bfloat16):
         own = read_own(save_torch({"attention": given.to(dtype)}), "a.safetensors")
-        np.testing.assert_array_equal(own.weights, given.to(dtype).float().numpy())
+        np.testing.assert_array_equal(weights_of(own), given.to(dtype).float().numpy())
         assert "add up" not in own.note  # they are off by what 16 bits leave out
     eight = save_torch({"attention": given.to(torch.float8_e4m3fn)})
     assert refusal(eight, "a.safetensors") == (
@@ -123,7 +129,7 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice() -> None:
     weights[0, 1, 2] *= 0.5
     weights[0, 0, 0] = 0
     own = read_own(npz(attention=weights), "a.npz")
-    np.testing.assert_array_equal(own.weights, weights)
+    np.testing.assert_array_equal(weights_of(own), weights)
     assert own.note.startswith(
         "2 of 6 rows do not add up to 1 (sums 0 to 0.5): shown as they are, measured by"
     )
@@ -168,13 +174,13 @@ def test_what_is_kept_is_the_same_bytes_for_the_same_attention_and_reads_back(tm
     kept_path = tmp_path / "x.attention"
     kept_path.write_bytes(to_keep(own))
     assert to_keep(own) == kept_path.read_bytes()
-    kept = open_kept(kept_path)
-    assert (kept.title, kept.n_layers, kept.n_heads) == ("a.npz", 2, 2)
-    assert (kept.queries, kept.keys, kept.note) == (["0", "1"], TOKENS, own.note)
-    trace = of_kept(kept, lambda: kept_path).trace()
+    kept, addresses = open_kept(kept_path)
+    assert kept.title == "a.npz" and kept.stacks["decoder.cross"]["n_heads"] == 2
+    assert (kept.tokens, kept.note) == ({"encoder": TOKENS, "decoder": ["0", "1"]}, own.note)
+    trace = of_kept(kept, addresses, lambda: kept_path).trace()
     assert list(trace.keys()) == ["decoder.0.cross.pattern", "decoder.1.cross.pattern"]
     assert trace.tokens == {"encoder": TOKENS, "decoder": ["0", "1"]}
-    np.testing.assert_array_equal(trace["decoder.1.cross.pattern"].numpy(), own.weights[1])
+    np.testing.assert_array_equal(trace["decoder.1.cross.pattern"].numpy(), weights_of(own)[1])
     kept_path.write_bytes(to_keep(own)[:-1])
     with pytest.raises(FileError, match="the file of these tensors is damaged; hand them in again"):
         open_kept(kept_path)
@@ -418,7 +424,9 @@ def test_garbled_bytes_are_read_or_refused_in_a_sentence(whole: tuple[str, bytes
         except FileError as error:
             assert len(str(error)) < 400
         else:
-            assert np.isfinite(own.weights).all() and own.weights.shape[2] == len(own.queries)
+            assert np.isfinite(weights_of(own)).all() and weights_of(own).shape[2] in map(
+                len, own.tokens.values()
+            )
 
 
 def test_a_file_of_2_gb_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -428,3 +436,119 @@ def test_a_file_of_2_gb_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is larger than the 64,000,000 bytes allowed for attention; choose"):
         read_attention(path)
     assert in_force().upload_mb == 64
+
+
+# More than patterns: scores, q, k, v and logits, several stacks, and what follows from them.
+
+SENTENCE = "the animal did not cross the street"
+
+
+def test_a_whole_trace_of_an_encoder_decoder_reads_back_as_it_was(tmp_path: Path) -> None:
+    given = load_model("translator").trace(SENTENCE)
+    path = tmp_path / "trace.npz"
+    tokens = {f"tokens.{side}": np.array(labels) for side, labels in given.tokens.items()}
+    np.savez(path, **{address: given[address].numpy() for address in given}, **tokens)  # type: ignore[arg-type]
+    lm = read_attention(path)
+    trace, config = lm.trace(), load_model("translator").config
+    assert trace.tokens == given.tokens and not lm.note
+    assert lm.stacks(()) == ("encoder.self", "decoder.self", "decoder.cross")
+    assert {address for address in trace if address.endswith((".q", ".k", ".v", ".scores", ".z", "logits"))}
+    for address in trace:
+        torch.testing.assert_close(trace[address], given[address], atol=1e-4, rtol=1e-4)
+    for stack in lm.stacks(()):
+        attention = lm.attention(stack)
+        assert attention.whole and attention.scales == pytest.approx((config.scale,) * 2, rel=1e-4)
+    assert set(trace) == {
+        a for a in given if a.split(".")[-1] in ("q", "k", "v", "scores", "pattern", "z", "logits")
+    }
+
+
+def made(n_key_heads: int = 4, causal: bool = True) -> dict[str, np.ndarray]:
+    """One pass by hand: raw products, scaled, masked, the pattern, and what they are made of."""
+    draw = np.random.default_rng(1).normal
+    q, k, v = draw(size=(2, 4, 5, 8)), draw(size=(2, n_key_heads, 5, 8)), draw(size=(2, n_key_heads, 5, 8))
+    shared = np.repeat(k, 4 // n_key_heads, axis=1)
+    raw = np.einsum("lhqc,lhkc->lhqk", q, shared)
+    scaled = raw / np.sqrt(8)
+    masked = np.where(np.tri(5, dtype=bool), scaled, -np.inf) if causal else scaled
+    pattern = torch.tensor(masked).softmax(-1).numpy()
+    return {"q": q, "k": k, "v": v, "raw": raw, "scaled": scaled, "masked": masked, "pattern": pattern}
+
+
+@pytest.mark.parametrize("scores", ["raw", "scaled", "masked"])
+@pytest.mark.parametrize("causal", [True, False])
+def test_scores_before_or_after_scaling_and_masking_are_told_by_the_pattern(
+    scores: str, causal: bool
+) -> None:
+    one = made(causal=causal)
+    own = read_own(npz(attention=one["pattern"], scores=one[scores]), "a.npz")
+    stack = "decoder.self" if causal else "encoder.self"
+    assert list(own.stacks) == [stack] and not own.stacks[stack]["whole"]
+    found = own.tensors[f"{stack.replace('.', '.1.')}.scores"]
+    np.testing.assert_allclose(found, one["masked"][1], atol=1e-3)
+    assert ("before scaling" in own.note) == (scores == "raw") and "there are no q, k, v" in own.note
+    if scores == "raw":
+        assert "multiplied by 0.3536" in own.note
+
+
+@pytest.mark.parametrize("n_key_heads", [4, 2])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_queries_keys_and_values_give_all_that_follows(n_key_heads: int, numbered: bool) -> None:
+    one = made(n_key_heads)
+    parts = {name: one[name] for name in ("pattern", "q", "k", "v")}
+    if numbered:
+        parts = {f"{name}_{at}": array[at] for name, array in parts.items() for at in range(2)}
+    own = read_own(npz(**parts, logits=np.ones((5, 3))), "a.npz")
+    fields = own.stacks["decoder.self"]
+    assert fields["whole"] and fields["n_key_heads"] == n_key_heads and not own.note
+    assert fields["scales"] == pytest.approx((8**-0.5,) * 2, rel=1e-3)
+    np.testing.assert_allclose(own.tensors["decoder.0.self.scores"], one["masked"][0], atol=1e-3)
+    z = one["pattern"][0] @ np.repeat(one["v"][0], 4 // n_key_heads, axis=0)
+    np.testing.assert_allclose(own.tensors["decoder.0.self.z"], z, atol=1e-5)
+    assert own.tensors["logits"].shape == (5, 3)
+
+
+def test_masked_scores_are_enough_and_give_the_pattern() -> None:
+    one = made()
+    own = read_own(npz(scores=one["masked"]), "a.npz")
+    np.testing.assert_allclose(own.tensors["decoder.1.self.pattern"], one["pattern"][1], atol=1e-6)
+
+
+def test_the_names_that_transformers_gives_are_stacks() -> None:
+    encoder, decoder, cross = soft(2, 4, 3, 3), made()["pattern"], soft(2, 4, 5, 3)
+    own = read_own(
+        npz(encoder_attentions=encoder, decoder_attentions=decoder, cross_attentions=cross[:, None],
+            encoder_tokens=np.array(TOKENS)), "a.npz",
+    )  # fmt: skip
+    assert list(own.stacks) == ["encoder.self", "decoder.self", "decoder.cross"]
+    assert own.tokens == {"encoder": TOKENS, "decoder": [*"01234"]}
+    np.testing.assert_array_equal(own.tensors["decoder.1.cross.pattern"], cross[1])
+
+
+def refused_parts() -> list[tuple[dict[str, Any], str]]:
+    one = made()
+    pattern = one["pattern"]
+    return [
+        ({"pattern": pattern, "scores": one["raw"][:, ::-1]}, "has scores whose softmax is another pattern"),
+        ({"pattern": pattern, "q": one["q"][:1]}, "has q of the shape (1, 4, 5, 8) beside patterns of (2, 4"),
+        ({"pattern": pattern, "k": one["k"][:, :3]}, "has k of the shape (2, 3, 5, 8) beside patterns of (2"),
+        ({"pattern": pattern, "v": one["v"] * np.nan}, "has v that are no finite numbers"),
+        ({"pattern": pattern, "logits": np.ones((4, 3))}, "has logits of the shape (4, 3); give finite ones"),
+        ({"pattern": pattern, "cross_attentions": soft(2, 4, 5, 3)}, "has arrays without a stack"),
+        ({"decoder_attentions": pattern, "cross_attentions": soft(2, 4, 4, 3)}, "has 4 and 5 tokens in its"),
+        ({"decoder_attentions": pattern, "decoder_tokens": np.array(["a"])}, "has 1 tokens for 5 positions"),
+        ({"q": one["q"], "k": one["k"]}, "holds 'q', 'k', but no array named 'attention'"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arrays", "said"), refused_parts())
+def test_parts_that_do_not_fit_are_refused_in_a_sentence(arrays: dict[str, Any], said: str) -> None:
+    assert refusal(npz(**arrays)).startswith(said)
+
+
+def test_what_is_added_to_scores_is_said_and_hides_the_numbers_alone() -> None:
+    one = made()
+    biased = one["masked"] - np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    pattern = torch.tensor(biased).softmax(-1).numpy()
+    own = read_own(npz(pattern=pattern, scores=biased, q=one["q"], k=one["k"], v=one["v"]), "a.npz")
+    assert not own.stacks["decoder.self"]["whole"] and "no multiple of q · k" in own.note

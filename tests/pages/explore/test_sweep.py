@@ -62,8 +62,6 @@ def test_other_numbers_can_be_looked_at(kind: str, title: str) -> None:
 
 
 def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="give a text of as many tokens"):
-        sweep.run_sweep(INPUTS, "positions", "kl", 0, "zero", "the animal")
     found = sweep.run_sweep(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
     assert ("direct" in found) != ("notDirect" in found)
     monkeypatch.setattr(sweep, "MOST_BILLIONS", 0)
@@ -146,6 +144,17 @@ def test_a_sweep_of_heads_is_a_table_with_direct_effects_and_its_code_gives_them
         "Each head switched off alone: what it does to the logit of “il” less"
     )
     assert found.sweep.file_name == "sweep-heads"
+
+
+def test_heads_take_what_they_give_in_another_text_and_the_code_takes_the_same() -> None:
+    found, table, names = shown(put="from", other="the street is wide")  # of another length
+    assert "direct_effect" not in table and found.sweep.title.startswith("Each head from another text:")
+    for stack, values in names["sweep"].effects.items():
+        mine = table[table["stack"] == stack]["effect"]
+        np.testing.assert_allclose(mine, values.ravel(), rtol=1e-4, atol=1e-4)
+    assert table["effect"].abs().max() > 0.1
+    with pytest.raises(ValueError, match="score is of held-out examples, whose positions are others"):
+        sweep.run_sweep(INPUTS, "heads", "score", 0, "from", WIDE)
 
 
 def test_a_sweep_of_positions_names_their_tokens() -> None:

@@ -3,18 +3,21 @@
 import io
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from attention_lab.models.fields import read_link, written
-from attention_lab.pages.lab.lesson import LabPage, Part
-from attention_lab.pages.lab.page import questions_of
-from attention_lab.pages.shared import glossary
-from attention_lab.pages.shared.board import on_page, takeaway
-from attention_lab.pages.shared.lab_stops import stop
-from attention_lab.viz_core.boards import board_figure
+from models.fields import read_link, written
+from pages.lab.lesson import LabPage, Part, lab_page
+from pages.lab.page import PartView, questions_of, script
+from pages.shared import glossary
+from pages.shared.board import on_page, pack, takeaway
+from pages.shared.lab_stops import NAMES, stop
 from tests.pages.lab.test_presets import PARTS, first_lesson
+from viz_core.boards import board_figure
+from viz_core.paper import VENUES
+from viz_core.paper.drawing import on_paper
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 
@@ -91,6 +94,9 @@ def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
     assert on_page.message(board, part=part.name, link={})
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
+    venue = VENUES["nature-wide"]
+    paper = on_paper(board_figure(board, width=venue.pixels), venue)
+    assert paper.letters >= 4 and paper.figure.get_size_inches()[0] == pytest.approx(venue.width)
     with np.load(io.BytesIO(takeaway.archive(board))) as arrays:
         assert arrays.files
         assert all(np.asarray(arrays[name]).size for name in arrays.files)
@@ -98,3 +104,20 @@ def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
         assert takeaway.table(board, 0).count("\n") > 1
     except ValueError as error:
         assert "NPZ" in str(error) or "rows" in str(error)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lines_that_one_takes_away_make_the_same_board(name: str) -> None:
+    """Of the first part of each page, after its first experiment."""
+    page = lab_page(name)
+    part = page.parts[0]
+    inputs = page.computed_from(part, replace(page.inputs(), **part.tries[0].set))
+    lesson = part.lesson(inputs)
+    view = PartView(lesson, pack.pack(board=lesson.board), {}, inputs)
+    space: dict[str, Any] = {}
+    exec(script(page, part, view), space)
+    again, once = (np.load(io.BytesIO(takeaway.archive(each))) for each in (space["board"], lesson.board))
+    assert again.files == once.files
+    assert all(
+        np.array_equal(again[key], once[key], equal_nan=once[key].dtype.kind == "f") for key in once.files
+    )

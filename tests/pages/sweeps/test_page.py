@@ -129,7 +129,7 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
 ) -> None:
     make_sweep()
     taken: list[Board] = []
-    monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, frame, code: taken.append(drawn))
+    monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, *rest: taken.append(drawn))
     page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0"})
     page.run()
     monkeypatch.setattr(open_sweep, "draw", lambda sweep: None)  # in whose fragment the button was pressed

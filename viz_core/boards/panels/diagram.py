@@ -95,6 +95,8 @@ class Diagram(Panel):
     the lower level of its two ends. row_height: pixels from row to row.
     """
 
+    narrowest = 0.7
+
     nodes: Sequence[Node]
     edges: Sequence[tuple[str, str]]
     title: str = ""

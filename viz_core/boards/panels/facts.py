@@ -51,13 +51,19 @@ class Facts(Panel):
         return [(fact.label, fact.values, 0) for fact in self.facts if isinstance(fact.values, np.ndarray)]
 
     def room(self, cell: int) -> Room:
-        lines = _lines(self)
+        return self._room(WIDTH)
+
+    def narrowed(self, room: Room, across: int | float) -> Room:
+        return self._room(across)
+
+    def _room(self, across: int | float) -> Room:
+        lines = _lines(self, across)
         width = max(left + _width(fact) for line in lines for left, fact in line)
         return Room(width=width, height=_LINE * len(lines), above=CAPTION * bool(self.title))
 
     def draw(self, place: Place, frame: int) -> Drawing:
         drawing = Drawing(notes=place.caption(self.title, 4))
-        for row, line in enumerate(_lines(self)):
+        for row, line in enumerate(_lines(self, place.width)):
             for left, fact in line:
                 top, muted = row * _LINE, {"size": SMALL, "color": place.palette["muted"]}
                 colour = place.palette["ink"] if fact.colour is None else place.colour(fact.colour)
@@ -91,12 +97,12 @@ def _width(fact: Fact) -> int | float:
     return max(text_width(fact.label, SMALL), longest * 1.05 + text_width(f" {fact.unit}", SMALL)) + 30
 
 
-def _lines(panel: Facts) -> list[list[tuple[float, Fact]]]:
+def _lines(panel: Facts, across: int | float) -> list[list[tuple[float, Fact]]]:
     """Facts with their distance from the left, in as many lines as they need."""
     lines: list[list[tuple[float, Fact]]] = [[]]
     left = 0.0
     for fact in panel.facts:
-        if lines[-1] and left + _width(fact) > WIDTH:
+        if lines[-1] and left + _width(fact) > across:
             lines, left = [*lines, []], 0.0
         lines[-1].append((left, fact))
         left += _width(fact)

@@ -31,6 +31,7 @@ from ..panel import (
     room_for,
     word,
 )
+from viz_core.labels import SPACING, brief, label_step, skipping
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
 _AXIS = 22
@@ -69,6 +70,8 @@ class Matrix(ChartPanel):
     large: shows the thumbnail that was pressed last; before that, its own values.
     marked: [*frame, row, column], True where a cell is to stand out.
     """
+
+    keeps_shape = True
 
     values: np.ndarray
     title: str = ""
@@ -317,7 +320,7 @@ def _font(panel: Matrix, cell: int | float) -> int | float:
     if panel.texts:
         return SMALL
     low, high = extent(panel.values)
-    letters = max(2, *(len(decimal(number, panel.digits)) for number in (low, high)))
+    letters = max(2, *(len(brief(number, panel.digits)) for number in (low, high)))
     return min(16, (cell - 6) / (0.58 * letters))
 
 

@@ -70,6 +70,8 @@ def _apart(tips: np.ndarray, outwards: np.ndarray, names: Sequence[str], side: f
 class Plane(ChartPanel):
     """Arrows from the origin: vectors [*frame, arrow, 2], in a square of -reach..reach."""
 
+    keeps_shape = True
+
     vectors: np.ndarray
     names: Sequence[str]
     colours: Sequence[Colour]

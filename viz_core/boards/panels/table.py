@@ -31,6 +31,8 @@ class Table(Panel):
     rows: a text for each column. marked: bool [*frame, row], the rows that stand out.
     """
 
+    narrowest = 0.75
+
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""

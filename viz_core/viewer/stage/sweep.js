@@ -135,11 +135,15 @@ export class SweepTables {
 
 const WHAT = /** @type {Record<string, string>} */ ({
   heads: "each head is switched off alone",
+  from: "each head alone gives what it gives in the other text",
   positions: "each position alone is as in the other text",
 });
 
-/** What was found, or why there is nothing. @param {Swept | null} answer @param {string} sweep */
-export function sweepSentence(answer, sweep) {
+/**
+ * What was found, or why there is nothing.
+ * @param {Swept | null} answer @param {string} sweep @param {string} [put]
+ */
+export function sweepSentence(answer, sweep, put = "zero") {
   if (!answer) return "Computing…";
   if (answer.problem) return answer.problem;
   const { title, notDirect } = answer;
@@ -158,10 +162,10 @@ export function sweepSentence(answer, sweep) {
     );
   const moves = Object.values(answer.effects ?? {}).flat(2);
   if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(answer)))
-    return `No position changes the ${title}, now ${now}: change a word of the other text, to one as long.`;
+    return `No position changes the ${title}, now ${now}: change a word of the other text.`;
   const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
   return (
-    `How the ${title}, now ${now}, changes when ${WHAT[sweep]} ` +
+    `How the ${title}, now ${now}, changes when ${WHAT[sweep === "heads" && put === "from" ? put : sweep]} ` +
     `(warm colours: it grows; cold ones: it falls).${direct}`
   );
 }
@@ -183,6 +187,13 @@ export function targetsOf(sweep, { tokens, scored }) {
   );
 }
 
+/** What may be put in place of a head: along a path, nothing of another text. @param {string} sweep */
+const putsOf = (sweep) =>
+  CHOICES.put.options.filter(({ value }) => sweep === "heads" || (sweep === "path" && value !== "from"));
+
+/** Whether a sweep takes values of another text. @param {string} sweep @param {string} put */
+const readsOther = (sweep, put) => sweep === "positions" || put === "from";
+
 /**
  * What the server is asked: nothing that does not matter to the sweep, so that it computes nothing twice.
  * @param {View} view @param {Header} header @param {{sender: string, receiver: string}} usual
@@ -192,13 +203,14 @@ export function requestOf(view, header, usual) {
   const { sweep, step } = view;
   const targets = targetsOf(sweep, header).map(({ value }) => value);
   const ofPath = sweep === "path";
+  const put = putsOf(sweep).some(({ value }) => value === view.put) ? view.put : "zero";
   const goal = targets.includes(view.goal) && !ofPath ? view.goal : "logits";
   return {
     sweep,
     step,
     goal,
-    put: ofPath || sweep === "heads" ? view.put : "zero",
-    other: sweep === "positions" ? view.other || header.swap.other : "",
+    put,
+    other: readsOther(sweep, put) ? view.other || header.swap.other : "",
     sender: ofPath ? view.sender || usual.sender : "",
     receiver: ofPath ? view.receiver || usual.receiver : "",
     through: ofPath ? view.through : "qkv",
@@ -255,15 +267,15 @@ export class SweepView {
     const { sweep } = request;
     this.sweep.update(CHOICES.sweep.options, sweep);
     this.goal.update(targetsOf(sweep, header), request.goal);
-    this.put.update(CHOICES.put.options, request.put);
+    this.put.update(putsOf(sweep), request.put);
     this.drawPath(request);
     reveal(this.goal.root, sweep !== "path");
     reveal(this.put.root, sweep === "heads" || sweep === "path");
-    reveal(this.text, sweep === "positions");
+    reveal(this.text, readsOther(sweep, request.put));
     this.text.value = request.other;
     const { answer } = this;
     const edited = header.edits.length ? " It is of the text without your edits." : "";
-    this.note.textContent = sweepSentence(answer, sweep) + edited;
+    this.note.textContent = sweepSentence(answer, sweep, request.put) + edited;
     this.tables.draw(answer);
     if (!answer) this.stage.askOnce({ type: "sweep", ...request });
   }

@@ -7,7 +7,8 @@ import pytest
 import torch
 import transformers
 
-from attention_lab.models import load_model
+from models import load_model
+from models.interventions.head_sweep import sweep_heads
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 
@@ -100,3 +101,20 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     net, _ = held("gpt2", tmp_path)
     with pytest.raises(ValueError, match=r"load_model\(model, tokenizer\)"):
         load_model(net, None)
+
+
+def test_an_encoder_without_an_output_of_words_is_swept_by_distance_and_by_metric(tmp_path: Path) -> None:
+    families.save("bert", tmp_path)
+    net = transformers.BertModel.from_pretrained(tmp_path, add_pooling_layer=False)
+    lm = load_model(net, transformers.AutoTokenizer.from_pretrained(tmp_path))
+    plain = lm.trace(families.TEXT)["encoder.1.resid_post"]
+    after = lm.trace(families.TEXT, edits=["encoder.0.self heads 2: zero"])["encoder.1.resid_post"]
+    found = sweep_heads(lm, families.TEXT, "distance at -1")
+    expected = float((after - plain)[-1].norm() / plain[-1].norm())
+    assert float(found.effects["encoder.self"][0, 2]) == pytest.approx(expected, abs=1e-6)
+    metrics = (lambda trace: trace["encoder.1.resid_post"][0, 3], lambda logits: logits[:, 0, 3])
+    for metric in metrics:  # what it gives at last is its last stream
+        effect = sweep_heads(lm, families.TEXT, metric).effects["encoder.self"][0, 2]
+        assert float(effect) == pytest.approx(float((after - plain)[0, 3]), abs=1e-6)
+    with pytest.raises(ValueError, match="has no output of words or classes; take a distance"):
+        sweep_heads(lm, families.TEXT, "kl at 0")

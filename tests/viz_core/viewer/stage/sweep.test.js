@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const GOALS = ["logits", "logit", "probability", "kl", "loss", "score"];
-globalThis.CHOICES = { goal: { options: GOALS.map((value) => ({ value, text: value })) } };
+const offered = (values) => ({ options: values.map((value) => ({ value, text: value })) });
+globalThis.CHOICES = { goal: offered(GOALS), put: offered(["zero", "mean", "from"]) };
 globalThis.document = { createElement: () => ({ getContext: () => ({}) }) };
 const { targetsOf, requestOf } = await import("../../../../viz_core/viewer/stage/sweep.js");
 const { sweepSentence } = await import("../../../../viz_core/viewer/stage/sweep.js");
@@ -27,6 +28,7 @@ test("what a sweep shows is said with its number, or why there is none", () => {
     sweepSentence({ ...found, notDirect: "norms stand between" }, "heads"),
     /not shown: norms stand/,
   );
+  assert.match(sweepSentence(found, "heads", "from"), /each head alone gives what it gives in the other/);
   assert.equal(sweepSentence({ problem: "Too long." }, "heads"), "Too long.");
   assert.equal(sweepSentence(null, "heads"), "Computing…");
 });
@@ -76,4 +78,8 @@ test("the server is asked for what matters to the sweep alone", () => {
   assert.deepEqual(moved, { ...heads, sweep: "positions", goal: "kl", put: "zero", other: "another" });
   const path = requestOf({ ...VIEW, sweep: "path", goal: "kl" }, HEADER, USUAL);
   assert.deepEqual(path, { ...VIEW, sweep: "path", goal: "logits", sender: "a" });
+  const taken = requestOf({ ...VIEW, put: "from" }, scored, USUAL);
+  assert.deepEqual(taken, { ...heads, put: "from", other: "another" });
+  const onPath = requestOf({ ...VIEW, sweep: "path", put: "from" }, HEADER, USUAL);
+  assert.equal(onPath.put + onPath.other, "zero");
 });

@@ -1,0 +1,124 @@
+"""The zip for a paper: it opens, its Python runs, its papers are those that are cited."""
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from viz_core import head_grid
+from viz_core.boards import Bars, Board, board_figure
+from viz_core.paper import VENUES, Bundle, cited
+from viz_core.paper.bundle import references
+
+ROOT = Path(__file__).parents[3]
+BOARD = Board(
+    rows=[[Bars(values=np.array([0.7, 0.3]), labels=["la", "rue"], title="softmax")]], notice="**0.7** of it"
+)
+BUNDLE = Bundle(
+    title="A softmax",
+    figure=lambda width: board_figure(BOARD, width=width),
+    code='"""Rotary positions (Su et al. 2021)."""\nvalues = [0.7, 0.3]',
+    said=BOARD.notice,
+    facts={"model": "translator", "text": "la rue", "seed": 0, "edits": ""},
+    sources=("as in Press et al. 2022, section 3",),
+    numbers={"numbers.csv": lambda: "value\n0.7\n"},
+)
+
+
+def unpacked(bundle, venue="nature"):
+    with zipfile.ZipFile(io.BytesIO(bundle.zipped(venue))) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_it_holds_all_that_an_author_needs():
+    files = unpacked(BUNDLE)
+    kinds = {f"figure.{ending}" for ending in ("pdf", "svg", "png", "pgf", "json", "py")}
+    assert files.keys() == kinds | {"numbers.py", "numbers.csv", "caption.txt", "references.bib"}
+    caption = files["caption.txt"].decode()
+    assert caption.startswith(
+        "A softmax. 0.7 of it. model: translator; text: la rue; seed: 0. Made with Attention Lab"
+    )
+    assert "hash " in caption
+    assert "89 x " in caption
+    papers = files["references.bib"].decode()
+    assert {each for each in ("su2021", "press2022", "vaswani2017") if f"{{{each}," in papers} == {
+        "su2021",
+        "press2022",
+        "vaswani2017",
+    }
+    assert papers.count("@") == 3
+
+
+def test_the_python_in_it_draws_it_again(tmp_path):
+    files = unpacked(BUNDLE)
+    for name in ("figure.json", "figure.py"):
+        (tmp_path / name).write_bytes(files[name])
+    subprocess.run(
+        [sys.executable, tmp_path / "figure.py"], cwd=ROOT, check=True, env={"PYTHONPATH": str(ROOT)}
+    )
+    for ending in ("svg", "png", "pgf"):
+        assert (tmp_path / f"figure.{ending}").read_bytes() == files[f"figure.{ending}"]
+
+
+def test_the_same_figure_has_the_same_hash():
+    assert unpacked(BUNDLE)["caption.txt"] == unpacked(BUNDLE)["caption.txt"]
+
+
+def test_what_cannot_be_drawn_says_so_in_its_caption():
+    weights = np.random.default_rng(0).random((8, 12, 64, 64))
+    tokens = [str(at) for at in range(64)]
+    files = unpacked(
+        Bundle(title="All", figure=lambda width: head_grid(weights, tokens), code=""), "nature-wide"
+    )
+    assert "more than 150,000 cells" in files["caption.txt"].decode()
+    assert "figure.pdf" not in files
+
+
+def test_a_tall_or_crowded_figure_is_told():
+    rows = [[panel] for panel in [*BOARD.rows[0]] * 5]
+    tall = Bundle(
+        title="Tall", figure=lambda width: board_figure(Board(rows=rows, notice=""), width=width), code=""
+    )
+    assert "higher than the 247 mm of a page" in unpacked(tall)["caption.txt"].decode()
+
+
+def test_every_paper_that_is_cited_has_its_entry_and_every_entry_is_cited():
+    used, lacking = set(), {}
+    for folder in ("pages", "models", "viz_core"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in (".py", ".toml"):
+                entries, unknown = cited(file.read_text(encoding="utf-8"))
+                used |= set(entries)
+                lacking |= dict.fromkeys(unknown, file.name)
+    lacking.pop("English-French 2019")  # of Tatoeba's pairs
+    assert not lacking
+    assert used == set(references().values())
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Abnar & Zuidema (2020)", "abnar2020"),
+        ("Mood, Graybill & Boes 1974, VI.2", "mood1974"),
+        ("(Nanda 2023; Nanda et al. 2023)", "nanda2023a"),
+        ("(van Rijsbergen 1979)", "rijsbergen1979"),
+        ("Wu et al.\n    # 2024", "wu2024"),
+    ],
+)
+def test_a_citation_is_known_however_it_is_written(text, key):
+    entries, lacking = cited(text)
+    assert not lacking
+    assert f"{{{key}," in entries[0]
+
+
+def test_matplotlib_is_not_imported_before_a_figure_is_drawn():
+    code = "import sys, viz_core.paper; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_all_venues_have_a_width():
+    assert {round(venue.width * 25.4) for venue in VENUES.values()} == {89, 183, 140, 83, 171, 77, 160}

@@ -1,0 +1,134 @@
+"""A drawing as files: PDF and SVG whose fonts are inside, PGF for LaTeX, and PNG."""
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import matplotlib as mpl
+import plotly.graph_objects as go
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.backends.backend_mixed import MixedModeRenderer
+from matplotlib.backends.backend_pgf import RendererPgf
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from viz_core.paper.drawing import FAMILY, MANY, STYLE, on_paper
+from viz_core.paper.venues import MM, POINTS, Venue
+
+DPI = 300
+
+
+_drawing = Lock()  # Matplotlib's settings are the process's
+
+
+def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[float, float], float]:
+    """The figure's files by their endings, its width and height in mm, and points of its smallest letters."""
+    with _drawing, mpl.rc_context(STYLE):
+        paper = on_paper(figure, venue)
+        writers = {kind: write for kind, write in _WRITERS.items() if kind != "pgf" or paper.cells <= MANY}
+        contents = {kind: write(paper.figure) for kind, write in writers.items()}
+    width, height = (float(each) * MM for each in paper.figure.get_size_inches())
+    return contents, (width, height), paper.letters
+
+
+def _saved(sheet: Figure, kind: str, **how: Any) -> bytes:
+    file = io.BytesIO()
+    sheet.savefig(file, format=kind, **how)
+    return file.getvalue()
+
+
+def _svg(sheet: Figure) -> bytes:
+    """Text stays text; the letters that it needs are inside, so that it looks alike everywhere."""
+    svg = _saved(sheet, "svg", metadata={"Date": None}).decode()
+    faces = []
+    for weight in ("normal", "bold"):
+        texts = [each for each in sheet.findobj(Text) if each.get_fontweight() == weight]
+        letters = {letter for each in texts for letter in each.get_text()}
+        for family in FAMILY if letters else ():
+            path = font_manager.findfont(font_manager.FontProperties(family=family, weight=weight))
+            known = letters & {chr(code) for code in TTFont(path, lazy=True).getBestCmap()}
+            letters -= known
+            if known:
+                faces.append(_face(family, weight, path, "".join(sorted(known))))
+    style = f'<style type="text/css">{"".join(faces)}</style>'
+    return re.sub(r"(<defs>)", lambda found: f"{found[1]}\n  {style}", svg, count=1).encode()
+
+
+def _face(family: str, weight: str, path: str, letters: str) -> str:
+    """A font with these letters alone."""
+    font, options = TTFont(path, recalcTimestamp=False), subset.Options(layout_features=[])
+    options.notdef_outline, options.drop_tables = True, [*options.drop_tables, "FFTM"]
+    cutter = subset.Subsetter(options)
+    cutter.populate(text=letters)
+    cutter.subset(font)
+    font.flavor = "woff"
+    file = io.BytesIO()
+    font.save(file)
+    data = base64.b64encode(file.getvalue()).decode()
+    return (
+        f'@font-face {{font-family: "{family}"; font-weight: {weight}; '
+        f'src: url("data:font/woff;base64,{data}") format("woff")}} '
+    )
+
+
+class _Pgf(RendererPgf):
+    """Matplotlib's own writer of PGF, which measures text by Agg: no LaTeX is needed where it is written."""
+
+    def __init__(self, figure: Figure, file: io.StringIO) -> None:
+        super().__init__(figure, file)
+        self._agg = RendererAgg(1, 1, figure.dpi)
+
+    def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
+        return self._agg.get_text_width_height_descent(s, prop, ismath)
+
+
+_MATHS = {
+    "→": "rightarrow", "←": "leftarrow", "×": "times", "÷": "div", "≈": "approx", "∞": "infty", "√": "surd",
+    "·": "cdot", "≤": "le", "≥": "ge", "‖": "Vert", "Σ": "Sigma", "Δ": "Delta", "α": "alpha", "β": "beta",
+    "γ": "gamma", "ε": "varepsilon", "θ": "theta", "π": "pi", "σ": "sigma", "τ": "tau", "∅": "emptyset",
+    "⏎": "hookleftarrow",
+}  # fmt: skip
+_SIGNS: dict[str, str | int | None] = {
+    **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _MATHS.items()},
+    **{sign: rf"\textsubscript{{{at}}}" for at, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+    **{sign: rf"\textsuperscript{{{at}}}" for at, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **{
+        "⁻": r"\textsuperscript{-}",
+        "ᵀ": r"\textsuperscript{T}",
+        "␣": r"\textvisiblespace{}",
+        "…": r"\ldots{}",
+    },
+}
+"""Signs that pdfLaTeX does not know by themselves."""
+_PGF_HEAD = r"""%% In the preamble: \usepackage{pgf}; where the figure is to stand: \input{figure.pgf}
+%% Its letters are those of the text around it. With pdfLaTeX, XeLaTeX or LuaLaTeX.
+\begingroup\makeatletter\begin{pgfpicture}
+\pgfpathrectangle{\pgfpointorigin}{\pgfqpoint{%(width)fin}{%(height)fin}}
+\pgfusepath{use as bounding box, clip}
+"""
+
+
+def _pgf(sheet: Figure) -> bytes:
+    width, height = sheet.get_size_inches()
+    file = io.StringIO()
+    file.write(_PGF_HEAD % {"width": width, "height": height})
+    dpi, sheet.dpi = sheet.dpi, POINTS
+    sheet.draw(MixedModeRenderer(sheet, width, height, POINTS, _Pgf(sheet, file)))  # type: ignore[arg-type]
+    sheet.dpi = dpi
+    file.write("\\end{pgfpicture}\\makeatother\\endgroup\n")
+    return file.getvalue().translate(str.maketrans(_SIGNS)).encode()
+
+
+_WRITERS: dict[str, Callable[[Figure], bytes]] = {
+    "pdf": partial(_saved, kind="pdf", metadata={"CreationDate": None}),
+    "svg": _svg,
+    "pgf": _pgf,
+    "png": partial(_saved, kind="png", dpi=DPI),
+}
