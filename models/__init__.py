@@ -5,15 +5,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from models.config import ModelConfig
-    from models.engine.trace import Trace
-    from models.engine.transformer import Transformer
-    from models.interventions import Edit, compare
-    from models.interventions.edited_capture import capture
-    from models.zoo import list_models, load_model
-    from models.zoo.engine_model import UntrainedModel
-    from models.zoo.hub.into_engine import into_engine
-    from models.zoo.own_model import read_attention
+    from .config import ModelConfig
+    from .engine.trace import Trace
+    from .engine.transformer import Transformer
+    from .interventions import Edit, compare
+    from .interventions.edited_capture import capture
+    from .zoo import list_models, load_model
+    from .zoo.engine_model import UntrainedModel
+    from .zoo.hub.into_engine import into_engine
+    from .zoo.own_model import read_attention
 
 # PyTorch's idle threads would spin while they wait for each other, and where anything else is busy on the
 # machine, training would then take ten times as long. OpenMP reads this once, when torch is imported: GNU's
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Edit": "models.interventions",
-    "ModelConfig": "models.config",
-    "Trace": "models.engine.trace",
-    "Transformer": "models.engine.transformer",
-    "UntrainedModel": "models.zoo.engine_model",
-    "capture": "models.interventions.edited_capture",
-    "compare": "models.interventions",
-    "into_engine": "models.zoo.hub.into_engine",
-    "list_models": "models.zoo",
-    "load_model": "models.zoo",
-    "read_attention": "models.zoo.own_model",
+    "Edit": "attention_lab.models.interventions",
+    "ModelConfig": "attention_lab.models.config",
+    "Trace": "attention_lab.models.engine.trace",
+    "Transformer": "attention_lab.models.engine.transformer",
+    "UntrainedModel": "attention_lab.models.zoo.engine_model",
+    "capture": "attention_lab.models.interventions.edited_capture",
+    "compare": "attention_lab.models.interventions",
+    "into_engine": "attention_lab.models.zoo.hub.into_engine",
+    "list_models": "attention_lab.models.zoo",
+    "load_model": "attention_lab.models.zoo",
+    "read_attention": "attention_lab.models.zoo.own_model",
 }
 
 

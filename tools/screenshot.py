@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from models import load_model
+from attention_lab.models import load_model
+from attention_lab.viz_core import head_grid
+from attention_lab.viz_core.paper import draw
 from tools import as_gpt2, chromium
 from tools.background_servers import ROOT, serving_the_app
-from viz_core import head_grid
-from viz_core.paper import draw
 
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"

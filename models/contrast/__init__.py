@@ -7,13 +7,13 @@ c = contrast(Side(lm, "the street was too wide ."), Side(lm, "the street was wid
 c.moved["encoder.self"]  # how far each head's pattern moved, [layer, head]
 """
 
-from models.contrast.alignment import Aligned
-from models.contrast.comparison import Contrast, contrast, strip
-from models.contrast.knob import Knob
-from models.contrast.knobs import knobs
-from models.contrast.matching import match_heads, match_sides
-from models.contrast.side import Side, at_step
-from models.data.alignment import align
+from ..data.alignment import align
+from .alignment import Aligned
+from .comparison import Contrast, contrast, strip
+from .knob import Knob
+from .knobs import knobs
+from .matching import match_heads, match_sides
+from .side import Side, at_step
 
 __all__ = [
     "Aligned", "Contrast", "Knob", "Side", "align", "at_step", "contrast", "knobs", "match_heads",

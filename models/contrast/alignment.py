@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from models.contrast.side import Side
-from models.data.alignment import Pair, Pairs, align
-from models.data.tasks import Reading
-from models.zoo.model import Model
+from ..data.alignment import Pair, Pairs, align
+from ..data.tasks import Reading
+from ..zoo.model import Model
+from .side import Side
 
 _SPECIAL = re.compile(r"<[^<>\s]*>|\[[A-Z]+\d*\]")
 """Tokens that stand for no character, such as <eos> or [CLS], as every tokenizer here writes them."""

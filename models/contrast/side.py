@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.interventions.edit import read_edits
-from models.interventions.edited_pass import Editing, Prepared, at_modules
-from models.runs.folder import RunFolder
-from models.zoo.model import Attention, Model, Reduce
+from ..data.tasks import Reading
+from ..engine.trace import Trace
+from ..interventions.edit import read_edits
+from ..interventions.edited_pass import Editing, Prepared, at_modules
+from ..runs.folder import RunFolder
+from ..zoo.model import Attention, Model, Reduce
 
 HALVES = (torch.bfloat16, torch.float16)
 

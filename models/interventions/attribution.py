@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.interventions.head_paths import Summed, summed
-from models.interventions.head_sweep import (
+from ..data.tasks import Reading
+from ..engine.trace import Trace
+from .head_paths import Summed, summed
+from .head_sweep import (
     Asked,
     Job,
     Row,

@@ -446,7 +446,7 @@ def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
     entries = list(edits)
     if len(entries) > MOST_EDITS:
         raise ValueError(f"{len(entries)} edits are too many for one pass; give at most {MOST_EDITS}")
-    from models.interventions.kinds.function import Function
+    from .kinds.function import Function
 
     lines = [line for line in entries if isinstance(line, Edit) or str(line).strip()]
     pairs = [

@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import nn
 
-from models.engine import capture as engine
-from models.engine.trace import Trace
-from models.interventions.edit import Edit, read_edits
-from models.interventions.edited_pass import Applied, Editing, one_after_the_other
+from ..engine import capture as engine
+from ..engine.trace import Trace
+from .edit import Edit, read_edits
+from .edited_pass import Applied, Editing, one_after_the_other
 
 
 def capture(

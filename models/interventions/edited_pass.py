@@ -13,10 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import Reading, Writing
-from models.engine.capture import edited_output
-from models.engine.trace import Trace
-from models.interventions.edit import Context, Edit, Place
+from ..data.tasks.batch import Reading, Writing
+from ..engine.capture import edited_output
+from ..engine.trace import Trace
+from .edit import Context, Edit, Place
 
 Editing = Callable[[str, Tensor], Tensor]
 

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks import Reading
-from models.engine.trace import Trace
-from models.interventions.edit import Edit, Place
-from models.interventions.edited_pass import Prepared, check_place
-from models.interventions.head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, values_of
+from ..data.tasks import Reading
+from ..engine.trace import Trace
+from .edit import Edit, Place
+from .edited_pass import Prepared, check_place
+from .head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""

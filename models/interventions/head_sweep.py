@@ -21,11 +21,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models.data.alignment import align
-from models.data.tasks import IGNORED, Example, Reading
-from models.engine.trace import Trace
-from models.fields import shortened
-from models.interventions.edited_pass import Heads, Subject, before_the_same_answer
+from ..data.alignment import align
+from ..data.tasks import IGNORED, Example, Reading
+from ..engine.trace import Trace
+from ..fields import shortened
+from .edited_pass import Heads, Subject, before_the_same_answer
 
 Change = Callable[[Tensor], Tensor]
 """What a row [position, channel] becomes."""

@@ -28,19 +28,19 @@ from ..data.tasks.batch import (
     check_room,
     repeated,
 )
-from models.engine.long_text import LongHeads, Progress
-from models.engine.positions import has_bias, turns
-from models.engine.size import addresses, trace_operations
-from models.engine.trace import Trace
-from models.interventions.edit import Edit, read_edits, write_numbers
-from models.interventions.edited_pass import (
+from ..engine.long_text import LongHeads, Progress
+from ..engine.positions import has_bias, turns
+from ..engine.size import addresses, trace_operations
+from ..engine.trace import Trace
+from ..interventions.edit import Edit, read_edits, write_numbers
+from ..interventions.edited_pass import (
     Editing,
     Prepared,
     at_modules,
     one_after_the_other,
     write_under_edits,
 )
-from models.interventions.head_sweep import Asked, Target
+from ..interventions.head_sweep import Asked, Target
 
 Change = Callable[[Any], object]
 """What is done to a network, a `torch.nn.Module`."""

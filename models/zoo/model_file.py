@@ -21,15 +21,15 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from models.byte_units import MB
-from models.config import ModelConfig
-from models.data.tasks import Task, make_task
-from models.engine.size import addresses, count_parameters
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.files import FileError, check_size, read_bounded, write_json, write_whole
-from models.limits import in_force
-from models.zoo.folders import CARD
+from ..byte_units import MB
+from ..config import ModelConfig
+from ..data.tasks import Task, make_task
+from ..engine.size import addresses, count_parameters
+from ..engine.trace import Trace
+from ..engine.transformer import Transformer
+from ..files import FileError, check_size, read_bounded, write_json, write_whole
+from ..limits import in_force
+from .folders import CARD
 
 MAX_WEIGHTS_BYTES = in_force().weights_mb * MB
 MAX_SIZE = 100_000

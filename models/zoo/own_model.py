@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.data.tasks.batch import Reading
-from models.engine.trace import Trace
-from models.zoo.model import Attention, Model
-from models.zoo.own_attention import LOGITS, KeptAttention, read_file, read_kept
+from ..data.tasks.batch import Reading
+from ..engine.trace import Trace
+from .model import Attention, Model
+from .own_attention import LOGITS, KeptAttention, read_file, read_kept
 
 ORDER = ("q", "k", "v", "scores", "pattern", "z")
 """The parts of an attention as they are computed."""

@@ -7,12 +7,12 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.documents import reading
-from pages.documents.reading import HeadPicture, tiles
-from pages.shared import cache, on_offer, takeaway_dialog
-from pages.shared.takeaway_dialog import Download
-from viz_core import pattern_window, to_html
-from viz_core.paper import Bundle
+from attention_lab.pages.documents import reading
+from attention_lab.pages.documents.reading import HeadPicture, tiles
+from attention_lab.pages.shared import cache, on_offer, takeaway_dialog
+from attention_lab.pages.shared.takeaway_dialog import Download
+from attention_lab.viz_core import pattern_window, to_html
+from attention_lab.viz_core.paper import Bundle
 
 
 @st.dialog("Take away", width="large")

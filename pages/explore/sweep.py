@@ -297,4 +297,8 @@ class SweepTakeAway:
         else:
             other = f", other={request.other!r}{more}" if request.put == "from" else ""
             line = f"sweep = sweep_heads(lm, reading, {target!r}, change={request.put!r}{other})"
-        return [f"from models.interventions.head_sweep import sweep_{request.sweep}", reading, line]
+        return [
+            f"from attention_lab.models.interventions.head_sweep import sweep_{request.sweep}",
+            reading,
+            line,
+        ]

@@ -17,20 +17,20 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from models.byte_units import MB, readable
-from models.engine import positions
-from models.engine.masks import kinds
-from models.limits import in_force
-from models.zoo.model import call
-from pages.explore import head_measures, quantities, sums, waiting
-from pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
-from pages.explore.state import FURTHER, Inputs, View, view_of
-from pages.explore.subject import Subject, subject_of
-from pages.explore.sweep import SweepTakeAway, probability_bars
-from pages.shared import cache, takeaway_dialog
-from pages.shared.page_parts import last, show_problems
-from pages.shared.takeaway_dialog import Download
-from viz_core import (
+from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.engine import positions
+from attention_lab.models.engine.masks import kinds
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.model import call
+from attention_lab.pages.explore import head_measures, quantities, sums, waiting
+from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
+from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
+from attention_lab.pages.explore.subject import Subject, subject_of
+from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
+from attention_lab.pages.shared import cache, takeaway_dialog
+from attention_lab.pages.shared.page_parts import last, show_problems
+from attention_lab.pages.shared.takeaway_dialog import Download
+from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
     attention_picture,
@@ -40,9 +40,9 @@ from viz_core import (
     rollout,
     to_html,
 )
-from viz_core.boards import Bars, Board, Matrix, board_figure
-from viz_core.labels import tick, tick_labels, visible
-from viz_core.paper import Bundle
+from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
+from attention_lab.viz_core.labels import tick, tick_labels, visible
+from attention_lab.viz_core.paper import Bundle
 
 FIGURE_WINDOW = 128
 MOST_BARS = 64

@@ -11,17 +11,17 @@ from typing import Any, cast
 
 import streamlit as st
 
-from models.fields import SHOWN
-from pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from pages.shared import cache, chain, glossary, page_parts, server_load
-from pages.shared.board import on_page, pack
-from pages.shared.board.component import board
-from pages.shared.board.pack import Packed
-from pages.shared.browser.component import Act
-from pages.shared.lab_stops import LAB, stop
-from pages.shared.page_parts import computed_or_last, generation, show_problems
-from pages.shared.state import guard_choice, problems, refuse
-from viz_core import theme
+from attention_lab.models.fields import SHOWN
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
+from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.lab_stops import LAB, stop
+from attention_lab.pages.shared.page_parts import computed_or_last, generation, show_problems
+from attention_lab.pages.shared.state import guard_choice, problems, refuse
+from attention_lab.viz_core import theme
+from attention_lab.viz_core.viewer.message import Packed, pack
 
 
 def ask(page: LabPage, part: Part) -> None:
@@ -200,7 +200,7 @@ def script(page: LabPage, part: Part, view: PartView) -> str:
     modules = sorted({function.__module__ for function in view.lesson.code})
     names = "".join(f"from {module} import *\n" for module in modules)
     return (
-        "from dataclasses import replace\n\nfrom pages.lab.lesson import lab_page\n\n"
+        "from dataclasses import replace\n\nfrom attention_lab.pages.lab.lesson import lab_page\n\n"
         f"page = lab_page({page.name!r})\n"
         f"lesson = page.find_part({part.name!r}).lesson(replace(page.inputs(){arguments}))\n"
         f"board = lesson.board\n\n# What computes its numbers, with the names that it uses:\n{names}\n\n"

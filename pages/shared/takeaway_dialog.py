@@ -8,8 +8,8 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared.state import guard_choice
-from viz_core.paper import VENUES, Bundle
+from attention_lab.pages.shared.state import guard_choice
+from attention_lab.viz_core.paper import VENUES, Bundle
 
 IMAGES = ("png", "svg")
 NUMBERS = ("text/csv", "application/octet-stream")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core import labels, theme
-from viz_core._checks import check_axes, check_index, check_length
-from viz_core.boards.panel import MEDIUM, WIDTH, Drawing, Panel, Place, Room, word
-from viz_core.labels import escape, text_width, tick
+from .. import labels, theme
+from .._checks import check_axes, check_index, check_length
+from ..labels import escape, text_width, tick
+from .panel import MEDIUM, WIDTH, Drawing, Panel, Place, Room, word
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.utils import PlotlyJSONEncoder
 
-from viz_core.labels import decimal
-from viz_core.paper.venues import VENUES
+from ..labels import decimal
+from .venues import VENUES
 
 _TALLEST = 247  # mm of a page that may be printed
 _LEAST = 5  # points of letters that a journal prints
@@ -50,7 +50,7 @@ def draw(figure: go.Figure, venue: str = "nature-wide") -> Files:
     """
     if venue not in VENUES:
         raise ValueError(f'venue="{venue}" is unknown; choose one of "{", ".join(VENUES)}"')
-    from viz_core.paper.files import written
+    from .files import written
 
     return Files(*written(figure, VENUES[venue]))
 
@@ -172,7 +172,7 @@ from pathlib import Path
 
 import plotly.io
 
-from viz_core.paper import draw
+from . import draw
 
 here = Path(__file__).parent
 figure = plotly.io.from_json((here / "figure.json").read_text(encoding="utf-8"))

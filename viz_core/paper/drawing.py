@@ -28,9 +28,9 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
-from viz_core import theme
-from viz_core.labels import skipping, tick
-from viz_core.paper.venues import PIXELS, POINTS, Venue
+from .. import theme
+from ..labels import skipping, tick
+from .venues import PIXELS, POINTS, Venue
 
 Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 Box = Sequence[float]  # left, top, right and bottom in pixels

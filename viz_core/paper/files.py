@@ -19,8 +19,8 @@ from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from viz_core.paper.drawing import FAMILY, MANY, STYLE, on_paper
-from viz_core.paper.venues import MM, POINTS, Venue
+from .drawing import FAMILY, MANY, STYLE, on_paper
+from .venues import MM, POINTS, Venue
 
 DPI = 300
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.interventions.edit import Change, Context
+from ..edit import Change, Context
 
 
 @dataclass(frozen=True)

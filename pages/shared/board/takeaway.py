@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import takeaway_dialog
-from pages.shared.takeaway_dialog import Download, spreadsheet_cells
-from viz_core import to_html
-from viz_core.boards import Board, Panel, board_figure
-from viz_core.boards.board import scrub_words
-from viz_core.paper import Bundle
+from attention_lab.pages.shared import takeaway_dialog
+from attention_lab.pages.shared.takeaway_dialog import Download, spreadsheet_cells
+from attention_lab.viz_core import to_html
+from attention_lab.viz_core.boards import Board, Panel, board_figure
+from attention_lab.viz_core.boards.board import scrub_words
+from attention_lab.viz_core.paper import Bundle
 
 MOST_ROWS = 200_000
 _HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.contrast.alignment import Aligned, align_by_characters, bare, by_place, words_of
-from models.data.alignment import Pairs, align
+from attention_lab.models.contrast.alignment import Aligned, align_by_characters, bare, by_place, words_of
+from attention_lab.models.data.alignment import Pairs, align
 
 TOKENS = st.lists(st.sampled_from(["the", "cat", "dog", "a", "<eos>"]), max_size=9)
 FEW = settings(max_examples=20)

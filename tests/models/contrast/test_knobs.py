@@ -13,14 +13,14 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import load_model
-from models.contrast import Side, contrast, knobs
-from models.contrast.knobs.formats import rounded
-from models.contrast.knobs.order import ordered
-from models.engine.trace import Trace
-from models.zoo.others import untrained
-from models.zoo.own_attention import KeptAttention
-from models.zoo.own_model import OwnModel
+from attention_lab.models import load_model
+from attention_lab.models.contrast import Side, contrast, knobs
+from attention_lab.models.contrast.knobs.formats import rounded
+from attention_lab.models.contrast.knobs.order import ordered
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.zoo.others import untrained
+from attention_lab.models.zoo.own_attention import KeptAttention
+from attention_lab.models.zoo.own_model import OwnModel
 from tests.models.interventions.conftest import Letters
 from tests.models.zoo.hub.families import TEXT, save
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from models import load_model
-from models.interventions.attribution import (
+from attention_lab.models import load_model
+from attention_lab.models.interventions.attribution import (
     attribute_edges,
     attribute_heads,
     attribute_positions,
     integrated_gradients,
 )
-from models.interventions.head_paths import path
-from models.interventions.head_sweep import sweep_heads
+from attention_lab.models.interventions.head_paths import path
+from attention_lab.models.interventions.head_sweep import sweep_heads
 from tests.models.interventions.conftest import Letters
 from tests.models.zoo.hub import families
 
@@ -215,8 +215,8 @@ def test_edges_are_the_slopes_of_exact_path_patching(letters: Make, kind: str) -
 
 
 def test_edges_of_a_model_of_transformers_are_those_of_its_weights_in_our_engine(tmp_path: Path) -> None:
-    from models import into_engine
-    from models.zoo.engine_model import EngineModel
+    from attention_lab.models import into_engine
+    from attention_lab.models.zoo.engine_model import EngineModel
 
     lm = load_model(f"hf:{families.save('gpt2', tmp_path)}")
     reading = lm.read(families.TEXT)

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from models import load_model
-from models.data.alignment import align
-from models.data.tasks import IGNORED, Reading, generator_of
-from models.interventions import head_sweep
-from models.interventions.head_paths import direct_heads
-from models.interventions.head_sweep import Target, sweep_heads, sweep_positions
+from attention_lab.models import load_model
+from attention_lab.models.data.alignment import align
+from attention_lab.models.data.tasks import IGNORED, Reading, generator_of
+from attention_lab.models.interventions import head_sweep
+from attention_lab.models.interventions.head_paths import direct_heads
+from attention_lab.models.interventions.head_sweep import Target, sweep_heads, sweep_positions
 from tests.models.interventions.conftest import Letters
 
 Make = Callable[..., Letters]

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models import capture, load_model
-from models.contrast import Side, knobs
-from models.interventions import Edit
+from attention_lab.models import capture, load_model
+from attention_lab.models.contrast import Side, knobs
+from attention_lab.models.interventions import Edit
 from tests.models.interventions.conftest import Letters
 from tests.models.interventions.plain import on_output
 from tests.models.zoo.hub import families

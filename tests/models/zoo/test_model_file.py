@@ -17,14 +17,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models import files as whole_files
-from models.config import ModelConfig
-from models.data.word_tokenizer import SPECIALS
-from models.engine.trace import Trace
-from models.engine.transformer import Transformer
-from models.files import FileError, WriteError
-from models.zoo import load_model, model_file
-from models.zoo.model_file import write_model, write_onnx
+from attention_lab.models import files as whole_files
+from attention_lab.models.config import ModelConfig
+from attention_lab.models.data.word_tokenizer import SPECIALS
+from attention_lab.models.engine.trace import Trace
+from attention_lab.models.engine.transformer import Transformer
+from attention_lab.models.files import FileError, WriteError
+from attention_lab.models.zoo import load_model, model_file
+from attention_lab.models.zoo.model_file import write_model, write_onnx
 from tests.models.zoo.moved import trained
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]

@@ -14,12 +14,12 @@ import torch
 from safetensors.numpy import save
 from safetensors.torch import save as save_torch
 
-from models import load_model, read_attention
-from models.byte_units import MB
-from models.files import FileError
-from models.limits import in_force
-from models.zoo import own_attention
-from models.zoo.own_attention import (
+from attention_lab.models import load_model, read_attention
+from attention_lab.models.byte_units import MB
+from attention_lab.models.files import FileError
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo import own_attention
+from attention_lab.models.zoo.own_attention import (
     MAX_CELLS,
     MAX_JSON_BYTES,
     MAX_MEMBERS,
@@ -28,7 +28,7 @@ from models.zoo.own_attention import (
     read_own,
     to_keep,
 )
-from models.zoo.own_model import of_kept
+from attention_lab.models.zoo.own_model import of_kept
 
 TOKENS = ["the", "cat", "sat"]
 

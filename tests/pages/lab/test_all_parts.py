@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.fields import read_link, written
-from pages.lab.lesson import LabPage, Part, lab_page
-from pages.lab.page import PartView, questions_of, script
-from pages.shared import glossary
-from pages.shared.board import on_page, pack, takeaway
-from pages.shared.lab_stops import NAMES, stop
+from attention_lab.models.fields import read_link, written
+from attention_lab.pages.lab.lesson import LabPage, Part, lab_page
+from attention_lab.pages.lab.page import PartView, questions_of, script
+from attention_lab.pages.shared import glossary
+from attention_lab.pages.shared.board import on_page, pack, takeaway
+from attention_lab.pages.shared.lab_stops import NAMES, stop
+from attention_lab.viz_core.boards import board_figure
+from attention_lab.viz_core.paper import VENUES
+from attention_lab.viz_core.paper.drawing import on_paper
 from tests.pages.lab.test_presets import PARTS, first_lesson
-from viz_core.boards import board_figure
-from viz_core.paper import VENUES
-from viz_core.paper.drawing import on_paper
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viz_core import head_grid
-from viz_core.boards import Bars, Board, board_figure
-from viz_core.paper import VENUES, Bundle, cited
-from viz_core.paper.bundle import references
+from attention_lab.viz_core import head_grid
+from attention_lab.viz_core.boards import Bars, Board, board_figure
+from attention_lab.viz_core.paper import VENUES, Bundle, cited
+from attention_lab.viz_core.paper.bundle import references
 
 ROOT = Path(__file__).parents[3]
 BOARD = Board(

@@ -13,7 +13,7 @@ import pytest
 from colorspacious import cspace_convert, deltaE
 from PIL import Image
 
-from viz_core import (
+from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
     attention_picture,
@@ -23,7 +23,7 @@ from viz_core import (
     query_key_plane,
     theme,
 )
-from viz_core.boards import (
+from attention_lab.viz_core.boards import (
     Axis,
     Bars,
     Board,
@@ -43,9 +43,9 @@ from viz_core.boards import (
     Table,
     board_figure,
 )
-from viz_core.boards import panels as kinds
-from viz_core.paper import VENUES, draw
-from viz_core.paper.drawing import DASHES, MARKERS, on_paper
+from attention_lab.viz_core.boards import panels as kinds
+from attention_lab.viz_core.paper import VENUES, draw
+from attention_lab.viz_core.paper.drawing import DASHES, MARKERS, on_paper
 
 RNG = np.random.default_rng(0)
 WORDS = ["la", "rue", "était", "trop"]

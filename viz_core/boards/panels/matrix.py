@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import theme
 from ..._checks import check_frames, check_length
-from ...labels import SPACING, brief, decimal, label_step, skipping
+from ...labels import SPACING, brief, label_step, skipping
 from ..chart import Chart, ChartPanel, Moving, Paint, filled
 from ..panel import (
     CAPTION,
@@ -31,7 +31,6 @@ from ..panel import (
     room_for,
     word,
 )
-from viz_core.labels import SPACING, brief, label_step, skipping
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
 _AXIS = 22

@@ -7,8 +7,8 @@ import pytest
 import torch
 import transformers
 
-from models import load_model
-from models.interventions.head_sweep import sweep_heads
+from attention_lab.models import load_model
+from attention_lab.models.interventions.head_sweep import sweep_heads
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 
