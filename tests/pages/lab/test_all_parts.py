@@ -12,11 +12,12 @@ from attention_lab.models.fields import read_link, written
 from attention_lab.pages.lab.lesson import LabPage, Part, lab_page
 from attention_lab.pages.lab.page import PartView, questions_of, script
 from attention_lab.pages.shared import glossary
-from attention_lab.pages.shared.board import on_page, pack, takeaway
+from attention_lab.pages.shared.board import on_page, takeaway
 from attention_lab.pages.shared.lab_stops import NAMES, stop
 from attention_lab.viz_core.boards import board_figure
 from attention_lab.viz_core.paper import VENUES
 from attention_lab.viz_core.paper.drawing import on_paper
+from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.test_presets import PARTS, first_lesson
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
@@ -113,7 +114,7 @@ def test_the_lines_that_one_takes_away_make_the_same_board(name: str) -> None:
     part = page.parts[0]
     inputs = page.computed_from(part, replace(page.inputs(), **part.tries[0].set))
     lesson = part.lesson(inputs)
-    view = PartView(lesson, pack.pack(board=lesson.board), {}, inputs)
+    view = PartView(lesson, pack(board=lesson.board), {}, inputs)
     space: dict[str, Any] = {}
     exec(script(page, part, view), space)
     again, once = (np.load(io.BytesIO(takeaway.archive(each))) for each in (space["board"], lesson.board))

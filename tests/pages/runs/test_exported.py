@@ -14,11 +14,11 @@ import pytest
 
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.files import IMPORT_ROOT as ROOT
-from attention_lab.models.files import archive
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
 from attention_lab.models.runs.worker import train_here
 from attention_lab.models.training.config import run_config
+from attention_lab.pages.runs.actions import archive
 from attention_lab.pages.shared import teachers, visitors
 from attention_lab.pages.shared.training import runs, uploads
 
