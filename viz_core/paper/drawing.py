@@ -420,7 +420,9 @@ class _Sheet:
         for note in self._fitting(self.layout.get("annotations", ())):
             self._note(note)
         for name, entries in self.listed.items():
-            self._legend(self.layout.get(name, {}), entries)
+            of = name.removeprefix("legend").removeprefix("1")  # a board's legends are numbered as its axes
+            right = self.body(of)[2] if len(self.listed) > 1 else self.width
+            self._legend(self.layout.get(name, {}), entries, right)
 
     def _heatmap(self, trace: Spec, number: str) -> None:
         x, y = (self.axes[letter + number] for letter in "xy")
@@ -523,7 +525,9 @@ class _Sheet:
         for at, value, own in zip(x.numbers(trace["x"]), np.asarray(trace["y"], float), shades, strict=True):
             if np.isfinite(value):
                 box = _rectangle(float(x.at(at - half)), float(y.at(value)), float(x.at(at + half)), floor)
-                self.area(box, _colour(own), clip=self.body(number))
+                red, green, blue, alpha = _colour(own)
+                opaque = [each * alpha + 1 - alpha for each in (red, green, blue)]  # no line shines through
+                self.area(box, opaque, clip=self.body(number))
 
     def _scatter(self, trace: Spec, number: str) -> None:
         x_axis, y_axis = self.axes["x" + number], self.axes["y" + number]
@@ -722,7 +726,7 @@ class _Sheet:
             how = {"across": across, "down": down, "opacity": opacity}
             self.text(note["text"], x, y, size=size, colour=colour, **how)
 
-    def _legend(self, spec: Spec, entries: list[tuple[str, Spec]]) -> None:
+    def _legend(self, spec: Spec, entries: list[tuple[str, Spec]], right: float) -> None:
         size, swatch, high = spec.get("font", {}).get("size", PIXELS), 24, 18
         widths = [self.widest([name], size) + swatch + 18 for name, _ in entries]
         beside, contained = spec.get("orientation") == "h", spec.get("xref") == "container"
@@ -731,7 +735,7 @@ class _Sheet:
             left = max(self.box[0], left - (sum(widths) if beside else max(widths, default=0)))
         lines: list[list[int]] = [[]]
         for at, width in enumerate(widths):
-            full = lines[-1] and (not beside or left + sum(widths[i] for i in lines[-1]) + width > self.width)
+            full = lines[-1] and (not beside or left + sum(widths[i] for i in lines[-1]) + width > right + 18)
             lines = [*lines, [at]] if full else [*lines[:-1], [*lines[-1], at]]
         top = 0 if contained else self.up(spec.get("y", 1))
         top -= high * len(lines) + 2 if spec.get("yanchor") == "bottom" else 0
