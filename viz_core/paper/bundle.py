@@ -112,7 +112,9 @@ class Bundle:
         papers, _ = cited("\n".join((*self.sources, self.code, "Vaswani et al. 2017")))
         contents: dict[str, str | bytes] = {
             "figure.json": description,
-            "figure.py": _DRAWING.format(title=self.title.replace('"', "”"), venue=venue),
+            "figure.py": _DRAWING.format(
+                title=self.title.replace('"', "”"), venue=venue, package=__package__
+            ),
             "numbers.py": self.code + "\n",
             "references.bib": "\n\n".join(papers) + "\n",
             **{name: make() for name, make in self.numbers.items()},
@@ -172,7 +174,7 @@ from pathlib import Path
 
 import plotly.io
 
-from viz_core.paper import draw
+from {package} import draw
 
 here = Path(__file__).parent
 figure = plotly.io.from_json((here / "figure.json").read_text(encoding="utf-8"))
