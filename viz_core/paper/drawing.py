@@ -36,9 +36,16 @@ Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 Box = Sequence[float]  # left, top, right and bottom in pixels
 
 _KNOWN: list[str] = font_manager.get_font_names()
-FAMILY = [each for each in ("Arial", "Liberation Sans", "Arimo", "DejaVu Sans") if each in _KNOWN]
-"""The last comes with Matplotlib, and has nearly every sign; each is asked for what those before it lack."""
-BROAD = 0.93 if len(FAMILY) == 1 else 1.0
+_WANTED = (
+    "Arial",
+    "Liberation Sans",
+    "Arimo",
+    "DejaVu Sans",
+    *(f"Noto Sans {each}" for each in ("SC", "JP", "KR")),
+)
+FAMILY: list[str] = [each for each in _WANTED if each in _KNOWN]
+"""DejaVu Sans comes with Matplotlib; each is asked for the signs that those before it lack."""
+BROAD = 0.93 if FAMILY[0] == "DejaVu Sans" else 1.0
 """DejaVu Sans at this size is as wide and as legible as Arial."""
 LEAST = 5
 """Points of the smallest letters that journals print."""
