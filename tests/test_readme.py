@@ -83,10 +83,40 @@ def test_the_command_line_s_examples_run(
 
 
 def test_the_notebook_s_lines_run():
-    (code,) = (block for block in BLOCKS if "load_model(" in block and "report(" not in block)
+    (code,) = (block for block in BLOCKS if "load_model(" in block and not is_other(block))
     names: dict[str, Any] = {}
     exec(code.replace(".show()", ""), names)
     assert names["pattern"].shape[0] == names["lm"].config.n_heads
+
+
+def is_other(block: str) -> bool:
+    return "report(" in block or "TransformerBridge" in block
+
+
+def test_what_stands_beside_the_calls_of_transformer_lens_runs_and_says_what_it_is_said_to():
+    (code,) = (block for block in BLOCKS if "TransformerBridge" in block)
+    names: dict[str, Any] = {}
+    exec(code.replace(".show()", ""), names)
+    assert len(re.findall(r"^# \d+ +\S", code, re.MULTILINE)) == 10
+    lm, text, best, second = (names[each] for each in ("lm", "text", "best", "second"))
+    plain, there = lm.trace(text)["logits"][-1], lm.trace(names["other"])
+
+    def moved(trace: Any) -> float:
+        after = trace["logits"][-1] - plain
+        return float(after[best] - after[second])
+
+    patched = lm.trace(text, edits=[f'decoder.1.self heads 2: from "{names["other"]}"'])
+    assert float(names["heads"].effects["decoder.self"][1, 2]) == pytest.approx(moved(patched), abs=1e-4)
+    stream = lm.trace(text, edits=[f'decoder.2.resid_pre at 9: from "{names["other"]}"'])
+    assert float(names["positions"][2, 9]) == pytest.approx(moved(stream), abs=1e-4)
+    z = names["trace"]["decoder.1.self.z"]
+    slope = (names["grads"]["decoder.1.self.z"] * (there["decoder.1.self.z"] - z))[2].sum()
+    assert float(names["told"].effects["decoder.self"][1, 2]) == pytest.approx(float(slope), abs=1e-4)
+    assert names["by_position"].effects["decoder.self"].shape == (4, 4, len(names["tokens"]))
+    total = names["parts"].values.sum(0)
+    assert float(total[best] - total[second]) == pytest.approx(float(plain[best] - plain[second]), abs=1e-3)
+    assert float(names["direct"].effects["decoder.self"].abs().max()) > 0
+    assert (names["edited"]["decoder.1.self.z"][2] == 0).all() and names["ids"].shape == (1, 19)
 
 
 def test_the_lines_for_the_scores_of_a_model_run():

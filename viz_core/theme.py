@@ -7,6 +7,7 @@ in its middle.
 
 import html
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -208,9 +209,14 @@ _PAGE = """<!DOCTYPE html>
 <style>body {{ margin: 0; background: {background}; }}</style>
 </head>
 <body>
-<main>{figure}</main>
+<main>{figure}{film}</main>
 </body>
 </html>
+"""
+_FILM = """
+<button id="film" data-speed="{speed:g}" style="font: inherit; margin: 0 24px 24px">Film, WebM</button>
+<script type="module">
+{script}</script>
 """
 
 
@@ -218,6 +224,7 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
     """The figure as one HTML page with plotly.js inside (5 MB), which opens offline and asks for nothing.
 
     title: the page's title and the name of the SVG that its camera button saves; by default the figure's.
+    With frames, it makes a film of them.
     """
     name = title or fig.layout.title.text or "Attention Lab"
     figure = fig.to_html(
@@ -228,7 +235,13 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
         auto_play=False,
     )
     background = fig.layout.template.layout.paper_bgcolor or "white"
-    return _PAGE.format(title=html.escape(html.unescape(name)), background=background, figure=figure)
+    film = ""
+    if fig.frames:
+        script = (Path(__file__).parent / "film.js").read_text(encoding="utf-8")
+        film = _FILM.format(speed=(fig.layout.meta or {}).get("speed", 12), script=script)
+    return _PAGE.format(
+        title=html.escape(html.unescape(name)), background=background, figure=figure, film=film
+    )
 
 
 def plotly_config(name: str, *, image: str = "svg", scale: int | float = 2) -> dict[str, object]:

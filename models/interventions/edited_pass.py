@@ -38,7 +38,6 @@ class Subject(Protocol):
     name: str
     net: Any
 
-    def read(self, text: str, **settings: Any) -> Reading: ...
     def reading_of(self, what: Any, settings: Mapping[str, Any]) -> Reading: ...
     def trace(
         self, what: str | Reading, *, reduce: Any = None, edit: Editing | None = None, grad: Any = None
@@ -184,7 +183,7 @@ class Prepared:
         aligned = edit.change.aligned
         for text in edit.change.texts:
             if (text, aligned) not in self._read:
-                other = self._model.read(text, **self._settings)
+                other = self._model.reading_of(text, self._settings)
                 self._read[text, aligned] = before_the_same_answer(other, self._reading) if aligned else other
         others = [self._read[text, aligned] for text in edit.change.texts]
         for other in others if aligned else ():

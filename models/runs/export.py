@@ -76,17 +76,30 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
 
 
 def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    from ..zoo.model_file import write_onnx
+    from models.zoo.hub.from_engine import special_ids, tokenizer_of
+    from models.zoo.model_file import write_onnx
 
     path = out / f"{name}.onnx"
     deviation = write_onnx(model, path)
     write_json(out / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     inputs = ["source", "target"] if model.config.kind == "encoder-decoder" else ["tokens"]
-    feed = ", ".join(f'"{each}": {each}' for each in inputs)
+    feed, tokenizer = ", ".join(f'"{each}": {each}' for each in inputs), tokenizer_of(task)
+    libraries, ids, answer = "import onnxruntime\n", "", ""
+    if tokenizer is not None:
+        tokenizer.save_pretrained(out)
+        libraries = "import numpy\nimport onnxruntime\nfrom tokenizers import Tokenizer\n"
+        encoded = f"tokenizer.encode({task.probe().text!r}).ids[:{model.config.max_len}]"
+        ids = 'tokenizer = Tokenizer.from_file("tokenizer.json")\n'
+        ids += f"{inputs[0]} = numpy.array([{encoded}])\n"
+        start = special_ids(task).get("decoder_start_token_id")
+        if start is not None:
+            ids += f"target = numpy.array([[{start}]])  # what is written follows it\n"
+        if model.config.pooling != "none":
+            answer = f"names = {list(task.outputs())}\nprint(names[logits[0, 0].argmax()])\n"
     lines = (
-        "```python\nimport onnxruntime\n\n"
+        f"```python\n{libraries}\n{ids}"
         f'session = onnxruntime.InferenceSession("{path.name}")\n'
-        f'logits = session.run(["logits"], {{{feed}}})[0]  # int64 ids [batch, position]\n```'
+        f'logits = session.run(["logits"], {{{feed}}})[0]  # int64 ids [batch, position]\n{answer}```'
     )
     if model.config.input_channels is not None:
         lines = lines.replace("int64 ids [batch, position]", "float32 [batch, position, channel]")

@@ -147,7 +147,7 @@ def figure(job: Job) -> None:
     on_page.take_away(
         "Side by side", f"beside-{request.differs}", content,
         lambda frame: code_of(request, selection, comparison, frame if content.scrub else None),
-        {"model": request.model, "text": request.text, request.differs: request.other},
+        {"model": request.model, "text": request.text, f"other {request.differs}": request.other},
     )  # fmt: skip
 
 

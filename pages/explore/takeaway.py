@@ -4,6 +4,7 @@ give them.
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -566,8 +567,9 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
             f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
             "Take fewer words, layers or heads, or run the lines below."
         )
+    title = html.unescape(away.figure.layout.title.text or away.title)  # of what is seen, such as all heads
     bundle = Bundle(
-        title=away.title, figure=partial(run, printed, inputs, act), code=away.code, facts=away.facts,
+        title=title, figure=partial(run, printed, inputs, act), code=away.code, facts=away.facts,
         sources=away.sources,
     )  # fmt: skip
     takeaway_dialog.show(

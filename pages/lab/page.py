@@ -200,7 +200,7 @@ def script(page: LabPage, part: Part, view: PartView) -> str:
     modules = sorted({function.__module__ for function in view.lesson.code})
     names = "".join(f"from {module} import *\n" for module in modules)
     return (
-        "from dataclasses import replace\n\nfrom attention_lab.pages.lab.lesson import lab_page\n\n"
+        f"from dataclasses import replace\n\nfrom {LabPage.__module__} import lab_page\n\n"
         f"page = lab_page({page.name!r})\n"
         f"lesson = page.find_part({part.name!r}).lesson(replace(page.inputs(){arguments}))\n"
         f"board = lesson.board\n\n# What computes its numbers, with the names that it uses:\n{names}\n\n"

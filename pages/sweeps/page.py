@@ -83,9 +83,9 @@ def page() -> None:
     if sweep is None:
         form.draw()
         return
-    open_sweep.draw(sweep)
-    if on_page.wants_take_away():
+    if on_page.wants_take_away():  # before the fragment that asks for it, which else runs the page anew
         open_sweep.take_away(sweep)
+    open_sweep.draw(sweep)
 
 
 page()

@@ -22,9 +22,9 @@ def page() -> None:
     if run is None or run.shipped:
         _settings()
         return
-    watch.draw(run)
-    if on_page.wants_take_away():
+    if on_page.wants_take_away():  # before the fragment that asks for it, which else runs the page anew
         watch.take_away(run)
+    watch.draw(run)
 
 
 def _settings() -> None:

@@ -269,7 +269,8 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
         {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in frames
     ]
     slider = {"active": frames.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}}
-    fig.update_layout(sliders=[slider | {"steps": steps}], height=fig.layout.height + _SLIDER)
+    meta = {"speed": scrub.speed * len(frames) / count}  # of the film: frames per second
+    fig.update_layout(sliders=[slider | {"steps": steps}], height=fig.layout.height + _SLIDER, meta=meta)
     fig.layout.margin.b += _SLIDER
 
 

@@ -35,12 +35,14 @@ _CITED = re.compile(
 class Files:
     """A figure as PDF, SVG, PNG, and PGF if LaTeX can hold it, by their endings.
 
-    millimetres: its width and height. letters: the size of the smallest ones in points.
+    millimetres: its width and height. letters: the size of the smallest ones in points. lacking: the signs
+    that no font here has.
     """
 
     contents: dict[str, bytes]
     millimetres: tuple[float, float]
     letters: float
+    lacking: str = ""
 
 
 def draw(figure: go.Figure, venue: str = "nature-wide") -> Files:
@@ -112,7 +114,9 @@ class Bundle:
         papers, _ = cited("\n".join((*self.sources, self.code, "Vaswani et al. 2017")))
         contents: dict[str, str | bytes] = {
             "figure.json": description,
-            "figure.py": _DRAWING.format(title=self.title.replace('"', "”"), venue=venue),
+            "figure.py": _DRAWING.format(
+                title=self.title.replace('"', "”"), venue=venue, package=__package__
+            ),
             "numbers.py": self.code + "\n",
             "references.bib": "\n\n".join(papers) + "\n",
             **{name: make() for name, make in self.numbers.items()},
@@ -153,6 +157,10 @@ def _in_print(files: Files, venue: str) -> str:
         f"For {VENUES[venue].title}: {width} x {height} mm, letters of {decimal(files.letters, 1)} points or "
         "more. Fonts are inside figure.pdf and figure.svg; nothing in them is an image."
     ]
+    if files.lacking:
+        lines.append(
+            f"No font here has {' '.join(files.lacking)}: they are boxes; install Arial where it is made."
+        )
     if files.letters < _LEAST - 0.05:
         lines.append(f"Letters below {_LEAST} points are hard to read: take a wider column, or fewer panels.")
     if files.millimetres[1] > _TALLEST:
@@ -172,7 +180,7 @@ from pathlib import Path
 
 import plotly.io
 
-from . import draw
+from {package} import draw
 
 here = Path(__file__).parent
 figure = plotly.io.from_json((here / "figure.json").read_text(encoding="utf-8"))

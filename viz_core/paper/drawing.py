@@ -36,9 +36,16 @@ Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
 Box = Sequence[float]  # left, top, right and bottom in pixels
 
 _KNOWN: list[str] = font_manager.get_font_names()
-FAMILY = [each for each in ("Arial", "Liberation Sans", "Arimo", "DejaVu Sans") if each in _KNOWN]
-"""The last comes with Matplotlib, and has nearly every sign; each is asked for what those before it lack."""
-BROAD = 0.93 if len(FAMILY) == 1 else 1.0
+_WANTED = (
+    "Arial",
+    "Liberation Sans",
+    "Arimo",
+    "DejaVu Sans",
+    *(f"Noto Sans {each}" for each in ("SC", "JP", "KR")),
+)
+FAMILY: list[str] = [each for each in _WANTED if each in _KNOWN]
+"""DejaVu Sans comes with Matplotlib; each is asked for the signs that those before it lack."""
+BROAD = 0.93 if FAMILY[0] == "DejaVu Sans" else 1.0
 """DejaVu Sans at this size is as wide and as legible as Arial."""
 LEAST = 5
 """Points of the smallest letters that journals print."""
@@ -420,7 +427,9 @@ class _Sheet:
         for note in self._fitting(self.layout.get("annotations", ())):
             self._note(note)
         for name, entries in self.listed.items():
-            self._legend(self.layout.get(name, {}), entries)
+            of = name.removeprefix("legend").removeprefix("1")  # a board's legends are numbered as its axes
+            right = self.body(of)[2] if len(self.listed) > 1 else self.width
+            self._legend(self.layout.get(name, {}), entries, right)
 
     def _heatmap(self, trace: Spec, number: str) -> None:
         x, y = (self.axes[letter + number] for letter in "xy")
@@ -523,7 +532,9 @@ class _Sheet:
         for at, value, own in zip(x.numbers(trace["x"]), np.asarray(trace["y"], float), shades, strict=True):
             if np.isfinite(value):
                 box = _rectangle(float(x.at(at - half)), float(y.at(value)), float(x.at(at + half)), floor)
-                self.area(box, _colour(own), clip=self.body(number))
+                red, green, blue, alpha = _colour(own)
+                opaque = [each * alpha + 1 - alpha for each in (red, green, blue)]  # no line shines through
+                self.area(box, opaque, clip=self.body(number))
 
     def _scatter(self, trace: Spec, number: str) -> None:
         x_axis, y_axis = self.axes["x" + number], self.axes["y" + number]
@@ -722,7 +733,7 @@ class _Sheet:
             how = {"across": across, "down": down, "opacity": opacity}
             self.text(note["text"], x, y, size=size, colour=colour, **how)
 
-    def _legend(self, spec: Spec, entries: list[tuple[str, Spec]]) -> None:
+    def _legend(self, spec: Spec, entries: list[tuple[str, Spec]], right: float) -> None:
         size, swatch, high = spec.get("font", {}).get("size", PIXELS), 24, 18
         widths = [self.widest([name], size) + swatch + 18 for name, _ in entries]
         beside, contained = spec.get("orientation") == "h", spec.get("xref") == "container"
@@ -731,7 +742,7 @@ class _Sheet:
             left = max(self.box[0], left - (sum(widths) if beside else max(widths, default=0)))
         lines: list[list[int]] = [[]]
         for at, width in enumerate(widths):
-            full = lines[-1] and (not beside or left + sum(widths[i] for i in lines[-1]) + width > self.width)
+            full = lines[-1] and (not beside or left + sum(widths[i] for i in lines[-1]) + width > right + 18)
             lines = [*lines, [at]] if full else [*lines[:-1], [*lines[-1], at]]
         top = 0 if contained else self.up(spec.get("y", 1))
         top -= high * len(lines) + 2 if spec.get("yanchor") == "bottom" else 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from threading import Lock
 from typing import Any
+from warnings import catch_warnings
 
 import matplotlib as mpl
 import plotly.graph_objects as go
@@ -28,14 +29,29 @@ DPI = 300
 _drawing = Lock()  # Matplotlib's settings are the process's
 
 
-def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[float, float], float]:
-    """The figure's files by their endings, its width and height in mm, and points of its smallest letters."""
-    with _drawing, mpl.rc_context(STYLE):
+def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[float, float], float, str]:
+    """The figure's files by their endings, its width and height in mm, points of its smallest letters, and
+    the signs that no font has.
+    """
+    with _drawing, mpl.rc_context(STYLE), catch_warnings(action="ignore"):  # of each sign, each time
         paper = on_paper(figure, venue)
         writers = {kind: write for kind, write in _WRITERS.items() if kind != "pgf" or paper.cells <= MANY}
         contents = {kind: write(paper.figure) for kind, write in writers.items()}
+        lacking = "".join(sorted(_letters(paper.figure, "normal")[1] | _letters(paper.figure, "bold")[1]))
     width, height = (float(each) * MM for each in paper.figure.get_size_inches())
-    return contents, (width, height), paper.letters
+    return contents, (width, height), paper.letters, lacking
+
+
+def _letters(sheet: Figure, weight: str) -> tuple[dict[tuple[str, str], str], set[str]]:
+    """The letters that each font gives, by its family and file, and those that none has."""
+    texts = [each.get_text() for each in sheet.findobj(Text) if each.get_fontweight() == weight]
+    letters, found = set("".join(texts)), dict[tuple[str, str], str]()
+    for family in FAMILY if letters else ():
+        path = font_manager.findfont(font_manager.FontProperties(family=family, weight=weight))
+        known = letters & {chr(code) for code in TTFont(path, lazy=True).getBestCmap()}
+        letters -= known
+        found[family, str(path)] = "".join(sorted(known))
+    return found, letters
 
 
 def _saved(sheet: Figure, kind: str, **how: Any) -> bytes:
@@ -47,16 +63,12 @@ def _saved(sheet: Figure, kind: str, **how: Any) -> bytes:
 def _svg(sheet: Figure) -> bytes:
     """Text stays text; the letters that it needs are inside, so that it looks alike everywhere."""
     svg = _saved(sheet, "svg", metadata={"Date": None}).decode()
-    faces = []
-    for weight in ("normal", "bold"):
-        texts = [each for each in sheet.findobj(Text) if each.get_fontweight() == weight]
-        letters = {letter for each in texts for letter in each.get_text()}
-        for family in FAMILY if letters else ():
-            path = font_manager.findfont(font_manager.FontProperties(family=family, weight=weight))
-            known = letters & {chr(code) for code in TTFont(path, lazy=True).getBestCmap()}
-            letters -= known
-            if known:
-                faces.append(_face(family, weight, path, "".join(sorted(known))))
+    faces = [
+        _face(family, weight, path, letters)
+        for weight in ("normal", "bold")
+        for (family, path), letters in _letters(sheet, weight)[0].items()
+        if letters
+    ]
     style = f'<style type="text/css">{"".join(faces)}</style>'
     return re.sub(r"(<defs>)", lambda found: f"{found[1]}\n  {style}", svg, count=1).encode()
 

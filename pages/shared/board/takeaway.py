@@ -101,7 +101,8 @@ def dialog(
     def page() -> str:
         return to_html(board_figure(board, frame=frame, frames=True, dark=dark, title=title))
 
-    files = [Download("Figure, offline HTML", page, f"{file_name}.html", "text/html")]
+    film = " with its film" if board.scrub else ""
+    files = [Download(f"Figure{film}, offline HTML", page, f"{file_name}.html", "text/html")]
     note = None
     try:
         text = table(board, frame)

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
 from itertools import islice
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
@@ -87,6 +89,34 @@ def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
     assert "GPT2LMHeadModel.from_pretrained" in said and "Licence: MIT." in said
     assert json.loads((tmp_path / "hub" / "run.json").read_text()) == find_run("other").description()
     assert json.loads((tmp_path / "hub" / "config.json").read_text())["model_type"] == "gpt2"
+
+
+@pytest.mark.parametrize("task", ["sentiment", "parallel-text"])
+def test_the_lines_beside_an_onnx_file_make_ids_of_a_text_and_answer(call, tmp_path, monkeypatch, task):
+    settings = [*SMALL, "steps=1"]
+    if task == "parallel-text":
+        pairs = [f"the {word} sat {at}\tle {word} assis {at}" for at in range(40) for word in ("cat", "dog")]
+        (tmp_path / "pairs.tsv").write_text("\n".join(pairs))
+        settings.append(f"file={tmp_path / 'pairs.tsv'}")
+    call("run", "--task", task, "--name", "mine", settings=settings)
+    command = ["export", "mine", "--format", "onnx", "--out", str(tmp_path / "onnx")]
+    if task == "sentiment":
+        subprocess.run([sys.executable, "-m", "models.training", *command], check=True, capture_output=True)
+    else:  # a graph takes 20 seconds
+        monkeypatch.setattr("models.zoo.model_file.write_onnx", lambda model, path: 0.0)
+        call(*command)
+    (lines,) = re.findall(r"```python\n(.*?)```", (tmp_path / "onnx" / "README.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path / "onnx")
+    names = {}
+    exec(lines if task == "sentiment" else lines.partition("session")[0], names)
+    config, model = find_run("mine").config(), find_run("mine").model()
+    read = [torch.tensor(names[each]) for each in ("tokens", "source", "target") if each in names]
+    assert torch.equal(read[0], config.task.read_by(model, config.task.probe().text).inputs[0])
+    with torch.no_grad():
+        logits = model(*read).numpy()
+    if task == "sentiment":
+        np.testing.assert_allclose(names["logits"], logits, atol=1e-5, rtol=1e-4)
+        assert names["names"] == ["negative", "positive"]
 
 
 def test_an_export_of_own_data_has_no_path_and_no_licence_of_ours(call, tmp_path):

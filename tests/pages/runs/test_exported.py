@@ -33,7 +33,7 @@ MEMBERS = {
     "transformers": BESIDE
     | {"README.md", "generation_config.json", "model.safetensors", "run.json", "tokenizer.json"}
     | {"tokenizer_config.json"},
-    "onnx": BESIDE | {"README.md", "{name}.onnx"},
+    "onnx": BESIDE | {"README.md", "{name}.onnx", "tokenizer.json", "tokenizer_config.json"},
 }
 
 

@@ -6,11 +6,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from attention_lab.models.sweeps import list_sweeps
-from attention_lab.models.sweeps.plan import SweepCost
-from attention_lab.pages.shared.board import takeaway
-from attention_lab.pages.sweeps import form, open_sweep, state, trials
-from attention_lab.viz_core.boards import Board, Parallel
+from models.sweeps import list_sweeps
+from models.sweeps.plan import SweepCost
+from pages.shared.board import takeaway
+from pages.sweeps import form, state, trials
 from tests.pages.sweeps.conftest import MakeSweep
 
 SECONDS = 60
@@ -132,7 +131,6 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
     monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, *rest: taken.append(drawn))
     page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0"})
     page.run()
-    monkeypatch.setattr(open_sweep, "draw", lambda sweep: None)  # in whose fragment the button was pressed
     page.session_state["takeaway"] = {"type": "takeaway", "frame": 0}
     page.run()
     (drawn,) = taken

@@ -86,6 +86,13 @@ def test_a_tall_or_crowded_figure_is_told():
     assert "higher than the 247 mm of a page" in unpacked(tall)["caption.txt"].decode()
 
 
+def test_signs_that_no_font_has_are_told():
+    board = Board(rows=[[Bars(values=np.array([1.0]), labels=["猫"])]], notice="")
+    strange = Bundle(title="Cat", figure=lambda width: board_figure(board, width=width), code="")
+    assert "No font here has 猫: they are boxes" in unpacked(strange)["caption.txt"].decode()
+    assert "No font" not in unpacked(BUNDLE)["caption.txt"].decode()
+
+
 def test_every_paper_that_is_cited_has_its_entry_and_every_entry_is_cited():
     used, lacking = set(), {}
     for folder in ("pages", "models", "viz_core"):

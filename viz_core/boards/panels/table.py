@@ -68,7 +68,7 @@ class Table(Panel):
             },
             cells={
                 **style,
-                "values": [[word(row[at], 60) for row in self.rows] for at in range(len(self.columns))],
+                "values": [[_words(row[at]) for row in self.rows] for at in range(len(self.columns))],
                 "fill": {"color": [fills]},
                 "font": {"size": MEDIUM, "color": p["ink"]},
             },
@@ -82,6 +82,11 @@ class Table(Panel):
                 yield at, row[0], column, self.columns[column], None, None, None, None, text
 
 
+def _words(text: str) -> str:
+    """A cell's text; a blank within a number that does not break over lines is no sign of its own."""
+    return word(text.replace("\N{NO-BREAK SPACE}", " "), 60)
+
+
 def _column_widths(panel: Table) -> list[int | float]:
     columns = zip(panel.columns, *panel.rows, strict=True)
-    return [max(text_width(word(text, 60), MEDIUM) for text in column) * 1.1 + 24 for column in columns]
+    return [max(text_width(_words(text), MEDIUM) for text in column) * 1.1 + 24 for column in columns]
