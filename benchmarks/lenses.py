@@ -22,9 +22,9 @@ from tokenizers import Tokenizer, models
 from torch import Tensor
 from transformer_lens import TransformerBridge, patching
 
-from models import load_model
-from models.interventions.attribution import attribute_heads
-from models.interventions.head_sweep import sweep_heads, sweep_positions
+from attention_lab.models import load_model
+from attention_lab.models.interventions.attribution import attribute_heads
+from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_positions
 
 LAYERS, HEADS, WIDTH, WORDS, TOKENS = 4, 8, 256, 5_000, 24
 QUESTIONS = {

@@ -76,8 +76,8 @@ def _transformers(task: Task, model: Transformer, card: dict[str, Any], out: Pat
 
 
 def _onnx(task: Task, model: Transformer, card: dict[str, Any], out: Path, name: str) -> Path:
-    from models.zoo.hub.from_engine import special_ids, tokenizer_of
-    from models.zoo.model_file import write_onnx
+    from ..zoo.hub.from_engine import special_ids, tokenizer_of
+    from ..zoo.model_file import write_onnx
 
     path = out / f"{name}.onnx"
     deviation = write_onnx(model, path)

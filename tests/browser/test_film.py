@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, expect
 
-from viz_core import to_html
-from viz_core.boards import Board, Matrix, Scrub, board_figure
+from attention_lab.viz_core import to_html
+from attention_lab.viz_core.boards import Board, Matrix, Scrub, board_figure
 
 PLAYED = """
 async (url) => {

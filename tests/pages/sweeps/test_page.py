@@ -6,10 +6,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from models.sweeps import list_sweeps
-from models.sweeps.plan import SweepCost
-from pages.shared.board import takeaway
-from pages.sweeps import form, state, trials
+from attention_lab.models.sweeps import list_sweeps
+from attention_lab.models.sweeps.plan import SweepCost
+from attention_lab.pages.shared.board import takeaway
+from attention_lab.pages.sweeps import form, state, trials
 from tests.pages.sweeps.conftest import MakeSweep
 
 SECONDS = 60
