@@ -430,8 +430,10 @@ class _Sheet:
         for note in self._fitting(self.layout.get("annotations", ())):
             self._note(note)
         for name, entries in self.listed.items():
-            of = name.removeprefix("legend").removeprefix("1")  # a board's legends are numbered as its axes
-            right = self.body(of)[2] if len(self.listed) > 1 else self.width
+            of = {"1": ""}.get(name.removeprefix("legend"), name.removeprefix("legend"))
+            right = (
+                self.body(of)[2] if len(self.listed) > 1 else self.width
+            )  # a board's: numbered as its axes
             self._legend(self.layout.get(name, {}), entries, right)
 
     def _heatmap(self, trace: Spec, number: str) -> None:
