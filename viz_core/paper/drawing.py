@@ -111,7 +111,7 @@ def _laid_out(figure: go.Figure, pixels: int) -> tuple[list[Spec], Spec]:
     share = min(1.0, max(0.2, (pixels - sides) / (width - sides))) if sides else 1.0
     if share < 1 and any(trace["type"] in ("heatmap", "image") for trace in data):
         named = any(_LAYER_HEAD.fullmatch(note.get("text", "")) for note in layout.get("annotations", ()))
-        height = ends + (height - ends) * max(share, 0.8 * named)  # cells stay square, if names have room
+        height = ends + (height - ends) * max(share, 0.6 * named)  # cells stay square, if names have room
     return data, {**layout, "width": sides + (width - sides) * share, "height": height, "margin": margin}
 
 
@@ -371,13 +371,16 @@ class _Sheet:
         two_lines = any("<br>" in text for _, text in ticks)
         if not turned and widest + 2 > apart and not two_lines:
             turned = 90 if axis.names or (axis.spec.get("ticktext") is not None and len(ticks) > 4) else 0
-        needed = 1.05 * letters if turned else widest + 2
+        if 0 < turned < 90 and 1.5 * letters > apart:
+            turned = 90  # upright names need less room than slanted ones
+        slant = abs(math.sin(math.radians(turned)))
+        needed = 1.05 * letters / slant if turned else widest + 2
         step = max(1, math.ceil(needed / apart)) if ticks and not two_lines else 1
         across = 0.5 if not turned else 1.0 if (turned > 0) != above else 0.0
         down = 0.5 if turned else 1.0 if above else 0.0
         for place, text in _thinned(ticks, step, needed):
             wide, tall = self.text(text, place, edge, size=size, across=across, down=down, turned=turned)
-            far = max(far, wide * math.sin(math.radians(abs(turned))) + letters / 3 if turned else tall)
+            far = max(far, wide * slant + letters / 3 if turned else tall)
         y = edge + outwards * (far + min(6, axis.spec.get("title", {}).get("standoff", 4)))
         self._title(axis, ticks, step, (left + right) / 2, y, down=float(above))
 
@@ -427,8 +430,10 @@ class _Sheet:
         for note in self._fitting(self.layout.get("annotations", ())):
             self._note(note)
         for name, entries in self.listed.items():
-            of = name.removeprefix("legend").removeprefix("1")  # a board's legends are numbered as its axes
-            right = self.body(of)[2] if len(self.listed) > 1 else self.width
+            of = {"1": ""}.get(name.removeprefix("legend"), name.removeprefix("legend"))
+            right = (
+                self.body(of)[2] if len(self.listed) > 1 else self.width
+            )  # a board's: numbered as its axes
             self._legend(self.layout.get(name, {}), entries, right)
 
     def _heatmap(self, trace: Spec, number: str) -> None:

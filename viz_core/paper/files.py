@@ -97,6 +97,9 @@ class _Pgf(RendererPgf):
         super().__init__(figure, file)
         self._agg = RendererAgg(1, 1, figure.dpi)
 
+    def draw_text(self, gc: Any, x: Any, y: Any, s: str, *rest: Any, **how: Any) -> None:
+        super().draw_text(gc, x, y, s.translate(_SIGNS), *rest, **how)
+
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
         return self._agg.get_text_width_height_descent(s, prop, ismath)
 
@@ -107,18 +110,20 @@ _MATHS = {
     "γ": "gamma", "ε": "varepsilon", "θ": "theta", "π": "pi", "σ": "sigma", "τ": "tau", "∅": "emptyset",
     "⏎": "hookleftarrow",
 }  # fmt: skip
-_SIGNS: dict[str, str | int | None] = {
-    **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _MATHS.items()},
-    **{sign: rf"\textsubscript{{{at}}}" for at, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},
-    **{sign: rf"\textsuperscript{{{at}}}" for at, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    **{
+_SIGNS = str.maketrans(
+    {sign: rf"\ensuremath{{\{name}}}" for sign, name in _MATHS.items()}
+    | {sign: rf"\textsubscript{{{at}}}" for at, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+    | {sign: rf"\textsuperscript{{{at}}}" for at, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {sign: rf"\{sign}" for sign in "$&#_{}"}
+    | {
         "⁻": r"\textsuperscript{-}",
         "ᵀ": r"\textsuperscript{T}",
         "␣": r"\textvisiblespace{}",
         "…": r"\ldots{}",
-    },
-}
-"""Signs that pdfLaTeX does not know by themselves."""
+    }
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+"""Signs that mean something to LaTeX, and those that pdfLaTeX does not know by themselves."""
 _PGF_HEAD = r"""%% In the preamble: \usepackage{pgf}; where the figure is to stand: \input{figure.pgf}
 %% Its letters are those of the text around it. With pdfLaTeX, XeLaTeX or LuaLaTeX.
 \begingroup\makeatletter\begin{pgfpicture}
@@ -135,7 +140,7 @@ def _pgf(sheet: Figure) -> bytes:
     sheet.draw(MixedModeRenderer(sheet, width, height, POINTS, _Pgf(sheet, file)))  # type: ignore[arg-type]
     sheet.dpi = dpi
     file.write("\\end{pgfpicture}\\makeatother\\endgroup\n")
-    return file.getvalue().translate(str.maketrans(_SIGNS)).encode()
+    return file.getvalue().encode()
 
 
 _WRITERS: dict[str, Callable[[Figure], bytes]] = {

@@ -256,3 +256,19 @@ def test_names_of_many_heads_are_short():
     _, page = opened(head_grid(pattern, WORDS))
     text = text_of(page)
     assert re.search(r"L1 H11|1\.11", text) and "layer" not in text
+
+
+def test_signs_of_latex_are_written_as_such():
+    words = ["$x$", "a&b", "50%", "#1", "{z}", "a_b", "~", "^", "\\n", "the₂"]
+    pgf = draw(of(Bars(values=np.ones(10), labels=words)), "nature-wide").contents["pgf"].decode()
+    for written in (
+        r"\$x\$",
+        r"a\&b",
+        r"\#1",
+        r"\{z\}",
+        r"a\_b",
+        r"\textbackslash{}n",
+        r"the\textsubscript{2}",
+    ):
+        assert written in pgf
+    assert "₂" not in pgf
