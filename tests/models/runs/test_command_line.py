@@ -101,9 +101,8 @@ def test_the_lines_beside_an_onnx_file_make_ids_of_a_text_and_answer(call, tmp_p
     call("run", "--task", task, "--name", "mine", settings=settings)
     command = ["export", "mine", "--format", "onnx", "--out", str(tmp_path / "onnx")]
     if task == "sentiment":
-        subprocess.run(
-            [sys.executable, "-m", "attention_lab.models.training", *command], check=True, capture_output=True
-        )
+        words = [sys.executable, "-m", "attention_lab.models.training", *command]
+        subprocess.run(words, check=True, capture_output=True)
     else:  # a graph takes 20 seconds
         monkeypatch.setattr("attention_lab.models.zoo.model_file.write_onnx", lambda model, path: 0.0)
         call(*command)
