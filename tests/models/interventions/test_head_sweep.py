@@ -319,6 +319,12 @@ def test_a_metric_is_a_function_of_all_logits_and_places_count_from_the_end(lett
         sweep_heads(lm, reading, f"kl at {-last - 2}")
 
 
+def test_a_function_is_told_by_the_name_of_its_argument() -> None:
+    assert Target.read(lambda trace: trace["logits"]).kind == "trace"
+    for of_logits in (lambda logits: logits[:, 0, 0], lambda x: x[:, 0, 0], torch.logsumexp):
+        assert Target.read(of_logits).kind == "metric"
+
+
 def test_outputs_that_can_never_be_said_move_no_divergence() -> None:
     before = torch.tensor([[0.0, 1.0, -torch.inf]])
     after = torch.tensor([[1.0, 0.0, -torch.inf]])

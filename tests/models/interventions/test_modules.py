@@ -181,7 +181,9 @@ def captured(kind: str) -> tuple[nn.Module, Tensor, str, str]:
         return nn.Sequential(Block(), Block()).eval(), torch.randn(1, 5, 8), "1.mlp", "1"
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=kind == "torch")
     shape = (1, 5, 8) if kind == "torch" else (5, 1, 8)
-    return nn.TransformerEncoder(layer, 2).eval(), torch.randn(shape), "layers.1.linear2", "encoder.1.self"
+    nested = kind == "torch"
+    module = nn.TransformerEncoder(layer, 2, enable_nested_tensor=nested).eval()
+    return module, torch.randn(shape), "layers.1.linear2", "encoder.1.self"
 
 
 @pytest.mark.parametrize("kind", ["own", "torch", "torch, positions first"])

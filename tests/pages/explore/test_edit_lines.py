@@ -5,6 +5,7 @@ import pytest
 from attention_lab.pages.explore.edit_lines import after_press, heads_off
 
 OFF = "encoder.1.self heads 3: zero"
+MODULE = 'module "encoder.layers.1.feed_forward"'
 ROW = "encoder.1.self.pattern heads 3 at 10"
 
 
@@ -18,6 +19,7 @@ ROW = "encoder.1.self.pattern heads 3 at 10"
         ([OFF], OFF, "put", [OFF]),
         ([f"{ROW}: uniform", OFF], f"{ROW}: only 4", "put", [OFF, f"{ROW}: only 4"]),
         ([f"{ROW}: only 4", OFF], f"{ROW}: uniform", "undo", [OFF]),
+        ([f"{MODULE}: zero", OFF], f"{MODULE}: scale 2", "put", [OFF, f"{MODULE}: scale 2"]),
         ([OFF], "no edit", "toggle", [OFF, "no edit"]),  # the figure says what is wrong with it
     ],
 )
