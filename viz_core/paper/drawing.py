@@ -430,11 +430,10 @@ class _Sheet:
         for note in self._fitting(self.layout.get("annotations", ())):
             self._note(note)
         for name, entries in self.listed.items():
-            of = {"1": ""}.get(name.removeprefix("legend"), name.removeprefix("legend"))
-            right = (
-                self.body(of)[2] if len(self.listed) > 1 else self.width
-            )  # a board's: numbered as its axes
-            self._legend(self.layout.get(name, {}), entries, right)
+            of = name.removeprefix("legend")  # a board's legends are numbered as the axes of their charts
+            right = self.body("" if of == "1" else of)[2] if of else self.width
+            if entries:
+                self._legend(self.layout.get(name, {}), entries, right)
 
     def _heatmap(self, trace: Spec, number: str) -> None:
         x, y = (self.axes[letter + number] for letter in "xy")
