@@ -137,17 +137,17 @@ class Bundle:
     def _caption(self, description: str) -> str:
         """The title, what is to be noticed, what it is of and what made it."""
         facts = "; ".join(f"{name}: {value}" for name, value in self.facts.items() if value not in ("", None))
-        made = f"Made with Attention Lab {version()}, hash {sha256(description.encode()).hexdigest()[:12]}"
+        made = f"Made with {version()}, hash {sha256(description.encode()).hexdigest()[:12]}"
         parts = (self.title, self.said.replace("**", ""), facts, made)
         return " ".join(part.rstrip(".") + "." for part in parts if part)
 
 
 def version() -> str:
-    """The version that is installed; of one that runs from its folder, that it does."""
+    """The lab with its version, where it is installed and not merely runs from its folder."""
     try:
-        return installed("attention-lab")
+        return f"Attention Lab {installed('attention-lab')}"
     except PackageNotFoundError:
-        return "from its folder"
+        return "Attention Lab"
 
 
 def _in_print(files: Files, venue: str) -> str:
