@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 from jaxtyping import install_import_hook
 
@@ -55,3 +56,11 @@ def set_limits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetLimits]:
 
         yield put
     in_force.cache_clear()
+
+
+@pytest.fixture
+def unchecked_shapes() -> Iterator[None]:
+    """A graph is drawn with symbols in place of sizes, which the tests' checks of shapes take for faults."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

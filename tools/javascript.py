@@ -7,6 +7,7 @@ package.json and is installed here, once.
 """
 
 import filecmp
+import gzip
 import os
 import shutil
 import subprocess
@@ -21,7 +22,10 @@ NPM = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 MODULES = ROOT / "node_modules"
 TYPES = ROOT / ".types"
 STAMP = MODULES / "installed-package-lock.json"
+RUNTIME = {"wasm": "", "jspi": ".jspi"}
+"""Of onnxruntime-web, for one thread and for WebGPU: what is imported, and what marks the files it needs."""
 LONGEST_LINE = 110
+FOLDERS = ("viz_core", "pages", "benchmarks", "tests")
 
 
 def main() -> None:
@@ -51,6 +55,17 @@ def install() -> None:
         shutil.copyfile(lock, STAMP)
 
 
+def copy_runtime(folder: Path) -> None:
+    """Puts what runs models in a browser into a folder, its WebAssembly packed: a quarter of its size."""
+    install()
+    dist = MODULES / "onnxruntime-web" / "dist"
+    for kind, mark in RUNTIME.items():
+        for name in (f"ort.{kind}.min.mjs", f"ort-wasm-simd-threaded{mark}.mjs"):
+            shutil.copyfile(dist / name, folder / name)
+        binary = (dist / f"ort-wasm-simd-threaded{mark}.wasm").read_bytes()
+        (folder / f"ort.{kind}.packed").write_bytes(gzip.compress(binary, mtime=0))
+
+
 def run(program: str, *arguments: str) -> None:
     """A program of Node or of its packages, in the folder of the project; ends this one where it fails."""
     path = os.pathsep.join([str(NODE / "bin"), str(MODULES / ".bin"), os.environ["PATH"]])
@@ -61,7 +76,7 @@ def run(program: str, *arguments: str) -> None:
 
 def check_lines() -> None:
     """The formatter leaves long texts and styles alone; no line may be longer than those of Python."""
-    kinds = ("pages/**/*.js", "pages/**/*.css", "benchmarks/*.js", "tests/**/*.js")
+    kinds = (f"{folder}/**/*.{ending}" for folder in FOLDERS for ending in ("js", "css"))
     files = [file for kind in kinds for file in ROOT.glob(kind)]
     long = [
         f"{file.relative_to(ROOT)}:{at}: {len(line)} characters; at most {LONGEST_LINE}"

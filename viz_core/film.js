@@ -1,4 +1,4 @@
-// The film of a figure that is a page of its own: every frame of its slider, played once and recorded as WebM.
+// The film of a figure that is a page of its own: each frame of its slider, played once and recorded as WebM.
 
 const { Plotly } = /** @type {any} */ (globalThis);
 const button = /** @type {HTMLButtonElement} */ (document.querySelector("#film"));

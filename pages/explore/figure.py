@@ -236,7 +236,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     return {
         "generation": generation((inputs, *session)),
         "linked": st.session_state.view_link,
-        "defaults": {spec.name: spec.default for spec in fields(View)} | story_view,
+        **standing_header(offer, body.note),
         "fromBehind": st.session_state.get("from_behind", False),
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
         "focus": _focus(body, story_view, example),
@@ -246,9 +246,13 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "off": heads_off(inputs.edits),
         "swap": {"label": label, "text": text, "other": controls.other_of(inputs)},
         "beside": controls.can_stand_beside(),
-        "caption": CAPTIONS,
-        "taught": _taught(offer, body.note),
     } | ({"see": example["see"]} if example.get("see") else {})
+
+
+def standing_header(offer: Offer, note: str) -> dict[str, Any]:
+    """The part of it that follows from the model alone."""
+    defaults = {spec.name: spec.default for spec in fields(View)} | offer.story
+    return {"defaults": defaults, "caption": CAPTIONS, "taught": _taught(offer, note)}
 
 
 def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...files import read_toml
 from .clauses import french_adjective, french_be, participle
@@ -37,12 +37,14 @@ RELATIONS = {
 _POSSESSIVES = frozenset({"my", "our"})
 _PREPOSITIONS = frozenset({"near", "behind", "in", "of", "for"})
 _DETERMINERS = frozenset(DETERMINERS) | {"an"}
-_NOUNS = {form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)}
+NOUN_FORMS = {
+    form for noun in (*NOUNS.values(), *PROFESSIONS) for form in (noun.english, noun.english_plural)
+}
 
 
 def nouns_of(words: Sequence[str]) -> list[int]:
     """Where the nouns of the grammar stand in an English text."""
-    return [at for at, word in enumerate(words) if word in _NOUNS]
+    return [at for at, word in enumerate(words) if word in NOUN_FORMS]
 
 
 _WITH_OBJECT = {
@@ -78,7 +80,7 @@ def _of_nouns(words: Sequence[str]) -> Iterator[Dependency]:
         noun = at + 1
         while noun < len(words) and words[noun] in ADJECTIVES:
             noun += 1
-        if noun == len(words) or words[noun] not in _NOUNS:
+        if noun == len(words) or words[noun] not in NOUN_FORMS:
             continue
         yield Dependency("poss" if word in _POSSESSIVES else "det", at, noun)
         before, second = words[at - 1] if at else "", words[at - 2] if at > 1 else ""
@@ -184,6 +186,20 @@ def _of_french(words: Sequence[str]) -> Iterator[set[str]]:
             yield {POSSIBLE + meaning for meaning in into}
         else:
             yield known.get(word, set())
+
+
+def lexicon() -> dict[str, Any]:
+    """All that `word_links` goes by, as JSON values, for who computes the same elsewhere."""
+    words = {"english": _english(), "french": _french()}
+    return {
+        **{name: {word: sorted(of) for word, of in known.items()} for name, known in words.items()},
+        "determiners": list(DETERMINERS),
+        "articles": sorted(_ARTICLES),
+        "have": sorted(HAVE),
+        "be": sorted(BE),
+        "beforeQue": BEFORE_QUE,
+        "within": WITHIN,
+    }
 
 
 def _articles(rest: Sequence[str], known: Lexicon) -> set[str]:

@@ -5,12 +5,10 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import onnx
 import onnxruntime
 import pytest
@@ -226,6 +224,8 @@ def test_a_name_stays_in_its_folder(tmp_path, name):
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 # Models as ONNX files, whose logits onnxruntime computes as we do.
 
 SIZES: dict[str, Any] = {"n_layers": 1, "n_heads": 2, "d_model": 16, "vocab_size": 11, "max_len": 20}
@@ -236,14 +236,6 @@ CASES = {
     ),
     "a text after another": ModelConfig(kind="encoder-decoder", target_vocab_size=7, **SIZES),
 }
-
-
-@pytest.fixture(autouse=True)
-def unchecked_shapes() -> Iterator[None]:
-    """A graph is drawn with symbols in place of sizes, which the tests' checks of shapes take for faults."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,8 +2,8 @@
 
 import { button, el, region } from "../browser/dom.js";
 import { readMessage } from "../browser/message.js";
-import { page } from "../browser/page.js";
 import { anyNumber } from "../browser/numbers.js";
+import { page } from "../browser/page.js";
 import { configOf, loadPlotly, registerFor, styled } from "../browser/plotly.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";

@@ -6,8 +6,8 @@ import { button, el, reveal } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { readMessage } from "../browser/message.js";
-import { fetchPlotlyAhead } from "../browser/plotly.js";
 import { find, page } from "../browser/page.js";
+import { fetchPlotlyAhead } from "../browser/plotly.js";
 import { Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
@@ -408,7 +408,7 @@ export class Stage {
     this.askForHead();
   }
 
-  /** What a host chooses; fields that no view has are passed over. @param {import("../contract").State} state */
+  /** What a host chooses; others are passed over. @param {import("../contract").State} state */
   select(state) {
     const known = Object.entries(state).filter(([name]) => name in this.view);
     this.set(Object.fromEntries(known));

@@ -1,0 +1,148 @@
+"""A shipped model as a browser runs it without a server: what viz_core/viewer/live needs beside its weights.
+
+Explore's message has entries that follow from the model alone. They are taken from the message of the text
+that the model opens with, as they are; the browser computes the others.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from attention_lab.models.data.grammar import annotations
+from attention_lab.models.data.tasks import Task
+from attention_lab.models.data.tasks.everyday import aligned_pairs
+from attention_lab.models.data.tasks.needle import NAMES
+from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
+from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.model_file import write_onnx
+from attention_lab.models.zoo.offers import DEFAULT, Offer, offers, shipped
+from attention_lab.pages.explore import effect, head_measures, payload
+from attention_lab.pages.explore.figure import TERMS, standing_header
+from attention_lab.pages.explore.state import MOVED, Inputs
+from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.shared import glossary
+from attention_lab.viz_core.measures import MEASURES
+from attention_lab.viz_core.measures.one_head import HEAD_NAMES
+from attention_lab.viz_core.viewer.message import pack
+
+READS = {
+    "translation": "translation",
+    "everyday": "everyday",
+    "masked": "masked",
+    "sentiment": "classes",
+    "verb-number": "classes",
+    "language-model": "text",
+    "long-context": "text",
+    "induction": "letters",
+    "modular-addition": "addition",
+    "needle": "needle",
+}
+"""By the name of a task, the function of viz_core/viewer/live/readings.js that reads its texts."""
+STRANGE = "§"
+"""A text that the readers of letters, numbers and needles refuse, in a sentence that names it."""
+_OF_TEXT = (
+    *("tokens", "special", "specialTokens", "measures", "exact", "steps", "stepSide", "antecedents"),
+    *("asks", "chart", "translation", "typed"),
+)
+_OF_LENGTH = (
+    *("nQuery", "nKey", "rows", "thumbQuery", "thumbKey", "thumbs", "hidden", "stats", "labels", "pairs"),
+)
+
+
+def live_models() -> dict[str, str]:
+    """By the name of each model that Explore offers: "" where a browser runs it, or the sentence why not."""
+    return {name: _why_not(offer) for name, offer in offers().items()}
+
+
+def _why_not(offer: Offer) -> str:
+    if offer.name not in shipped():
+        return f"“{offer.title}” is made anew from its settings, which needs the app."
+    if offer.reads == "picture":
+        return f"“{offer.title}” reads pictures, which the app draws."
+    return ""
+
+
+def write_live(name: str, folder: Path) -> float:
+    """Writes `<name>.onnx` and `<name>.bin`; returns the largest relative difference of a traced value."""
+    (folder / f"{name}.bin").write_bytes(description(name))
+    model = offers()[name].load()
+    assert isinstance(model, TrainedModel)
+    return write_onnx(model.model, folder / f"{name}.onnx", traced=True)
+
+
+def description(name: str) -> bytes:
+    """All that types.d.ts calls a Model, packed as a message is."""
+    offer = offers()[name]
+    inputs = Inputs(name, offer.text)
+    subject, body = subject_of(inputs), payload.body_of_inputs(inputs, payload.Opened())
+    model, header = subject.model, json.loads(body.packed.header)
+    assert isinstance(model, TrainedModel)
+    rarity, every = (
+        model.rarity(subject.reading),
+        {"id": ".self", "stats": [measure.name for measure in MEASURES]},
+    )
+    every["stats"] = [*every["stats"], MOVED]
+    said = {"rare": head_measures.IN_THE_TEXT if rarity is None else rarity.said}
+    taught = glossary.found_in(TERMS, offer.taught, (*body.special, "<unk>"))
+    template = {
+        **{entry: value for entry, value in header.items() if entry not in _OF_TEXT},
+        "stacks": [{k: v for k, v in stack.items() if k not in _OF_LENGTH} for stack in header["stacks"]],
+        **standing_header(offer, body.note), "chart": payload.HEAD, "story": list(offer.story),
+        "viewToken": f"{name}.0", "linked": {}, "fromBehind": False, "beside": False,
+        "terms": glossary.sentences(taught),
+    }  # fmt: skip
+    packed = pack(
+        text=offer.text, names=list(model.outputs), maxLen=model.max_len,
+        abilities=list(model.abilities), pronouns=list(PRONOUNS), nouns=sorted(annotations.NOUN_FORMS),
+        asked=bool(getattr(model.task, "antecedent_weight", 0)), labels=HEAD_NAMES, moved=MOVED,
+        rarity=rarity and [(token, None if math.isinf(n) else n) for token, n in rarity.counts.items()],
+        measures=head_measures.declared([every], said),
+        said={"named": head_measures.NAMED, "aligned": head_measures.ALIGNED},
+        budget={
+            "exact": payload.EXACT_BYTES, "thumbs": payload.THUMB_BYTES, "least": payload.MIN_THUMB,
+            "most": payload.MAX_THUMB, "window": payload.WINDOW, "top": payload.TOP_TOKENS,
+            "changed": effect.TOP_CHANGED, **payload.MAX_STEPS,
+        },
+        examples=list(offer.examples), swaps=offer.swaps, isDefault=name == DEFAULT,
+        standing=offer.memory != DEFAULT,
+        usual={setting.name: str(setting.default) for setting in offer.settings},
+        turns=[setting.name for setting in offer.settings if setting.turns],
+        template=template, **_reading(model.task, model.card["learnt"]),
+    )  # fmt: skip
+    return packed.message(name=name)
+
+
+def _reading(task: Task, learnt: dict[str, Any]) -> dict[str, Any]:
+    """What the reader of a task's texts needs."""
+    reads, options = READS[task.name], task.to_dict()
+    values: dict[str, Any] = {
+        "reads": reads,
+        "length": options.get("longest", options.get("length")),
+        "tokenizer": learnt.get("tokenizer"),
+        "first": options.get("pool") == "cls",
+    }
+    if reads == "translation":
+        words = learnt["words"]
+        values["tokenizer"] = {
+            "kind": "words",
+            "vocabulary": words["words"],
+            "n_specials": len(SPECIALS),
+            "unknown_id": UNK,
+            "merges": [],
+        }
+        values["words"] = {"en": words["english"], "fr": words["french"]}
+        values["grammar"] = annotations.lexicon()
+    if reads == "everyday":
+        values["counts"] = learnt["counts"]
+        values["byHand"] = [
+            [*pair, [[*link, sure] for link, sure in links.items()]]
+            for pair, links in aligned_pairs().items()
+        ]
+    if values["tokenizer"] is None:
+        try:
+            task.read(STRANGE)
+        except ValueError as error:
+            values["refusal"] = str(error)
+        values |= {name: options.get(name, 0) for name in ("modulus", "numbers")} | {"people": list(NAMES)}
+    return values

@@ -1,0 +1,261 @@
+/* A shipped model in this browser, by onnxruntime-web: what a visitor asks for becomes the message that the
+   server would send. What only the server computes is answered by the command that starts it. */
+
+import { readMessage } from "../browser/message.js";
+import { packMessage } from "./arrays.js";
+import { afterPress, factors, readLine } from "./edits.js";
+import { Message } from "./message.js";
+import { answered, continued, read, saidOf } from "./readings.js";
+
+/** @import { Asked, Header, Model, Opened, Reading, Trace } from "./types" */
+/** @typedef {{outputNames: readonly string[],
+   run(feeds: object, fetches: readonly string[]): Promise<Trace>}} Session */
+/** @typedef {{Tensor: new (type: string, data: any, dims: number[]) => object,
+   env: {wasm: object},
+   InferenceSession: {create(bytes: Uint8Array, options: object): Promise<Session>}}} Runtime */
+
+const NEEDS_THE_APP = "This is computed by the app, which runs on your own computer: make run starts it.";
+const SEEN = /\.(?:q|k|v|z|bias|scores|pattern)$|logits$/;
+const COMPARED = /\.resid_(?:pre|post)$/;
+/* Acts that show something else: a host hears them by "change:act". */
+const OF_THE_HOST = ["contrast", "go", "skip"];
+/* By the type of an act that asks for something beside the trace: what is asked of its fields. */
+const REQUESTS = /** @type {Record<string, string[]>} */ ({
+  map: ["stack"],
+  further: ["show", "stack", "layer", "head", "q0", "k0"],
+  repeated: [],
+  sums: ["stack", "queries", "keys"],
+  sweep: ["sweep", "goal", "step", "put", "other", "sender", "receiver", "through"],
+  written: [],
+  smallest: ["stack"],
+});
+
+/* What is shown of a shipped model, as a host hands it to a viewer (contract.d.ts). Beside "message" it has
+   the "reading" that this is of, what is "said" of its words, and the "problem" of what was asked last. */
+export class Live extends EventTarget {
+  /** @type {Record<string, any>} */ values = { message: null, state: null, said: "", problem: "" };
+  /** @type {Header} what was asked for beside the trace */ beside = {};
+  /** @type {Asked | null} what waits to be computed */ next = null;
+  /** @type {{message: Message, trace: Trace} | null} */ shown = null;
+  /** @type {Promise<unknown>} the last pass: a session makes one at a time */ last = Promise.resolve();
+  generation = 0;
+  isBusy = false;
+
+  /** @param {Runtime} runtime @param {Session} session @param {Model} model */
+  constructor(runtime, session, model) {
+    super();
+    this.runtime = runtime;
+    this.session = session;
+    this.model = model;
+    /** @type {Asked} */ this.asked = { text: model.text, settings: {}, edits: [] };
+    const { stack = "encoder.self", layer = 0, head = 0 } = model.template.defaults;
+    /** @type {Opened} */ this.opened = { stack, layer, head, q0: 0, k0: 0, special: "shown" };
+    const attentions = session.outputNames.filter((name) => name.endsWith(".z"));
+    this.attentions = attentions.map((name) => name.slice(0, -2));
+  }
+
+  /** @param {string} name */
+  get(name) {
+    return this.values[name];
+  }
+
+  /** @param {string} name @param {any} value */
+  set(name, value) {
+    this.values[name] = value;
+    this.dispatchEvent(new Event(`change:${name}`));
+  }
+
+  save_changes() {}
+
+  /** @param {string} event @param {() => void} callback */
+  on(event, callback) {
+    this.addEventListener(event, callback);
+  }
+
+  /** @param {string} event @param {() => void} callback */
+  off(event, callback) {
+    this.removeEventListener(event, callback);
+  }
+
+  /**
+   * One pass.
+   * @param {Record<string, number[]>} inputs @param {string[]} edits @param {RegExp[]} wanted
+   * @returns {Promise<Trace>}
+   */
+  async trace(inputs, edits, wanted) {
+    const { Tensor } = this.runtime;
+    const { heads } = this.model.template.stacks[0];
+    const on = factors(edits, this.attentions, heads);
+    /** @type {Record<string, object>} */
+    const feeds = { heads: new Tensor("float32", on, [this.attentions.length, heads]) };
+    for (const [name, ids] of Object.entries(inputs))
+      feeds[name] = new Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
+    const fetched = this.session.outputNames.filter((name) => wanted.some((some) => some.test(name)));
+    const pass = this.last.then(() => this.session.run(feeds, fetched));
+    this.last = pass.catch(() => {});
+    const values = await pass;
+    return Object.fromEntries(fetched.map((name) => [name, values[name]]));
+  }
+
+  /** What a model of texts reads and writes, and the message of it. @param {Asked} asked */
+  async messageOf(asked) {
+    const { model } = this;
+    const refused = asked.edits.find((line) => !readLine(line)) ?? (asked.settings.beam > 1 && "a beam");
+    if (refused)
+      throw new Error(
+        `${refused}: heads are switched off here, and texts written greedily. ${NEEDS_THE_APP}`,
+      );
+    const settings = { ...model.usual, ...asked.settings };
+    const reading = await this.reading(asked.text, settings, []);
+    const wanted = asked.edits.length ? [SEEN, COMPARED] : [SEEN];
+    const trace = await this.trace(reading.inputs, asked.edits, wanted);
+    const before = asked.edits.length ? await this.trace(reading.inputs, [], wanted) : undefined;
+    const message = new Message(model, { ...asked, settings }, reading, this.opened);
+    this.shown = { message, trace };
+    const more = { generation: ++this.generation, ...this.beside };
+    return { bytes: packMessage({ ...message.header(trace, before), ...more }), reading };
+  }
+
+  /**
+   * The text with the model's answer, as it is written with these edits.
+   * @param {string} text @param {Record<string, any>} settings @param {string[]} edits
+   */
+  reading(text, settings, edits) {
+    const padding = Number(settings.padding ?? 0);
+    const draft = this.get("reading")?.inputs.target?.slice(1);
+    const reading = read(this.model, text, settings);
+    return answered(this.model, reading, this.run(edits), { ...settings, padding }, draft);
+  }
+
+  /** What gives the logits of inputs. @param {string[]} edits @returns {import("./types").Run} */
+  run(edits) {
+    return async (inputs) => (await this.trace(inputs, edits, [/^logits$/])).logits.data;
+  }
+
+  /** Goes on with a text that a model continues. @param {number} count tokens @param {number} temperature */
+  async writeOn(count, temperature) {
+    const { text, edits } = this.asked;
+    await this.ask({ text: await continued(this.model, text, this.run(edits), count, temperature) });
+  }
+
+  /**
+   * Shows what is asked for, the latest of what comes while something is computed.
+   * @param {Partial<Asked>} change @param {Header} beside the trace
+   */
+  async ask(change, beside = {}) {
+    this.beside = beside;
+    this.next = { ...this.asked, ...this.next, ...change };
+    if (this.isBusy) return;
+    this.isBusy = true;
+    while (this.next) {
+      const asked = /** @type {Asked} */ (this.next);
+      this.next = null;
+      try {
+        const { bytes, reading } = await this.messageOf(asked);
+        this.asked = asked;
+        this.set("problem", "");
+        this.set("reading", reading);
+        this.set("said", saidOf(reading));
+        this.set("message", bytes);
+      } catch (error) {
+        this.set("problem", /** @type {Error} */ (error).message);
+      }
+    }
+    this.isBusy = false;
+  }
+
+  /** What the stage wants. @param {{type: string} & Record<string, any>} act */
+  async send(act) {
+    const { asked } = this;
+    if (act.type in REQUESTS) {
+      const wanted = REQUESTS[act.type].map((name) => act[name]);
+      const answer = { asked: wanted, ...(await this.answer(act)) };
+      return this.ask({}, { [act.type === "sweep" ? "swept" : act.type]: answer });
+    }
+    if (act.type === "text") {
+      const { direction: _, target: __, ...settings } = asked.settings; // they are of the text before
+      return this.ask({ text: act.text, settings });
+    }
+    if (act.type === "edits") return this.ask({ edits: act.text.split("\n").filter(Boolean) });
+    if (act.type === "edit")
+      return this.ask({ edits: afterPress(asked.edits, act.line, act.how, act.count) });
+    if (OF_THE_HOST.includes(act.type)) return this.set("act", act);
+    if (act.type !== "open") return this.set("problem", NEEDS_THE_APP);
+    const { type: _, ...opened } = act;
+    this.opened = /** @type {Opened} */ (opened);
+    return this.ask({});
+  }
+
+  /** What this browser computes beside the trace; the rest is left to the app. @param {any} act */
+  async answer(act) {
+    const { message, trace } = this.shown ?? {};
+    if (act.type === "sums" && message && trace) return { values: message.sums(trace, act) };
+    if (act.type !== "written" || !this.model.abilities.includes("translate"))
+      return { problem: NEEDS_THE_APP };
+    const { text, settings, edits } = this.asked;
+    const usual = { ...this.model.usual, ...settings, target: "" };
+    const [before, after] = [await this.reading(text, usual, []), await this.reading(text, usual, edits)];
+    return { before: before.answer, after: after.answer };
+  }
+}
+
+/** @param {string} address */
+async function bytesOf(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); build the site again`);
+  const packed = address.endsWith(".packed") && answer.body?.pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await (packed ? new Response(packed) : answer).arrayBuffer());
+}
+
+/* The runtime, from files beside the models, and whether it finds WebGPU. */
+async function runtimeOf(/** @type {string} */ folder) {
+  const gpu = "Suspending" in WebAssembly ? /** @type {any} */ (navigator).gpu : null;
+  const hasGpu = Boolean(await gpu?.requestAdapter());
+  const { href } = new URL(folder, location.href);
+  const kind = `${href}ort.${hasGpu ? "jspi" : "wasm"}`;
+  /** @type {[Runtime, Uint8Array]} */
+  const [runtime, wasmBinary] = await Promise.all([import(`${kind}.min.mjs`), bytesOf(`${kind}.packed`)]);
+  Object.assign(runtime.env.wasm, { wasmPaths: href, wasmBinary, numThreads: 1 });
+  return { runtime, hasGpu };
+}
+
+/**
+ * How long the model takes for its own text; for ever where it fails, or says something else.
+ * @param {Live} live @param {string} answer
+ */
+async function millisecondsOf(live, answer) {
+  try {
+    await live.messageOf(live.asked); // the first pass makes ready what the others use
+    const begun = performance.now();
+    const { reading } = await live.messageOf(live.asked);
+    return reading.answer === answer ? performance.now() - begun : Infinity;
+  } catch {
+    return Infinity;
+  }
+}
+
+/**
+ * A model of a folder, with its first message.
+ * @param {string} folder ends with a slash @param {string} name
+ */
+export async function openLive(folder, name) {
+  const files = [".bin", ".onnx"].map((ending) => bytesOf(`${folder}${name}${ending}`));
+  const { runtime, hasGpu } = await runtimeOf(folder);
+  const [described, weights] = await Promise.all(files);
+  const open = async (/** @type {string} */ provider) => {
+    const session = await runtime.InferenceSession.create(weights, {
+      executionProviders: [provider],
+      logSeverityLevel: 3,
+    });
+    return new Live(runtime, session, readMessage(described));
+  };
+  const live = await open("wasm");
+  await live.ask({});
+  if (!hasGpu) return live;
+  // Of small models the way to a GPU and back may take longer than it saves.
+  const other = await open("webgpu");
+  const { answer } = live.get("reading");
+  if ((await millisecondsOf(live, answer)) <= (await millisecondsOf(other, answer))) return live;
+  await other.ask({});
+  return other;
+}
