@@ -16,7 +16,7 @@ from .byte_units import MB
 from .limits import in_force
 
 _LIBRARY = Path(__file__).resolve().parents[1]
-OWN = _LIBRARY if (_LIBRARY / "app.py").exists() else Path.home() / "attention-lab"
+OWN = _LIBRARY if (_LIBRARY / "requirements.txt").exists() else Path.home() / "attention-lab"
 """Where runs and data are kept unless somebody says otherwise: this repository, or, where the library is
 installed, a folder beside a person's other ones.
 """

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..data.tasks.batch import Reading
 from ..engine.trace import Trace
 from .model import Attention, Model
-from .own_attention import LOGITS, KeptAttention, read_file, read_kept
+from .own_attention import LOGITS, KeptAttention, OwnAttention, read_file, read_kept
 
 ORDER = ("q", "k", "v", "scores", "pattern", "z")
 """The parts of an attention as they are computed."""
@@ -84,6 +84,10 @@ def of_kept(own: KeptAttention, addresses: Collection[str], find: Callable[[], P
 
 def read_attention(path: str | Path) -> OwnModel:
     """The model of an .npz, .safetensors or .json file of attention. Raises FileError (a ValueError)."""
-    own = read_file(path)
+    return of_arrays(read_file(path), str(path))
+
+
+def of_arrays(own: OwnAttention, name: str) -> OwnModel:
+    """The model of attention in memory."""
     tensors: dict[str, Tensor] = {address: torch.from_numpy(array) for address, array in own.tensors.items()}
-    return OwnModel(str(path), own, tensors, tensors.__getitem__)
+    return OwnModel(name, own, tensors, tensors.__getitem__)

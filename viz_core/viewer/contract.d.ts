@@ -28,6 +28,10 @@ export interface Page {
   params(): URLSearchParams;
   /** Writes the address, if it is a link to what is shown; isNew: whether the browser's Back leads back. */
   write: ((params: URLSearchParams, isNew?: boolean) => void) | null;
+  /** Runs Plotly's code, where a host has it otherwise than at the address that its program names. */
+  plotly: (() => Promise<void>) | null;
+  /** Whether there is a dialog that gives what is shown as files. */
+  takesAway: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */
   keys(root: HTMLElement): EventTarget;
   /** Whether the page shows this theme by now, after the system has changed. */

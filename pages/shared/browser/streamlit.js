@@ -16,6 +16,7 @@ const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_s
 hostedBy({
   ...addressBar,
   keys: () => window,
+  takesAway: true,
   hasFollowed: (theme) => {
     const app = find(".stApp");
     return !app || getComputedStyle(app).colorScheme === theme;

@@ -211,15 +211,15 @@ export class Board {
     this.tell = tell;
     /** @type {Header | undefined} */ const before = this.header;
     this.header = readMessage(bytes);
-    const { board, scrub, moves, page, part, generation } = this.header;
+    const { board, scrub, moves, part, generation } = this.header;
     this.change();
-    if (page) noteOpened(page, part);
+    if (this.header.page) noteOpened(this.header.page, part);
     if (before && before.part !== part) this.entered = !this.returned;
     this.returned = false;
     reveal(this.aids, this.canPresent);
     const same = before?.part === part && before.moves === moves ? before : null;
     this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
-    this.story.take.classList.toggle("absent", this.header.keep === false);
+    reveal(this.story.take, page.takesAway && this.header.keep !== false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.glossary = new Glossary(this.header.terms ?? {});
     const signature = signatureOf(part, board.rows);

@@ -5,6 +5,8 @@
 export const page = {
   params: () => new URLSearchParams(),
   write: null,
+  plotly: null,
+  takesAway: false,
   keys: (root) => root,
   hasFollowed: () => true,
   scrolled: "",

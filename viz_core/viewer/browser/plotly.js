@@ -1,6 +1,7 @@
 /* Plotly.js from our own server, loaded once: by the document, with the first figure, or ahead of it. */
 
 import { el } from "./dom.js";
+import { page } from "./page.js";
 
 const CONFIG = {
   displaylogo: false,
@@ -30,6 +31,7 @@ export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
     const ready = () => resolve(globalThis.LabPlotly);
     if (globalThis.LabPlotly) return ready();
+    if (page.plotly) return page.plotly().then(ready, reject);
     /** @type {HTMLScriptElement | null} */
     const early = document.querySelector(`head > script[src="${PLOTLY.address}"]`);
     const script = early ?? document.createElement("script");
@@ -54,6 +56,7 @@ export function registerFor(Plotly, traces) {
 
 /* Fetches Plotly's code without running it, once the browser has nothing else to do. */
 export function fetchPlotlyAhead() {
+  if (page.plotly) return;
   const link = Object.assign(document.createElement("link"), {
     rel: "prefetch",
     as: "script",

@@ -31,6 +31,7 @@ export function storyLine(what, takeAway, write, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
   const title = `${what}, numbers and code to keep`;
   const take = button({ text: "take away", title, onclick: takeAway });
+  reveal(take, page.takesAway);
   const actions = el("div", { class: "actions" }, [...others, take, copyButton(write)]);
   return { root: el("div", { class: "story" }, [notice, actions]), notice, actions, take };
 }

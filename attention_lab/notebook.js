@@ -1,0 +1,78 @@
+/* A notebook as a host of the viewer (viz_core/viewer/README.md): JupyterLab, Notebook, VS Code, Colab, marimo. */
+
+import { el } from "../viz_core/viewer/browser/dom.js";
+import { hostedBy } from "../viz_core/viewer/browser/page.js";
+
+/** @import { AnyModel, Render as Widget } from "@anywidget/types" */
+/** @import { Render } from "../viz_core/viewer/contract" */
+/** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, problem?: string}} Traits */
+
+const HEIGHT = "640px"; // of Explore, which by itself fills what a window leaves
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+
+/** The widget of a kind of view. @param {Render} render @returns {{render: Widget<Traits>}} */
+export function widget(render) {
+  return {
+    render({ model, el: cell }) {
+      hostedBy({ plotly: () => plotlyOf(model) });
+      const place = el("div", { style: "display: block; padding: 4px 8px" });
+      const shell = el("div");
+      shell.attachShadow({ mode: "open" }).append(place); // the notebook's styles stay outside
+      cell.append(shell);
+      dress(cell, place);
+      const problem = el("p", { role: "alert", style: "margin: 4px 0" });
+      const say = () => {
+        problem.textContent = model.get("problem") ?? "";
+      };
+      model.on("change:problem", say);
+      shell.shadowRoot?.prepend(problem);
+      const leave = render({ model, el: place });
+      return () => {
+        leave();
+        model.off("change:problem", say);
+        shell.remove();
+      };
+    },
+  };
+}
+
+/**
+ * Light or dark, as what is behind the cell.
+ * @param {HTMLElement} cell @param {HTMLElement} place
+ */
+function dress(cell, place) {
+  const { background, ink, grid } = isDark(cell) ? THEME.dark : THEME.light;
+  const styles = {
+    "background-color": background,
+    "secondary-background-color": grid,
+    "text-color": ink,
+    "border-color": grid,
+    "red-color": "#d32f2f",
+    font: FONT,
+    "code-font": "ui-monospace, SFMono-Regular, Menlo, monospace",
+    height: HEIGHT,
+  };
+  for (const [name, value] of Object.entries(styles)) place.style.setProperty(`--lab-${name}`, value);
+  Object.assign(place.style, { background, color: ink, fontFamily: FONT });
+}
+
+/** @param {HTMLElement} cell */
+function isDark(cell) {
+  for (let at = /** @type {HTMLElement | null} */ (cell); at; at = at.parentElement) {
+    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+    if (alpha > 0.5 && red !== undefined) return red + green + blue < 382;
+  }
+  return false;
+}
+
+/** Runs Plotly's code, which comes packed with a figure that has charts. @param {AnyModel<Traits>} model */
+async function plotlyOf(model) {
+  if (globalThis.LabPlotly) return;
+  const packed = new Blob([/** @type {any} */ (model.get("plotly"))]);
+  const code = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  // A notebook may have a loader of modules, to which Plotly's would tell its name and nobody else.
+  const alone = `(function (define, module, exports) {${code}\n}).call(globalThis);`;
+  const address = URL.createObjectURL(new Blob([alone], { type: "text/javascript" }));
+  await import(address);
+  URL.revokeObjectURL(address);
+}

@@ -1,0 +1,91 @@
+"""Start the app, as `make run`, the command `attention-lab`, the browser tests and the benchmarks do.
+
+attention-lab [--host HOST] [--port PORT]; from the repository python tools/serve.py
+"""
+
+import argparse
+import errno
+import ipaddress
+import os
+import socket
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+APP = (HERE / "app.py").resolve()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Start Attention Lab.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", default="8501")
+    options = parser.parse_args()
+    problem = why_not(options.host, options.port)
+    if problem:
+        sys.exit(problem)
+    if not is_loopback(options.host):
+        print(
+            f"Warning: with HOST={options.host} everyone who can reach this machine can use the app; "
+            "it has no password. Runs and files are their owners', and a teacher's: see SECURITY.md.",
+            flush=True,
+        )
+    serve(options.host, int(options.port))
+
+
+def why_not(host: str, port: str) -> str | None:
+    """One sentence that says why the app cannot listen on host:port and what to do, or None if it can."""
+    if not (port.isdecimal() and 0 < int(port) < 65536):
+        return f"PORT={port} is not a port number; choose one from 1024 to 65535, e.g. make run PORT=8502"
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return (
+                f"Port {port} of {host} is busy; stop the program that uses it "
+                "(is Attention Lab already running?) or choose another port, "
+                f"e.g. make run PORT={int(port) % 65535 + 1}"
+            )
+        if error.errno == errno.EACCES:
+            return f"Port {port} is reserved for root; choose one from 1024 up, e.g. make run PORT=8501"
+        return (
+            f"HOST={host} is not an address of this machine; "
+            "use 127.0.0.1 (only you) or 0.0.0.0 (the whole network)"
+        )
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    address = socket.getaddrinfo(host, None)[0][4][0]
+    return ipaddress.ip_address(str(address).partition("%")[0]).is_loopback
+
+
+def serve(host: str, port: int) -> None:
+    """Run Streamlit in this process until it is stopped."""
+    # Each rerun is a new thread, in which PyTorch would start threads of its own: for small models, slower.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.chdir(APP.parent)  # Streamlit reads .streamlit/config.toml from here
+    sys.path.insert(0, str(HERE.parent))
+    from attention_lab.models.limits import in_force
+    from attention_lab.pages.shared import on_offer, teachers
+
+    in_force()
+    try:  # what the limits or the teacher's hash cannot mean is told before anything starts
+        on_offer.check()
+        teachers.configured()
+    except ValueError as error:
+        sys.exit(str(error))
+    from streamlit import net_util
+    from streamlit.web import cli
+
+    # Streamlit would ask an outside host for this machine's public address: for its banner if HOST is 0.0.0.0
+    # and whenever a page of unknown origin tries to connect. Nothing here may leave the machine.
+    net_util.get_external_ip = lambda: None
+    print(f"Attention Lab: http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+    sys.exit(cli.main(["run", str(APP), f"--server.address={host}", f"--server.port={port}"]))
+
+
+if __name__ == "__main__":
+    main()
