@@ -1,10 +1,10 @@
 /* A notebook as a host of the viewer (viz_core/viewer/README.md): JupyterLab, Notebook, VS Code, Colab, marimo. */
 
-import { el } from "../viz_core/viewer/browser/dom.js";
-import { hostedBy } from "../viz_core/viewer/browser/page.js";
+import { el } from "./viz_core/viewer/browser/dom.js";
+import { hostedBy } from "./viz_core/viewer/browser/page.js";
 
 /** @import { AnyModel, Render as Widget } from "@anywidget/types" */
-/** @import { Render } from "../viz_core/viewer/contract" */
+/** @import { Render } from "./viz_core/viewer/contract" */
 /** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, problem?: string}} Traits */
 
 const HEIGHT = "640px"; // of Explore, which by itself fills what a window leaves
@@ -59,7 +59,9 @@ function dress(cell, place) {
 /** @param {HTMLElement} cell */
 function isDark(cell) {
   for (let at = /** @type {HTMLElement | null} */ (cell); at; at = at.parentElement) {
-    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? []).map(
+      Number,
+    );
     if (alpha > 0.5 && red !== undefined) return red + green + blue < 382;
   }
   return false;

@@ -68,8 +68,8 @@ class BoardFigure(Figure):
 
     _esm = _module("board")
 
-    def __init__(self, board: Board, link: Mapping[str, str] | None = None) -> None:
-        content = on_page.message(board, part=str(next(_numbers)), link=dict(link or {}))
+    def __init__(self, board: Board, at: float | None = None) -> None:
+        content = on_page.message(board, part=str(next(_numbers)), link={}, at=at)
         super().__init__(message=content, plotly=_plotly() if b'"drawn_by":"plot"' in content else b"")
 
 
@@ -179,7 +179,7 @@ def _offered(model: Model) -> str:
     name = getattr(model, "notebook_name", "")
     if not name:
         name = f"notebook-{next(_numbers)}"
-        register(Offer(name=name, load=lambda: model, taught=model.note))
+        register(Offer(name=name, load=lambda: model))
         vars(model)["notebook_name"] = name
     return name
 
@@ -197,7 +197,8 @@ def show(what: Board | str, **inputs: Any) -> BoardFigure:
         listed = ", ".join(f"{page_name}/{name}" for name in names)
         raise ValueError(f"{what!r} is no part of the lab; there are {listed}")
     part = page.find_part(part_name)
-    return BoardFigure(part.lesson(replace(page.inputs(), **inputs)).board)
+    values = replace(page.inputs(), **inputs)
+    return BoardFigure(part.lesson(values).board, getattr(values, part.scrub) if part.scrub else None)
 
 
 def heads(

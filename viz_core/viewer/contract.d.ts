@@ -32,6 +32,8 @@ export interface Page {
   plotly: (() => Promise<void>) | null;
   /** Whether there is a dialog that gives what is shown as files. */
   takesAway: boolean;
+  /** Whether a view may fill the whole window. */
+  presents: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */
   keys(root: HTMLElement): EventTarget;
   /** Whether the page shows this theme by now, after the system has changed. */

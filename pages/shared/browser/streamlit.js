@@ -17,6 +17,7 @@ hostedBy({
   ...addressBar,
   keys: () => window,
   takesAway: true,
+  presents: true,
   hasFollowed: (theme) => {
     const app = find(".stApp");
     return !app || getComputedStyle(app).colorScheme === theme;

@@ -7,6 +7,7 @@ export const page = {
   write: null,
   plotly: null,
   takesAway: false,
+  presents: false,
   keys: (root) => root,
   hasFollowed: () => true,
   scrolled: "",

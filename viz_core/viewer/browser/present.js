@@ -68,6 +68,7 @@ export class Present {
       title: "This alone, for a projector; key p",
       onclick: () => this.toggle(),
     });
+    reveal(this.button, page.presents);
     this.cover = el("div", { class: "cover absent" });
     view.drawers.changed = () => this.on && view.redraw();
     const help = helpOf(view).map(([keys, does]) =>
@@ -224,7 +225,7 @@ export class Present {
   key(event) {
     const { view } = this;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (!this.on && name !== "p") return false;
+    if (!this.on && (name !== "p" || !page.presents)) return false;
     /** @type {Record<string, () => void>} */
     const does = {
       p: () => this.toggle(),
