@@ -10,7 +10,7 @@ from attention_lab.models.sweeps import list_sweeps
 from attention_lab.models.sweeps.plan import SweepCost
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.sweeps import form, state, trials
-from attention_lab.viz_core.boards import Parallel
+from attention_lab.viz_core.boards import Board, Parallel
 from tests.pages.sweeps.conftest import MakeSweep
 
 SECONDS = 60
