@@ -1,0 +1,161 @@
+"""Figures in a real JupyterLab and a real marimo: drawn, selected from both sides, there when saved."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect
+
+for needed in ("anywidget", "jupyterlab", "marimo"):
+    pytest.importorskip(needed, reason=f"needs {needed}, which requirements-dev.txt installs")
+
+from attention_lab import load_model  # noqa: E402
+from tools.background_servers import ROOT, _started, answers, free_port  # noqa: E402
+
+TEXT = "the animal did not cross the street because it was too tired"
+OPENS = f"""from attention_lab import explore, show
+figure = explore("translator", {TEXT!r}, view="head", layer=1, head=2, query=9)
+figure"""
+SECONDS = 120.0
+MARIMO = """import marimo
+app = marimo.App()
+
+@app.cell
+def _():
+{cell}
+    return
+"""
+
+
+def own_environment(folder: Path) -> dict[str, str]:
+    own = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    return os.environ | own | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython")}
+
+
+@contextmanager
+def serving(module: str, *options: str, folder: Path) -> Iterator[str]:
+    """The address of a server of notebooks that imports the package from this repository."""
+    port = free_port()
+    environment = own_environment(folder)
+    command = [sys.executable, "-m", module, *options, "--port", str(port)]
+    with _started(command, folder, folder / "log.txt", environment):
+        end = time.monotonic() + SECONDS
+        while not answers(f"http://127.0.0.1:{port}"):
+            assert time.monotonic() < end, (folder / "log.txt").read_text()
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def watched(browser: Browser, url: str) -> Iterator[Page]:
+    """A page that asks no other host and logs no error of ours."""
+    page = browser.new_page(viewport={"width": 1366, "height": 1800})
+    faults: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            faults.append(message.text)
+
+    def ask(request: Request) -> None:
+        if not request.url.startswith((url, "blob:", "data:", url.replace("http", "ws"))):
+            faults.append(request.url)
+
+    page.on("console", hear)
+    page.on("request", ask)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.set_default_timeout(1_000 * SECONDS)
+    yield page
+    page.close()
+    assert faults == []
+
+
+def notebook(path: Path, *cells: str, widgets: dict | None = None, outputs: list | None = None) -> None:
+    described = [
+        {"cell_type": "code", "id": f"c{at}", "metadata": {}, "execution_count": None, "source": code,
+         "outputs": outputs or []}
+        for at, code in enumerate(cells)
+    ]  # fmt: skip
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"kernelspec": kernel} | ({"widgets": widgets} if widgets else {})
+    path.write_text(
+        json.dumps({"cells": described, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+    )
+
+
+@pytest.fixture(scope="module")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    folder = tmp_path_factory.mktemp("jupyter")
+    options = ("--no-browser", "--allow-root", "--ServerApp.token=", f"--ServerApp.root_dir={folder}")
+    with serving("jupyterlab", *options, folder=folder) as url:
+        yield url, folder
+
+
+def shows_the_pattern(stage: Locator) -> None:
+    """The heat map's numbers are the trace's, and its darkest pixels are the pronoun's noun."""
+    picture = stage.locator(".head-board .js-plotly-plot")
+    expect(picture.locator(".main-svg").first).to_be_visible(timeout=1_000 * SECONDS)
+    sent = picture.evaluate("(plot) => plot.calcdata[0][0].z.map((row) => Array.from(row))")
+    pattern = load_model("translator").trace(TEXT)["encoder.1.self.pattern"][2].numpy()
+    np.testing.assert_allclose(np.array(sent) / 255, pattern, atol=0.51 / 255)  # it draws 256 levels
+    image = Image.open(io.BytesIO(picture.locator(".heatmaplayer image").first.screenshot())).convert("L")
+    shades = np.asarray(image.resize(pattern.T.shape, Image.Resampling.BOX))
+    assert np.unravel_index(shades.argmin(), shades.shape) == (9, 2)
+
+
+def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
+    browser: Browser, jupyter: tuple[str, Path]
+) -> None:
+    url, folder = jupyter
+    notebook(
+        folder / "live.ipynb", OPENS, "figure.state = figure.state | {'head': 0}", "figure.state['head']"
+    )
+    with watched(browser, url) as page:
+        page.goto(f"{url}/lab/tree/live.ipynb")
+        page.locator(".jp-Notebook .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        stage = page.locator(".stage")
+        shows_the_pattern(stage)
+        page.keyboard.press("Shift+Enter")
+        heads = stage.locator('.choice[aria-label="head"] button')
+        expect(heads.nth(0)).to_have_attribute("aria-pressed", "true", timeout=1_000 * SECONDS)
+        heads.nth(3).click()
+        page.locator(".jp-Notebook .cm-content").nth(2).click()
+        page.keyboard.press("Shift+Enter")
+        expect(page.locator(".jp-OutputArea-output pre").last).to_have_text("3")
+
+
+def test_a_saved_notebook_shows_its_figure_without_being_run(
+    browser: Browser, jupyter: tuple[str, Path]
+) -> None:
+    from attention_lab import explore
+
+    url, folder = jupyter
+    figure = explore("translator", TEXT, view="head", layer=1, head=2, query=9)
+    output = {"output_type": "display_data", "data": figure._repr_mimebundle_()[0], "metadata": {}}
+    from ipywidgets import Widget
+
+    state = {"application/vnd.jupyter.widget-state+json": Widget.get_manager_state()}
+    notebook(folder / "saved.ipynb", "figure", widgets=state, outputs=[output])
+    sign = [sys.executable, "-m", "nbformat.sign", "saved.ipynb"]  # as what a person saved themselves
+    subprocess.run(sign, cwd=folder, env=own_environment(folder), check=True, capture_output=True)
+    with watched(browser, url) as page:
+        page.goto(f"{url}/lab/tree/saved.ipynb")
+        shows_the_pattern(page.locator(".stage"))
+
+
+def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
+    cell = "\n".join(f"    {line}" for line in OPENS.splitlines())
+    (tmp_path / "live.py").write_text(MARIMO.format(cell=cell))
+    options = ("run", "live.py", "--headless", "--no-token")
+    with serving("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
+        page.goto(url)
+        shows_the_pattern(page.locator(".stage"))
