@@ -185,7 +185,7 @@ def _lab(page: LabPage) -> None:
     st.session_state.drawn_part = (page.name, part.name)
     draw_drawers(page, part, view.lesson, view.terms)
     title, name = f"{page.title}: {part.label}", f"{page.name}-{part.name}"
-    texts = repr(stop(page.name).parts[part.name]), (LAB / page.name / f"{part.name}.py").read_text("utf-8")
+    texts = repr(stop(page.name).parts.get(part.name)), (LAB / page.name / f"{part.name}.py").read_text("utf-8")
     code = script(page, part, view)
     on_page.take_away(title, name, view.lesson.board, lambda frame: code, _facts(page, part, view), texts)
 

@@ -46,8 +46,10 @@ def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
     """Address of a server of a copy of the app with these files."""
     folder, home, port = tmp_path_factory.mktemp("app"), tmp_path_factory.mktemp("home"), free_port()
     for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, folder / part)
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, folder / part, symlinks=True)  # of the package to the folders beside it
+        else:
+            shutil.copy(ROOT / part, folder / part)
     for file, place in PLACES.items():
         shutil.copy(FILES / file, folder / place)
     settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
