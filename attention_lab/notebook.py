@@ -69,8 +69,16 @@ class BoardFigure(Figure):
     _esm = _module("board")
 
     def __init__(self, board: Board, at: float | None = None) -> None:
-        content = on_page.message(board, part=str(next(_numbers)), link={}, at=at)
-        super().__init__(message=content, plotly=_plotly() if b'"drawn_by":"plot"' in content else b"")
+        super().__init__()
+        self._part = str(next(_numbers))
+        self.draw(board, at)
+
+    def draw(self, board: Board, at: float | None = None) -> None:
+        """Shows a board in the place of what was here. at: the value of its slider to begin with."""
+        content = on_page.message(board, part=self._part, link={}, at=at)
+        if not self.plotly and b'"drawn_by":"plot"' in content:
+            self.plotly = _plotly()
+        self.message = content
 
 
 class ExploreFigure(Figure):
