@@ -192,8 +192,10 @@ def test_tensors_that_replace_others_are_followed(held: Held) -> None:
 
 
 def test_what_cannot_be_watched_is_refused_in_words_before_the_training(held: Held) -> None:
-    with pytest.raises(ValueError, match="no attention between the 2 tokens of the probe was seen in Linear"):
+    with pytest.raises(ValueError, match="Linear called neither"):
         watch(nn.Linear(2, 2), lambda probe: (list(probe), torch.ones(1, 2)), "ab")
+    with pytest.raises(ValueError, match="no attention between the 2 tokens of the probe was seen in Own"):
+        watch(Own(True), lambda probe: (["a", "b"], read(probe)[1]), "abcd")
     with pytest.raises(ValueError, match="every=0 keeps no heads"):
         watch(*held, families.TEXT, every=0)
     assert list_runs() == []
