@@ -17,6 +17,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,9 @@ class Watched:
         layers = {address.split(".")[1] for address in patterns}
         sizes = {"kind": kind, "n_layers": len(layers), "n_heads": len(next(iter(patterns.values())))}
         training = {"steps": steps} if steps else {}
-        parts = {"task": {"name": WATCHED, "options": {}}, "model": sizes, "training": training}
+        # Nobody knows its data, so that no two of these are seeds of one configuration.
+        task = {"name": WATCHED, "options": {"begun": datetime.now(UTC).isoformat(" ")}}
+        parts = {"task": task, "model": sizes, "training": training}
         self.folder = new_run(WATCHED, parts, {}, name=name)
         write_json(self.folder.path / PROBE, {"tokens": tokens, "text": probe, "picture": None})
         keep(self.folder.path / SNAPSHOTS, 0, patterns)

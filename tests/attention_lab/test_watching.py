@@ -22,7 +22,7 @@ from attention_lab.models.runs.folder import (
 )
 from attention_lab.models.runs.jobs import LocalBackend
 from attention_lab.models.runs.queue import JobRefused
-from attention_lab.pages.runs import scrubber
+from attention_lab.pages.runs import listing, scrubber
 from attention_lab.pages.shared.training.runs import Run
 from tests.models.zoo.hub import families
 
@@ -106,6 +106,9 @@ def test_the_page_runs_scrubs_through_it(held: Held) -> None:
     assert board.scrub is not None and list(board.scrub.values) == [0, 5, 10, 15, 20]
     assert board.notice[0].startswith("**Step 0:** as the model was given. ")
     assert board.rows[0][0].title == "loss"
+    watch(net, tokenizer, families.TEXT).close()
+    rows = listing.grouped([Run(run.id, run) for run in list_runs()])
+    assert [row.together for row in rows] == [None, None]  # not two seeds of one configuration
 
 
 def test_transformers_trainer_is_watched_by_its_callback(held: Held, tmp_path: Path) -> None:
