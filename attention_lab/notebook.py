@@ -195,7 +195,7 @@ def _offered(model: Model) -> str:
 
 
 def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
-    """A board, or a part of the lab by its name, such as "softmax/spread", for these of its inputs."""
+    """A board, a finding's outcome, or a part of the lab ("softmax/spread"), for these of its inputs."""
     if isinstance(what, Outcome):
         what = board_of(what)
     if isinstance(what, Board):

@@ -146,20 +146,24 @@ class Watched:
                 self._keep()
             if time.monotonic() - self._flushed > SECONDS:
                 self._say("running")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError) as problem:
             self._over = True
-            warnings.warn(f"the training goes on unwatched: {error}", stacklevel=2)
+            warnings.warn(f"the training goes on unwatched: {problem}", stacklevel=2)
 
     def close(self, error: BaseException | None = None) -> None:
         """Keeps the last heads and says how the run ended; later steps are not noted."""
         if self._over:
             return
-        self._keep()
         state: State = "failed" if isinstance(error, Exception) else "stopped" if error else "finished"
-        self._say(state, f"{type(error).__name__}: {error}"[:300] if error else "")
-        self._over = True
-        self._metrics.close()
-        self._draw()
+        try:
+            self._keep()
+            self._say(state, f"{type(error).__name__}: {error}"[:300] if error else "")
+            self._over = True
+            self._metrics.close()
+            self._draw()
+        except (OSError, ValueError) as problem:  # the error of the training itself is not to be hidden
+            self._over = True
+            warnings.warn(f"the end of the training was not noted: {problem}", stacklevel=2)
 
     def callback(self, of: str = "transformers") -> Any:
         """The callback that watches: for `callbacks` of the Trainer of "transformers", or of "lightning"."""

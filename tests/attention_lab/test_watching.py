@@ -211,6 +211,11 @@ def test_an_error_of_the_watch_is_a_warning_and_one_of_the_training_is_told(root
     with pytest.warns(UserWarning, match="the training goes on unwatched"):
         w.step(1.0)
     w.step(1.0)
+    w = watch(net, read, "abcd")
+    w.step(1.0)
+    w.folder.delete()
+    with pytest.warns(UserWarning, match="the end of the training was not noted"):
+        w.close()
     with pytest.raises(ZeroDivisionError), watch(net, read, "abcd") as other:
         _ = 1 / 0
     status = read_status(other.folder.path)
