@@ -10,6 +10,7 @@ from typing import Any
 
 _HOME = {
     **dict.fromkeys(("beside", "explore", "heads", "show"), ".notebook"),
+    "watch": ".watching",
     **dict.fromkeys(("capture", "compare", "list_models", "load_model", "read_attention"), ".models"),
 }
 

@@ -21,6 +21,7 @@ import numpy as np
 import traitlets
 
 from attention_lab.models import load_model
+from attention_lab.models.findings import Outcome
 from attention_lab.models.zoo.model import Model
 from attention_lab.models.zoo.offers import Offer, offer_of, register
 from attention_lab.models.zoo.own_attention import read_own
@@ -30,6 +31,7 @@ from attention_lab.pages.explore.edit_lines import after_press, heads_off
 from attention_lab.pages.explore.figure import CAPTIONS, REQUESTS, TERMS, opened_from
 from attention_lab.pages.explore.payload import Opened
 from attention_lab.pages.explore.state import Inputs, View
+from attention_lab.pages.findings.board import board_of
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared import glossary
 from attention_lab.pages.shared.board import on_page
@@ -69,8 +71,16 @@ class BoardFigure(Figure):
     _esm = _module("board")
 
     def __init__(self, board: Board, at: float | None = None) -> None:
-        content = on_page.message(board, part=str(next(_numbers)), link={}, at=at)
-        super().__init__(message=content, plotly=_plotly() if b'"drawn_by":"plot"' in content else b"")
+        super().__init__()
+        self._part = str(next(_numbers))
+        self.draw(board, at)
+
+    def draw(self, board: Board, at: float | None = None) -> None:
+        """Shows a board in the place of what was here. at: the value of its slider to begin with."""
+        content = on_page.message(board, part=self._part, link={}, at=at)
+        if not self.plotly and b'"drawn_by":"plot"' in content:
+            self.plotly = _plotly()
+        self.message = content
 
 
 class ExploreFigure(Figure):
@@ -184,8 +194,10 @@ def _offered(model: Model) -> str:
     return name
 
 
-def show(what: Board | str, **inputs: Any) -> BoardFigure:
-    """A board, or a part of the lab by its name, such as "softmax/spread", for these of its inputs."""
+def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
+    """A board, a finding's outcome, or a part of the lab ("softmax/spread"), for these of its inputs."""
+    if isinstance(what, Outcome):
+        what = board_of(what)
     if isinstance(what, Board):
         return BoardFigure(what)
     page_name, _, part_name = what.partition("/")

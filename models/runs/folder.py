@@ -449,9 +449,26 @@ def create_run(
     "notes", "history", "sweep". Raises FileError where there is a run already, ValueError for a name, tags or
     notes that are too long, and WriteError where the disk refuses; no folder is left behind then.
     """
+    files = {FILES: own} if FILES not in (about or {}) and (own := files_of(config.task)) else {}
+    about = {**(about or {}), **files}
+    return new_run(
+        config.task.name, config.to_dict(), config.task.learnt(), name=name, path=path, about=about
+    )
+
+
+def new_run(
+    kind: str,
+    parts: Mapping[str, Any],
+    learnt: Mapping[str, Any],
+    *,
+    name: str = "",
+    path: Path | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> RunFolder:
+    """As `create_run`, of what config.json and task.json say. kind: how a new folder's name begins."""
     if path is None:
         check_runs_root()
-        plain = re.sub(r"[^a-z0-9]+", "-", config.task.name.lower())[:60].strip("-")
+        plain = re.sub(r"[^a-z0-9]+", "-", kind.lower())[:60].strip("-")
         path = runs_root() / f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     folder = RunFolder(path)
     if (folder.path / CONFIG).exists():
@@ -461,19 +478,17 @@ def create_run(
         about["tags"] = checked_tags(about["tags"])
     if "notes" in about:
         about["notes"] = checked_notes(about["notes"])
-    files = {FILES: own} if FILES not in about and (own := files_of(config.task)) else {}
     described = {
         "version": VERSION,
         "name": name,
         "created": datetime.now(UTC).isoformat(timespec="microseconds"),
         **about,
-        **files,
-        **config.to_dict(),
+        **parts,
     }
     with delete_on(folder, WriteError):
         with writing(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
-        write_json(folder.path / TASK, config.task.learnt())
+        write_json(folder.path / TASK, learnt)
         write_json(folder.path / CONFIG, described)  # last: it makes the folder a run
     return folder
 
@@ -520,6 +535,8 @@ def _is_record(line: dict[str, Any]) -> bool:
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]
 
+WATCHED = "watched"
+"""The task of a run that a program of a person's own trains."""
 STATUS_VERSION = 1
 SILENT_SECONDS = 15.0
 """A process that writes its sign of life every second, and has not for so long, counts as dead."""
@@ -547,7 +564,8 @@ class Status:
     minutes counts yet. node: the machine of a Ray cluster where the run trains, or "cluster" while it waits
     there; "" on this machine. attempt: counts the processes that were given the run; one that finds a later
     attempt in the file ends, so that no two write it. outcome: that it stopped early, or that its loss
-    grew, else "". resumed: it was paused and is to go on, but has not trained since.
+    grew, else "". resumed: it was paused and is to go on, but has not trained since. watched: a program of a
+    person's own trains it, whatever that does between two steps; it hears no requests.
     """
 
     state: State
@@ -573,6 +591,7 @@ class Status:
     attempt: int = 0
     outcome: str = ""
     resumed: bool = False
+    watched: bool = False
 
     @property
     def refused(self) -> bool:
@@ -612,8 +631,10 @@ def judge(
     status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool], n_starved: int = 0
 ) -> Status:
     """`status` as it is, or, where its process has fallen silent, the state in which it ended."""
-    if not status.live:
+    if not status.live or (status.watched and status.process and alive(status.process)):
         return status
+    if status.watched:
+        return replace(status, state="stopped", sentence="the program that trained it ended without a word")
     silent, process = _silence(status, now), status.process
     if status.node:
         return _judged_afar(status, silent)
@@ -687,7 +708,7 @@ def hanging(folder: Path) -> Identity | None:
         written = _written(folder)
     except ValueError:
         return None
-    if written is None or not written.live or written.process is None or written.node:
+    if written is None or not written.live or written.process is None or written.node or written.watched:
         return None
     silent = _silence(written, time.time()) > SILENT_SECONDS
     return written.process if silent and written.process.alive else None
@@ -758,7 +779,7 @@ def _fits(name: str, value: Any) -> bool:
         return value in get_args(State)
     if name in ("pid", "started_at") and value is None:
         return True
-    if name in ("keep_going", "resumed"):
+    if name in ("keep_going", "resumed", "watched"):
         return isinstance(value, bool)
     if name in _NUMBERS:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST

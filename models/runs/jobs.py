@@ -77,6 +77,8 @@ class Backend(ABC):
         """
         folder = self.root / run_id
         status, hung = read_status(folder), hanging(folder)
+        if status.watched and status.live:
+            raise JobRefused("a program of your own trains it; end it there")
         if status.live:
             write_request(folder, ask)
             self._make_sure(folder, ask)

@@ -257,10 +257,7 @@ class Recorder:
         self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)
 
     def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
-        path = self._path / folder / numbered(step)
-        with writing(path):
-            path.parent.mkdir(exist_ok=True)
-        write_whole(path, save({name: each.detach().cpu().contiguous() for name, each in tensors.items()}))
+        keep(self._path / folder, step, tensors)
 
     def _flush(self) -> None:
         with writing(self._path / METRICS):
@@ -314,6 +311,14 @@ class Follower(Recorder):
         if training.step != self._checkpointed_step:
             training.state()
             self._checkpointed_step = training.step
+
+
+def keep(folder: Path, step: int, tensors: dict[str, Tensor]) -> None:
+    """Writes the tensors of a step into a folder of a run. Raises WriteError where the disk refuses."""
+    path = folder / numbered(step)
+    with writing(path):
+        folder.mkdir(exist_ok=True)
+    write_whole(path, save({name: each.detach().cpu().contiguous() for name, each in tensors.items()}))
 
 
 def _append(path: Any) -> IO[str]:

@@ -68,8 +68,9 @@ def _one(run: Run) -> None:
     on_page.show(content, key=KEY, part=run.id, link=link, at=at, presents=film, where=run.title)
     say_count(glossary.texts_in(content))
     on_page.take_away(run.title, run.id, content, lambda frame: _code(run), _facts([run]))
-    report.draw(run, status)
-    try_it.draw(run)
+    if not status.watched:  # its weights stay with whoever trains it
+        report.draw(run, status)
+        try_it.draw(run)
 
 
 def _several(chosen: list[Run]) -> None:
@@ -102,10 +103,12 @@ def _facts(chosen: list[Run]) -> dict[str, object]:
 
 def _code(run: Run) -> str:
     """Lines of Python that open a run with all that is known of it."""
+    which = "" if run.which == "last" else repr(run.which)
+    opened = f", model = run.metrics(), run.model({which})" if run.has_weights else " = run.metrics()"
     return (
         f"{runs.opening(run)}\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
-        f"records, model = run.metrics(), run.model({'' if run.which == 'last' else repr(run.which)})"
+        f"records{opened}"
     )
 
 

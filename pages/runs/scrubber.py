@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_lab.models.runs.folder import WATCHED
 from attention_lab.pages.shared.training import curves, heads, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
 from attention_lab.pages.shared.training.heads import USUAL, best, head_curves
@@ -51,7 +52,8 @@ def board_of(
         pictured = run.folder.picture_steps()
         pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
         return Board(rows=[top, *rows, numbers, *pictures], notice=see)
-    notices = [_notice(entries, step, see) for step in frame_steps]
+    first = "as the model was given" if task == WATCHED else "random weights"
+    notices = [_notice(entries, step, see, first) for step in frame_steps]
     return Board(rows=[top, *rows, numbers], notice=notices, scrub=film_scrub(frame_steps))
 
 
@@ -81,10 +83,10 @@ def sharpest(rows: Sequence[Sequence[Panel]]) -> str:
     return max(small, key=change).title if rows else ""
 
 
-def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
-    """The step, and the loss and score of the records nearest to it."""
+def _notice(entries: Sequence[dict[str, Any]], step: int, see: str, first: str) -> str:
+    """The step, and the loss and score of the records nearest to it; first: what step 0 is."""
     if step == 0:
-        return f"**Step 0:** random weights. {see}"
+        return f"**Step 0:** {first}. {see}"
     past = [entry for entry in entries if entry["step"] <= step]
     sentences = []
     loss = curves.last(past, curves.of("loss"))

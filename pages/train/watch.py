@@ -133,7 +133,7 @@ def _live(run_id: str, was_live: bool) -> None:
     show_problems(problems())
     entries = run.records()
     described = runs.described(run)
-    steps = _whole(described["training"].get("steps"))
+    steps = _whole(described["training"].get("steps") or status.steps)
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described, status, entries)
     view = view_state()
@@ -160,7 +160,7 @@ def _heading(run: Run, status: Status) -> None:
     """The run's name and what can be done with it now."""
     with heading("Train", state.PAGE):
         st.text(run.folder.name, width="content")
-        if runs.may_change(run):
+        if runs.may_change(run) and not status.watched:
             buttons.control_buttons(status, partial(_ask, run.id), resume="Resume", key="train")
             if not status.live and run.has_weights:
 
