@@ -107,7 +107,7 @@ class ExploreFigure(Figure):
     def inputs(self) -> Inputs:
         return Inputs(self._name, self.text, "\n".join(self.edits))
 
-    @traitlets.validate("text", "edits")  # type: ignore[untyped-decorator]
+    @traitlets.validate("text", "edits")
     def _check(self, proposal: Any) -> Any:
         """Raises ValueError with a sentence for what cannot be shown; then all stays as it was."""
         change = {"text": self.text, "edits": self.edits} | {proposal.trait.name: proposal.value}

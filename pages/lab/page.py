@@ -185,9 +185,10 @@ def _lab(page: LabPage) -> None:
     st.session_state.drawn_part = (page.name, part.name)
     draw_drawers(page, part, view.lesson, view.terms)
     title, name = f"{page.title}: {part.label}", f"{page.name}-{part.name}"
-    texts = repr(stop(page.name).parts.get(part.name)), (LAB / page.name / f"{part.name}.py").read_text("utf-8")
-    code = script(page, part, view)
-    on_page.take_away(title, name, view.lesson.board, lambda frame: code, _facts(page, part, view), texts)
+    if on_page.wants_take_away():
+        code, file = script(page, part, view), LAB / page.name / f"{part.name}.py"
+        texts = repr(stop(page.name).parts.get(part.name)), file.read_text("utf-8") if file.exists() else ""
+        on_page.take_away(title, name, view.lesson.board, lambda frame: code, _facts(page, part, view), texts)
 
 
 def script(page: LabPage, part: Part, view: PartView) -> str:

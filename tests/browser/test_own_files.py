@@ -47,7 +47,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
     folder, home, port = tmp_path_factory.mktemp("app"), tmp_path_factory.mktemp("home"), free_port()
     for part in PARTS:
         if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, folder / part, symlinks=True)  # of the package to the folders beside it
+            shutil.copytree(ROOT / part, folder / part, symlinks=True)
         else:
             shutil.copy(ROOT / part, folder / part)
     for file, place in PLACES.items():

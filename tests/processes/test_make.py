@@ -27,10 +27,11 @@ def first_make(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with the Makefile, its tools, a tiny app and no requirements, so that it installs offline."""
-    shutil.copytree(ROOT / "tools", tmp_path / "tools")
+    for name in ("tools", "attention_lab"):  # with its links to the folders beside it
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("models", "pages"):
+    for name in ("models", "pages", "viz_core"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name in ("requirements.txt", "requirements.lock"):
         (tmp_path / name).write_text("# nothing\n")
