@@ -2,10 +2,12 @@
 
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
+from attention_lab.models.files import FileError
 from attention_lab.models.zoo.folders import runs_root
 from attention_lab.pages.runs import actions, compare, listing, report, scrubber, state, try_it
 from attention_lab.pages.shared import glossary, visitors
@@ -95,8 +97,11 @@ def _several(chosen: list[Run]) -> None:
 
 
 def _facts(chosen: list[Run]) -> dict[str, object]:
-    """What a figure of runs is of."""
-    settings = [run.folder.description().get("training", {}) for run in chosen]
+    """What a figure of runs is of, where it is taken away; of a damaged run what is known."""
+    settings = []
+    for run in chosen if on_page.wants_take_away() else ():
+        with suppress(FileError):
+            settings.append(run.folder.description().get("training", {}))
     seeds = {str(each["seed"]) for each in settings if "seed" in each}
     return {"runs": ", ".join(run.id for run in chosen), "seed": ", ".join(sorted(seeds))}
 
