@@ -102,7 +102,7 @@ def test_a_step_that_does_not_end_is_cut_short(
     root: Path, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(cpu_jobs=2)
-    monkeypatch.setenv("PYTHONPATH", str(jobs.ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(jobs.IMPORT_ROOT))
     monkeypatch.setattr(jobs, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
     run_ids = []
     for task in ("sleeping", "stuck"):
@@ -135,7 +135,7 @@ def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
 ) -> None:
     """Of several servers, whoever looks after them, here this test, goes on, and so do all runs."""
     set_limits(cpu_jobs=2)
-    environment = {**os.environ, "PYTHONPATH": str(jobs.ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(jobs.IMPORT_ROOT)}
     if several:
         environment[SERVING] = str(this_process())
     command = [sys.executable, str(HERE / "server.py")]
