@@ -10,11 +10,15 @@ import { hostedBy } from "./viz_core/viewer/browser/page.js";
 const HEIGHT = "640px"; // of Explore, which by itself fills what a window leaves
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 
+/** @type {Set<AnyModel<Traits>>} the figures in this document; one without charts has no code of Plotly */
+const shown = new Set();
+hostedBy({ plotly });
+
 /** The widget of a kind of view. @param {Render} render @returns {{render: Widget<Traits>}} */
 export function widget(render) {
   return {
     render({ model, el: cell }) {
-      hostedBy({ plotly: () => plotlyOf(model) });
+      shown.add(model);
       const place = el("div", { style: "display: block; padding: 4px 8px" });
       const shell = el("div");
       shell.attachShadow({ mode: "open" }).append(place); // the notebook's styles stay outside
@@ -29,6 +33,7 @@ export function widget(render) {
       const leave = render({ model, el: place });
       return () => {
         leave();
+        shown.delete(model);
         model.off("change:problem", say);
         shell.remove();
       };
@@ -67,10 +72,11 @@ function isDark(cell) {
   return false;
 }
 
-/** Runs Plotly's code, which comes packed with a figure that has charts. @param {AnyModel<Traits>} model */
-async function plotlyOf(model) {
+/** Runs Plotly's code, which comes packed with a figure that has charts. */
+async function plotly() {
   if (globalThis.LabPlotly) return;
-  const packed = new Blob([/** @type {any} */ (model.get("plotly"))]);
+  const codes = [...shown].map((model) => model.get("plotly"));
+  const packed = new Blob([/** @type {any} */ (codes.find((code) => code?.byteLength))]);
   const code = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text();
   // A notebook may have a loader of modules, to which Plotly's would tell its name and nobody else.
   const alone = `(function (define, module, exports) {${code}\n}).call(globalThis);`;

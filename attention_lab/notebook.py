@@ -10,7 +10,7 @@ notebook, and no other host is asked for anything. What is selected is `figure.s
 import gzip
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -28,9 +28,9 @@ from attention_lab.models.zoo.own_attention import read_own
 from attention_lab.models.zoo.own_model import of_arrays
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.edit_lines import after_press, heads_off
-from attention_lab.pages.explore.figure import CAPTIONS, REQUESTS, TERMS, opened_from
+from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, standing_header
 from attention_lab.pages.explore.payload import Opened
-from attention_lab.pages.explore.state import Inputs, View
+from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.findings.board import board_of
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared import glossary
@@ -121,14 +121,14 @@ class ExploreFigure(Figure):
         assert offer is not None
         asked = {entry: self._answer(*what) for entry, what in self._asked.items()}
         terms = glossary.found_in(TERMS, offer.taught, body.special)
+        standing = standing_header(offer, body.note)
+        standing["taught"] |= {"label": "", "model": ""}  # another model is another figure
         self.message = body.packed.message(
             generation=next(_numbers), linked={"level": "lab"} | self._view,
-            defaults={spec.name: spec.default for spec in fields(View)} | offer.story, fromBehind=False,
-            viewToken=self._name, focus=body.focus | {"pinned": "query"} if body.focus else {},
-            focusToken=self.text, link={}, edits=self.edits, off=heads_off(inputs.edits),
-            swap={"label": "", "text": "", "other": ""}, beside=False, caption=CAPTIONS,
-            taught={"text": f"{offer.taught} {body.note}".strip(), "label": "", "model": ""},
-            terms=glossary.sentences(terms), **asked,
+            focus=body.focus | {"pinned": "query"} if body.focus else {}, focusToken=self.text,
+            fromBehind=False, viewToken=self._name, link={}, edits=self.edits, off=heads_off(inputs.edits),
+            swap={"label": "", "text": "", "other": ""}, beside=False, terms=glossary.sentences(terms),
+            **standing, **asked,
         )  # fmt: skip
 
     def _answer(self, kind: str, what: tuple[Any, ...]) -> dict[str, Any]:
@@ -184,13 +184,11 @@ def explore(model: Model | str, text: str = "", edits: Sequence[str] = (), **vie
     return ExploreFigure(name, text or offer.text, edits, view)
 
 
+@cache
 def _offered(model: Model) -> str:
-    """A name under which everything finds a model that is in memory."""
-    name = getattr(model, "notebook_name", "")
-    if not name:
-        name = f"notebook-{next(_numbers)}"
-        register(Offer(name=name, load=lambda: model))
-        vars(model)["notebook_name"] = name
+    """A name under which everything finds a model that is in memory, and keeps it there."""
+    name = f"notebook-{next(_numbers)}"
+    register(Offer(name=name, load=lambda: model))
     return name
 
 

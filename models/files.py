@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from .byte_units import MB
 from .limits import in_force
 
-_LIBRARY = Path(__file__).resolve().parents[1]
-OWN = _LIBRARY if (_LIBRARY / "requirements.txt").exists() else Path.home() / "attention-lab"
+LIBRARY = Path(__file__).resolve().parents[1]
+"""The folder in which all of this lies."""
+OWN = LIBRARY if (LIBRARY / "requirements.txt").exists() else Path.home() / "attention-lab"
 """Where runs and data are kept unless somebody says otherwise: this repository, or, where the library is
 installed, a folder beside a person's other ones.
 """

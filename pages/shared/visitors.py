@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from attention_lab.models.data.downloads import data_root
-from attention_lab.models.files import OWN, write_whole, writing
+from attention_lab.models.files import IMPORT_ROOT, LIBRARY, write_whole, writing
 from attention_lab.models.runs.owners import PERSON, Visitor
 from attention_lab.models.zoo.folders import runs_root
 from attention_lab.pages.shared import teachers
@@ -156,6 +156,6 @@ def _shorten(message: Message) -> None:
 @cache
 def _folders(runs: Path, data: Path) -> tuple[str, ...]:
     """The folders that are not told, the deepest first."""
-    roots = (runs, data, OWN, Path.home())
+    roots = (runs, data, LIBRARY, IMPORT_ROOT, Path.home())
     folders = {str(place) for root in roots for place in (root, root.resolve())} - {"/"}
     return tuple(sorted(folders, key=len, reverse=True))

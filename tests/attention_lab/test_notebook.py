@@ -43,6 +43,8 @@ def test_an_edit_is_computed_in_the_kernel_and_a_wrong_one_refused() -> None:
     with pytest.raises(ValueError, match="the text is empty; give at least one word"):
         figure.text = ""
     assert (figure.text, figure.edits) == (TEXT, ["encoder.1.self heads 2: zero"])
+    begun = explore("translator", TEXT, edits=figure.edits)
+    assert parts_of(begun.message)[1] == parts_of(shown)[1]
     figure._hear({"type": "go", "by": 1})  # the app alone has other pages
     assert figure.message == shown
 

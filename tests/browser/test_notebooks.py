@@ -1,5 +1,6 @@
 """Figures in a real JupyterLab and a real marimo: drawn, selected from both sides, there when saved."""
 
+import base64
 import io
 import json
 import os
@@ -136,20 +137,26 @@ def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
 def test_a_saved_notebook_shows_its_figure_without_being_run(
     browser: Browser, jupyter: tuple[str, Path]
 ) -> None:
-    from attention_lab import explore
-
-    url, folder = jupyter
-    figure = explore("translator", TEXT, view="head", layer=1, head=2, query=9)
-    output = {"output_type": "display_data", "data": figure._repr_mimebundle_()[0], "metadata": {}}
     from ipywidgets import Widget
 
+    from attention_lab import explore, show
+
+    url, folder = jupyter
+    # The second has no charts, and not the code that draws those of the first.
+    figures = [show("softmax/spread"), show("masks/mask")]
+    figures.append(explore("translator", TEXT, view="head", layer=1, head=2, query=9))
+    outputs = [
+        {"output_type": "display_data", "data": figure._repr_mimebundle_()[0], "metadata": {}}
+        for figure in figures
+    ]
     state = {"application/vnd.jupyter.widget-state+json": Widget.get_manager_state()}
-    notebook(folder / "saved.ipynb", "figure", widgets=state, outputs=[output])
+    notebook(folder / "saved.ipynb", "figure", widgets=state, outputs=outputs)
     sign = [sys.executable, "-m", "nbformat.sign", "saved.ipynb"]  # as what a person saved themselves
     subprocess.run(sign, cwd=folder, env=own_environment(folder), check=True, capture_output=True)
     with watched(browser, url) as page:
         page.goto(f"{url}/lab/tree/saved.ipynb")
         shows_the_pattern(page.locator(".stage"))
+        expect(page.locator(".board .js-plotly-plot .main-svg").first).to_be_visible()
 
 
 def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
@@ -159,3 +166,34 @@ def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
     with serving("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
         page.goto(url)
         shows_the_pattern(page.locator(".stage"))
+
+
+RENDER = """async ([code, plain, charts, packed]) => {
+  const { default: widget } = await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})));
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const models = [0, 1].map(() => {
+    const [values, heard] = [{message: bytes(plain), plotly: bytes("")}, {}];
+    const on = (event, hear) => Object.assign(heard, {[event]: hear});
+    const model = {values, heard, get: (name) => values[name], on, set() {}, save_changes() {}, send() {}};
+    widget.render({model, el: document.body.appendChild(document.createElement("div"))});
+    return model;
+  });
+  Object.assign(models[0].values, {message: bytes(charts), plotly: bytes(packed)});
+  models[0].heard["change:message"]();
+}"""
+
+
+def test_a_figure_may_get_charts_later_than_another_is_shown_and_is_as_dark_as_the_page(
+    browser: Browser,
+) -> None:
+    from attention_lab import show
+
+    charts, plain = show("softmax/spread"), show("masks/mask")
+    coded = [base64.b64encode(each).decode() for each in (plain.message, charts.message, charts.plotly)]
+    page = browser.new_page()
+    page.set_content("<style>body { background: #101418 }</style>")
+    page.evaluate(RENDER, [charts._esm, *coded])
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    shades = np.asarray(Image.open(io.BytesIO(page.locator(".board").first.screenshot())).convert("L"))
+    assert np.median(shades) < 40
+    page.close()
