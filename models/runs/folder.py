@@ -469,7 +469,9 @@ def new_run(
     if path is None:
         check_runs_root()
         plain = re.sub(r"[^a-z0-9]+", "-", kind.lower())[:60].strip("-")
-        path = runs_root() / f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        begins = f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        while path is None or path.exists():  # another one of this second may have the same letters
+            path = runs_root() / f"{begins}-{secrets.token_hex(2)}"
     folder = RunFolder(path)
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")

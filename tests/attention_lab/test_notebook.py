@@ -10,12 +10,19 @@ pytest.importorskip("anywidget", reason="needs anywidget: pip install 'attention
 
 from attention_lab import explore, heads, load_model, show
 from attention_lab.models import ModelConfig, UntrainedModel
+from attention_lab.models.zoo import offers
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.viz_core.viewer.message import pack
 
 TEXT = "the animal did not cross the street because it was too tired"
+
+
+@pytest.fixture(autouse=True)
+def offered_here_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is explored from memory is offered as long as a test runs."""
+    monkeypatch.setattr(offers, "_REGISTERED", dict(offers._REGISTERED))
 
 
 def parts_of(message: bytes) -> tuple[dict, bytes]:

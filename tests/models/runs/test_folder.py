@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -43,6 +45,14 @@ def test_a_run_is_read_as_it_was_made(root):
         run.model()
     with pytest.raises(FileError, match="holds a run already; resume it"):
         create_run(CONFIG, path=run.path)
+
+
+def test_two_runs_of_a_second_have_two_folders_whatever_letters_they_draw(root, monkeypatch):
+    letters = iter(["aaaa", "aaaa", "bbbb", "cccc"])
+    monkeypatch.setattr("attention_lab.models.runs.folder.secrets.token_hex", lambda n: next(letters))
+    begins = "attention_lab.models.runs.folder.datetime"
+    monkeypatch.setattr(begins, SimpleNamespace(now=lambda zone: datetime(2026, 1, 1, tzinfo=zone)))
+    assert create_run(CONFIG).id.endswith("-aaaa") and create_run(CONFIG).id.endswith("-bbbb")
 
 
 def test_runs_are_listed_newest_first_and_found_by_id_name_and_path(root):
