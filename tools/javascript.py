@@ -2,8 +2,8 @@
 
     python -m tools.javascript [--write]
 
---write puts right what Biome can put right. Node comes with requirements-dev.txt; what it needs besides is in
-package.json and is installed here, once.
+--write puts right what Biome can put right, and copies what of others' code ships with ours. Node comes with
+requirements-dev.txt; what it needs besides is in package.json and is installed here, once.
 """
 
 import filecmp
@@ -22,6 +22,9 @@ NPM = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 MODULES = ROOT / "node_modules"
 TYPES = ROOT / ".types"
 STAMP = MODULES / "installed-package-lock.json"
+VENDORED = ROOT / "viz_core" / "viewer" / "vendored"
+OTHERS = {"plotly.js": ("plotly.js-cartesian-dist-min", "plotly-cartesian.min.js")}
+"""What browsers get that is not ours: the package of each file, and where it is there."""
 RUNTIME = {"wasm": "", "jspi": ".jspi"}
 """Of onnxruntime-web, for one thread and for WebGPU: what is imported, and what marks the files it needs."""
 LONGEST_LINE = 110
@@ -31,6 +34,7 @@ FOLDERS = ("viz_core", "pages", "benchmarks", "tests")
 def main() -> None:
     install()
     write = "--write" in sys.argv
+    check_others(write)
     run("biome", *(["check", "--write"] if write else ["ci", "--error-on-warnings"]))
     check_lines()
     declare()
@@ -55,6 +59,16 @@ def install() -> None:
         shutil.copyfile(lock, STAMP)
 
 
+def check_others(write: bool) -> None:
+    """Others' files that ship are those of package-lock.json, with their licences. write: copies them."""
+    for name, (package, path) in OTHERS.items():
+        for source, copy in ((path, name), ("LICENSE", f"{name}.LICENSE")):
+            if write:
+                shutil.copyfile(MODULES / package / source, VENDORED / copy)
+            elif not filecmp.cmp(MODULES / package / source, VENDORED / copy, shallow=False):
+                sys.exit(f"{copy} is not that of {package}; python -m tools.javascript --write copies it")
+
+
 def copy_runtime(folder: Path) -> None:
     """Puts what runs models in a browser into a folder, its WebAssembly packed: a quarter of its size."""
     install()
@@ -77,7 +91,7 @@ def run(program: str, *arguments: str) -> None:
 def check_lines() -> None:
     """The formatter leaves long texts and styles alone; no line may be longer than those of Python."""
     kinds = (f"{folder}/**/*.{ending}" for folder in FOLDERS for ending in ("js", "css"))
-    files = [file for kind in kinds for file in ROOT.glob(kind)]
+    files = [file for kind in kinds for file in ROOT.glob(kind) if VENDORED not in file.parents]
     long = [
         f"{file.relative_to(ROOT)}:{at}: {len(line)} characters; at most {LONGEST_LINE}"
         for file in files

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attention_lab.viz_core.viewer import program as viewer
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 
@@ -156,9 +155,7 @@ def test_arrow_keys_go_from_cell_to_cell_and_tab_leaves_them(mask: BoardPage) ->
     expect(mask.panel("mask").locator(":focus")).to_have_count(0)
 
 
-def test_plotly_comes_once_with_the_kinds_of_traces_that_charts_have(page: Page) -> None:
-    """The others would keep a browser busy at every first visit."""
+def test_plotly_comes_once(page: Page) -> None:
     BoardPage(page, "softmax").open()
-    assert set(page.evaluate("Object.keys(LabPlotly.PlotSchema.get().traces)")) == set(viewer.AT_ONCE)
     fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     assert sum("/plotly/" in name for name in fetched) == 1

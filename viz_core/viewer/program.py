@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import plotly
-
 from .. import theme
 
 HERE = Path(__file__).parent
@@ -33,13 +31,9 @@ CHOICES = {
     for name, declared in OFFERED.items()
 }
 """The same, as the stage's JavaScript has it."""
-PLOTLY_ADDRESS = f"./plotly/{plotly.__version__}.js"
+_PLOTLY = HERE / "vendored" / "plotly.js"
+PLOTLY_ADDRESS = f"./plotly/{re.findall(r'v([0-9.]+)', _PLOTLY.read_text('utf-8')[:100])[0]}.js"
 """Where a host serves `plotly_script`: relative, as a page's other links are, even behind a proxy."""
-AT_ONCE = ("scatter", "bar", "heatmap")
-"""The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
-
-_REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
-_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter is in Plotly's core
 # Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
 _OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
@@ -61,7 +55,7 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
     main, style = HERE / kind / f"{kind}.js", HERE / kind / f"{kind}.css"
     panels = sorted((HERE / "board" / "panels").glob("*.js")) if kind == "board" else []
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
-    values: dict[str, Any] = {"THEME": themes, "PLOTLY": {"address": plotly_address, "kinds": AT_ONCE}}
+    values: dict[str, Any] = {"THEME": themes, "PLOTLY": {"address": plotly_address}}
     values |= {"STYLE": "\n".join(file.read_text() for file in (HERE / "browser" / "shell.css", style))}
     values |= {"CHOICES": CHOICES} if kind == "stage" else {}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
@@ -71,16 +65,8 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
 
 
 def plotly_script() -> str:
-    """plotly.min.js, as LabPlotly; most kinds of traces are there only after `registerOthers()`."""
-    whole = Path(plotly.__file__).with_name("package_data").joinpath("plotly.min.js").read_text("utf-8")
-
-    def parted(match: re.Match[str]) -> str:
-        core, modules = match[1], match[2].split(",")
-        first = ",".join(modules[place] for place in _PLACES)
-        others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
-        return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
-
-    return f"{_REGISTERED.sub(parted, whole)}\n{_OWN_NAME}"
+    """Plotly.js for charts with axes, as LabPlotly: a third of the whole."""
+    return f"{_PLOTLY.read_text('utf-8')}\n{_OWN_NAME}"
 
 
 def assembled_script(files: Iterable[Path]) -> str:

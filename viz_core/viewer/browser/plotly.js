@@ -24,7 +24,6 @@ export function buttonsOf({ muted, accent }) {
 }
 
 /** @type {Promise<any> | undefined} */ let loading;
-let registered = false;
 
 /* Resolves with Plotly. */
 export function loadPlotly() {
@@ -42,16 +41,6 @@ export function loadPlotly() {
     document.head.append(script);
   });
   return loading;
-}
-
-/**
- * Makes Plotly able to draw these traces; it begins with the kinds that our charts usually have.
- * @param {any} Plotly @param {{type?: string}[]} traces
- */
-export function registerFor(Plotly, traces) {
-  if (traces.every(({ type = "scatter" }) => PLOTLY.kinds.includes(type)) || registered) return;
-  registered = true;
-  Plotly.registerOthers?.();
 }
 
 /* Fetches Plotly's code without running it, once the browser has nothing else to do. */

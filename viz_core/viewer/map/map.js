@@ -4,7 +4,7 @@ import { button, el, region } from "../browser/dom.js";
 import { readMessage } from "../browser/message.js";
 import { anyNumber } from "../browser/numbers.js";
 import { page } from "../browser/page.js";
-import { configOf, loadPlotly, registerFor, styled } from "../browser/plotly.js";
+import { configOf, loadPlotly, styled } from "../browser/plotly.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
@@ -174,7 +174,6 @@ export class PatternMap {
     const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, content));
     this.layout = layoutOf(content);
     this.ranges = rangesOf({}, { x: this.layout.xaxis.range, y: this.layout.yaxis.range });
-    registerFor(Plotly, traces);
     styled(this.root.getRootNode());
     const config = { ...configOf("pattern"), scrollZoom: true, doubleClick: false, responsive: false };
     await Plotly.react(this.plot, traces, this.layout, config);

@@ -4,7 +4,7 @@
 import { el, textWidth } from "../../browser/dom.js";
 import { cut, sweep } from "../../browser/motion.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
-import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
+import { configOf, loadPlotly, styled } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
@@ -117,7 +117,6 @@ export class PlotPanel {
     this.drawn = this.frame;
     this.changed = false;
     const from = first || !changed ? null : shownOf(body, this.moving);
-    registerFor(Plotly, spec.chart.traces);
     const config = configOf(spec.title || "figure");
     const traces = tracesOf(spec, this.frame, this.board.theme, size);
     const layout = layoutOf(spec, this.frame, this.board.theme, size);
