@@ -1,10 +1,12 @@
-"""Every measure of one head: its name, its definition and what computes it, declared once in `MEASURES`."""
+"""Every measure of one head: what computes it; `MEASURES` adds its name and definition from one_head.toml."""
 
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, SupportsFloat
 
 import numpy as np
@@ -137,14 +139,6 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
     return np.maximum(-np.einsum("...qk,...qk->...q", weights, logs).astype(np.float64), 0.0)
 
 
-def mean_entropy(of: MeasureInput) -> np.ndarray:
-    return of.mean(row_entropy(of.weights))
-
-
-def confidence(of: MeasureInput) -> np.ndarray:
-    return of.mean(of.weights.max(-1))
-
-
 def mean_distance(of: MeasureInput) -> np.ndarray | None:
     if of.cross:
         return None
@@ -159,14 +153,6 @@ def on_first(of: MeasureInput) -> np.ndarray | None:
     if of.n_keys == 1:
         return None
     return mean_over(of.weights[..., 1:, 0], of.attending[..., 1:])
-
-
-def on_previous(of: MeasureInput) -> np.ndarray | None:
-    return _on_offset(of, -1)
-
-
-def on_next(of: MeasureInput) -> np.ndarray | None:
-    return _on_offset(of, 1)
 
 
 def on_same(of: MeasureInput) -> np.ndarray | None:
@@ -285,27 +271,16 @@ def _weight_on(of: MeasureInput, keys: np.ndarray) -> np.ndarray:
 # Each head is asked from the second half: there, a token's first occurrence is `n` positions before.
 
 
-def on_token_after(of: MeasureInput) -> np.ndarray | None:
-    return None if of.repeat is None else _back(of, of.repeat[1] - 1)
-
-
-def on_first_occurrence(of: MeasureInput) -> np.ndarray | None:
-    return None if of.repeat is None else _back(of, of.repeat[1])
-
-
-def on_previous_random(of: MeasureInput) -> np.ndarray | None:
-    return None if of.repeat is None else _back(of, 1)
-
-
-def _back(of: MeasureInput, distance: int) -> np.ndarray:
-    """Mean weight of the second half's queries on the key so many positions before each."""
-    assert of.repeat is not None
+def _back(of: MeasureInput, distance: Callable[[int], int]) -> np.ndarray | None:
+    """Mean weight of the second half's queries on the key so far before each, by the number of tokens."""
+    if of.repeat is None:
+        return None
     start, n = of.repeat
     queries = np.arange(start + n, start + 2 * n)
-    return mean_over(of.weights[..., queries, queries - distance], of.attending[..., queries])
+    return mean_over(of.weights[..., queries, queries - distance(n)], of.attending[..., queries])
 
 
-# Every measure of one head, declared once: its name, its definition and what it is computed from.
+# Every measure of one head: what computes it is here, its words and what it needs are in one_head.toml.
 
 Need = Literal["tokens", "pairs", "sure", "repeat"]
 
@@ -314,10 +289,7 @@ Need = Literal["tokens", "pairs", "sure", "repeat"]
 class Measure:
     """A number per head: a mean over the queries that count, of patterns a(query, key).
 
-    name: its key in `head_scores`. definition, formula: in a sentence and in signs, where t is a token.
-    smallest_first: whether the heads worth seeing first have small values. cross: whether it is defined for
-    cross-attention. needs: what must be given beside the pattern. label: what a head is called of which this
-    is the largest share; without one, it is no share that gives heads their name.
+    name: its key in `head_scores`. What the other fields say is told in one_head.toml.
     """
 
     name: str
@@ -332,172 +304,28 @@ class Measure:
     source: str
 
 
-MEASURES: tuple[Measure, ...] = (
-    Measure(
-        name="entropy",
-        title="entropy",
-        definition="How spread out a query's weights are, in nats: 0 for one key, ln n for n keys alike.",
-        formula="mean over q of −Σₖ a(q,k) ln a(q,k)",
-        compute=mean_entropy,
-        smallest_first=True,
-        cross=True,
-        source="Clark et al. 2019, section 3.3",
-    ),
-    Measure(
-        name="confidence",
-        title="confidence",
-        definition="The largest weight of a query (the paper leaves the end of the sentence out).",
-        formula="mean over q of maxₖ a(q,k)",
-        compute=confidence,
-        cross=True,
-        source="Voita et al. 2019",
-    ),
-    Measure(
-        name="mean_distance",
-        title="distance",
-        definition="How many positions lie between a query and what it looks at, to either side.",
-        formula="mean over q of Σₖ a(q,k) |q − k|",
-        compute=mean_distance,
-        source="Vig & Belinkov 2019, section 5.2 (there causal)",
-    ),
-    Measure(
-        name="previous",
-        title="previous token",
-        definition="The weight on the token right before the query, which all but the first have.",
-        formula="mean over q > 0 of a(q, q−1)",
-        compute=on_previous,
-        label="previous-token",
-        source="Clark et al. 2019, section 3.1",
-    ),
-    Measure(
-        name="first",
-        title="first token (sink)",
-        definition="The weight on the first key; in self-attention, the first query does not count.",
-        formula="mean over q of a(q, 0)",
-        compute=on_first,
-        cross=True,
-        label="first-token",
-        source="Clark et al. 2019, section 3.2 ([CLS]); Xiao et al. 2023 (sinks)",
-    ),
-    Measure(
-        name="same",
-        title="same token",
-        definition="The weight on the query's own position; the first query, with no choice, is left out.",
-        formula="mean over q > 0 of a(q, q)",
-        compute=on_same,
-        label="same-token",
-        source="Clark et al. 2019, section 3.1",
-    ),
-    Measure(
-        name="next",
-        title="next token",
-        definition="The weight on the token right after the query, which all but the last have.",
-        formula="mean over q < n−1 of a(q, q+1)",
-        compute=on_next,
-        label="next-token",
-        source="Clark et al. 2019, section 3.1",
-    ),
-    Measure(
-        name="duplicate",
-        title="duplicate token",
-        definition="The weight on other positions with the query's token, where it occurred before.",
-        formula="mean over q with t(p) = t(q) for a p < q, of Σₖ a(q,k) where k ≠ q and t(k) = t(q)",
-        compute=on_duplicate,
-        needs="tokens",
-        label="duplicate-token",
-        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
-    ),
-    Measure(
-        name="induction",
-        title="induction",
-        definition="The weight on what followed earlier occurrences of the query's token, if it has any.",
-        formula="mean over q with t(p) = t(q) for a p < q, of Σₚ a(q, p+1) over these p",
-        compute=on_induced,
-        needs="tokens",
-        label="induction",
-        source="Olsson et al. 2022",
-    ),
-    Measure(
-        name="punctuation",
-        title="punctuation",
-        definition="The weight on tokens that are punctuation alone.",
-        formula="mean over q of Σₖ a(q,k) where t(k) is punctuation",
-        compute=on_punctuation,
-        cross=True,
-        needs="tokens",
-        label="punctuation",
-        source="Clark et al. 2019, section 3.2",
-    ),
-    Measure(
-        name="rare",
-        title="rarest words",
-        definition="The weight on the rarest token of the text, by given counts or else within the text.",
-        formula="mean over q of Σₖ a(q,k) where t(k) is a rarest token",
-        compute=on_rarest,
-        cross=True,
-        needs="tokens",
-        source="Voita et al. 2019 (rare words)",
-    ),
-    Measure(
-        name="agreement",
-        title="agreement",
-        definition="The weight on the keys that belong to a query (antecedents, alignments), if it has any.",
-        formula="mean over q with a pair, of Σₖ a(q,k) over its pairs (q, k)",
-        compute=agreement,
-        cross=True,
-        needs="pairs",
-        source="Voita et al. 2018 (anaphora)",
-    ),
-    Measure(
-        name="hits",
-        title="hits",
-        definition="The share of queries whose largest weight is on a key that belongs to them.",
-        formula="mean over q with a pair, of 1 if the largest a(q,k) is at a pair (q, k), else 0",
-        compute=hits,
-        cross=True,
-        needs="pairs",
-        source="Clark et al. 2019, section 4.2",
-    ),
-    Measure(
-        name="alignment_error",
-        title="alignment error",
-        definition="How far largest weights are from gold alignments: 0 if each is sure and none is missed.",
-        formula="1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): A the largest a(q,k) of each q with a pair, "
-        "S sure pairs, P all",
-        compute=alignment_error,
-        smallest_first=True,
-        cross=True,
-        needs="sure",
-        source="Och & Ney 2003, section 4.1",
-    ),
-    Measure(
-        name="random_induction",
-        title="induction, random tokens",
-        definition="The weight on what followed a token's first occurrence, where random tokens come again.",
-        formula="mean over q in the second half of a(q, q−n+1), n random tokens read twice",
-        compute=on_token_after,
-        needs="repeat",
-        source="Olsson et al. 2022 (prefix matching)",
-    ),
-    Measure(
-        name="random_duplicate",
-        title="duplicate, random tokens",
-        definition="The weight on a token's first occurrence, where random tokens come again.",
-        formula="mean over q in the second half of a(q, q−n), n random tokens read twice",
-        compute=on_first_occurrence,
-        needs="repeat",
-        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
-    ),
-    Measure(
-        name="random_previous",
-        title="previous, random tokens",
-        definition="The weight on the token right before the query, where random tokens come again.",
-        formula="mean over q in the second half of a(q, q−1), n random tokens read twice",
-        compute=on_previous_random,
-        needs="repeat",
-        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
-    ),
-)
+_COMPUTED: dict[str, Callable[[MeasureInput], np.ndarray | None]] = {
+    "entropy": lambda of: of.mean(row_entropy(of.weights)),
+    "confidence": lambda of: of.mean(of.weights.max(-1)),
+    "mean_distance": mean_distance,
+    "previous": lambda of: _on_offset(of, -1),
+    "first": on_first,
+    "same": on_same,
+    "next": lambda of: _on_offset(of, 1),
+    "duplicate": on_duplicate,
+    "induction": on_induced,
+    "punctuation": on_punctuation,
+    "rare": on_rarest,
+    "agreement": agreement,
+    "hits": hits,
+    "alignment_error": alignment_error,
+    # The token after its first occurrence, that occurrence itself, and the token before the query.
+    "random_induction": lambda of: _back(of, lambda n: n - 1),
+    "random_duplicate": lambda of: _back(of, lambda n: n),
+    "random_previous": lambda of: _back(of, lambda n: 1),
+}
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+MEASURES = tuple(Measure(name=name, compute=_COMPUTED[name], **words) for name, words in _WORDS.items())
 
 # Key in `head_scores` -> what such a head is called.
 HEAD_NAMES = {measure.name: measure.label for measure in MEASURES if measure.label}
