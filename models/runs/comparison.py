@@ -13,17 +13,7 @@ from typing import Any
 from .folder import RunFolder
 from .report import read_report
 from .results import LOSS, Result, bounds_of, lower_is_better
-from .significance import (
-    LEAST,
-    PAIRED,
-    WELCH,
-    Difference,
-    Summary,
-    between,
-    holm,
-    of_examples,
-    summary,
-)
+from .significance import LEAST, PAIRED, WELCH, Difference, Summary, between, holm, of_examples, summary
 
 MISSING = "–"
 _SEED = re.compile(r"[ ,;:_-]*\bseed[ =:_-]*\d+", re.IGNORECASE)

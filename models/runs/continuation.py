@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..training.config import RunConfig, TrainingConfig
 from ..zoo.folders import BEST, CHECKPOINT, PROBE
-from .folder import (
-    FILES,
-    METRICS,
-    PICTURES,
-    SAMPLES,
-    SNAPSHOTS,
-    RunFolder,
-    create_run,
-    delete_on,
-    files_of,
-)
+from .folder import FILES, METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run, delete_on, files_of
 from .results import history_of
 
 if TYPE_CHECKING:

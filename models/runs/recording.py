@@ -28,16 +28,7 @@ from ..training.loop import Record, Training
 from ..zoo.folders import CHECKPOINT, PROBE
 from . import results
 from .checkpoints import Checkpoint, write_checkpoint
-from .folder import (
-    METRICS,
-    PICTURES,
-    SAMPLES,
-    SNAPSHOTS,
-    RunFolder,
-    cut_files,
-    cut_lines,
-    numbered,
-)
+from .folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, cut_files, cut_lines, numbered
 
 _MASK = 0xA282EAD8
 

@@ -3,18 +3,7 @@
 Made and read without torch, but for `create` and `plan`, which check the settings against the task.
 """
 
-from .control import (
-    create,
-    delete,
-    find,
-    list_sweeps,
-    pause,
-    resume,
-    start,
-    stop,
-    sweeps_root,
-    usual_slots,
-)
+from .control import create, delete, find, list_sweeps, pause, resume, start, stop, sweeps_root, usual_slots
 from .spec import Choices, Range, Spec, parse
 from .sweep import ShippedSweep, Sweep, Trial, list_shipped
 

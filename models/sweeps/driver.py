@@ -37,17 +37,7 @@ from . import optuna_study
 from .control import check_startable, queued_status, usual_slots
 from .optuna_study import JOURNAL
 from .plan import Configs, Settings, first_settings
-from .sweep import (
-    RUNS,
-    SENTENCE,
-    SKIPPED,
-    STOPPED,
-    VALUES,
-    Sweep,
-    in_words,
-    is_skipped,
-    run_name,
-)
+from .sweep import RUNS, SENTENCE, SKIPPED, STOPPED, VALUES, Sweep, in_words, is_skipped, run_name
 
 MOST_SKIPPED = 100
 """A sampler that draws so many useless settings one after the other has found all there are."""

@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ..files import FileError
-from .folders import (
-    BEST,
-    CARD,
-    CHECKPOINT,
-    SHIPPED,
-    ModelCard,
-    list_models,
-    read_card,
-    shipped_names,
-)
+from .folders import BEST, CARD, CHECKPOINT, SHIPPED, ModelCard, list_models, read_card, shipped_names
 from .hub import isolation
 from .hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder
 

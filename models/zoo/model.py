@@ -33,13 +33,7 @@ from ..engine.positions import has_bias, turns
 from ..engine.size import addresses, trace_operations
 from ..engine.trace import Trace
 from ..interventions.edit import Edit, read_edits, write_numbers
-from ..interventions.edited_pass import (
-    Editing,
-    Prepared,
-    at_modules,
-    one_after_the_other,
-    write_under_edits,
-)
+from ..interventions.edited_pass import Editing, Prepared, at_modules, one_after_the_other, write_under_edits
 from ..interventions.head_sweep import Asked, Target
 
 Change = Callable[[Any], object]

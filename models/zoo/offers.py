@@ -25,16 +25,7 @@ from ..limits import in_force
 from ..mask_names import MASK_TITLES, about_argument
 from ..registry import import_all
 from . import load_model
-from .folders import (
-    PROBE,
-    RUN_ID,
-    Which,
-    list_models,
-    read_description,
-    run_path,
-    uploads_root,
-    weights_path,
-)
+from .folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, uploads_root, weights_path
 from .hub.model_folder import NAME, Folder, open_folder
 
 if TYPE_CHECKING:

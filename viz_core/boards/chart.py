@@ -15,20 +15,7 @@ import numpy as np
 
 from .. import theme
 from ..labels import SPACING, brief, power_of_ten, short, skipping, text_width
-from .panel import (
-    CAPTION,
-    CHART,
-    SMALL,
-    Colour,
-    Drawing,
-    Pair,
-    Panel,
-    Place,
-    Room,
-    extent,
-    room_for,
-    word,
-)
+from .panel import CAPTION, CHART, SMALL, Colour, Drawing, Pair, Panel, Place, Room, extent, room_for, word
 
 
 def span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:

@@ -9,14 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._checks import check_axes, check_finite, check_index
-from .one_head import (
-    Patterns,
-    PerHead,
-    checked_patterns,
-    mean_over,
-    refuse_cross,
-    row_entropy,
-)
+from .one_head import Patterns, PerHead, checked_patterns, mean_over, refuse_cross, row_entropy
 
 # Sums and means over the heads, queries and keys that one chooses.
 

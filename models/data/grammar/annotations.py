@@ -15,15 +15,7 @@ from typing import Any, NamedTuple
 
 from ...files import read_toml
 from .clauses import french_adjective, french_be, participle
-from .lexicon import (
-    ADJECTIVES,
-    DETERMINERS,
-    INTRANSITIVES,
-    NOUNS,
-    PROFESSIONS,
-    VERBS,
-    with_s,
-)
+from .lexicon import ADJECTIVES, DETERMINERS, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS, with_s
 from .pairs import Pair
 
 RELATIONS = {

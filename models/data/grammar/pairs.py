@@ -18,15 +18,7 @@ from typing import Literal, NamedTuple
 from ..word_tokenizer import EOS, SPECIALS
 from .clauses import Both, NounPhrase, Word, join, phrase, sentence
 from .lexicon import ADJECTIVES, FRAMES, NOUNS, VERBS
-from .sentences import (
-    BOTH_WAYS,
-    Direction,
-    Reason,
-    Role,
-    Simple,
-    sample_reason,
-    sample_simple,
-)
+from .sentences import BOTH_WAYS, Direction, Reason, Role, Simple, sample_reason, sample_simple
 
 Split = Literal["training", "held out"]
 

@@ -19,13 +19,7 @@ from ..word_tokenizer import EOS, SPECIALS
 from .batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
 from .finite import THREE, TWO
 from .parallel_text import ParallelText
-from .sentence_pairs import (
-    NOTHING_NAMED,
-    BothWays,
-    Row,
-    check_direction,
-    first_token,
-)
+from .sentence_pairs import NOTHING_NAMED, BothWays, Row, check_direction, first_token
 from .task import Task, generator_of, option
 
 LANGUAGES = {"en": "English", "fr": "French"}

@@ -16,14 +16,7 @@ from ..word_tokenizer import BOS, EOS, SPECIALS
 from .algorithmic import random_of
 from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
 from .finite import OLD, THREE, OwnTable, column
-from .sentence_pairs import (
-    NOTHING_NAMED,
-    Pairs,
-    Row,
-    as_before,
-    make_batch,
-    read_pairs,
-)
+from .sentence_pairs import NOTHING_NAMED, Pairs, Row, as_before, make_batch, read_pairs
 from .task import option
 
 _SAMPLES = 4

@@ -20,29 +20,9 @@ from ..grammar import Pair, sample_pairs
 from ..grammar.sentences import Direction
 from ..tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
 from ..text_files import read_text, rows_of
-from ..word_tokenizer import (
-    BOS,
-    EOS,
-    PAD,
-    PRONOUNS,
-    SPECIALS,
-    TO_ENGLISH,
-    TO_FRENCH,
-    UNK,
-    WordTokenizer,
-)
+from ..word_tokenizer import BOS, EOS, PAD, PRONOUNS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from .algorithmic import pad_rows
-from .batch import (
-    IGNORED,
-    Alphabet,
-    Answers,
-    Batch,
-    Judgement,
-    Quotients,
-    Reading,
-    Split,
-    Writing,
-)
+from .batch import IGNORED, Alphabet, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
 from .task import Task, option
 
 UNKNOWN_SHARE = 0.05

@@ -13,17 +13,7 @@ from ...engine.transformer import Transformer
 from ..learnt_tokenizer import LearntTokenizer
 from ..word_tokenizer import Unknown
 from .algorithmic import pad_rows
-from .batch import (
-    Alphabet,
-    Answers,
-    Batch,
-    Quotients,
-    Rarity,
-    Reading,
-    Sample,
-    Split,
-    of_examples,
-)
+from .batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading, Sample, Split, of_examples
 from .finite import classes_of
 from .task import Task, generator_of, option
 

@@ -13,15 +13,7 @@ Every file of this folder is imported, so that a scheme is found by being there.
 """
 
 from ...registry import import_all
-from ..position_scheme import (
-    POSITIONS,
-    LayerPositions,
-    PositionScheme,
-    has_bias,
-    register,
-    turns,
-    waves,
-)
+from ..position_scheme import POSITIONS, LayerPositions, PositionScheme, has_bias, register, turns, waves
 from .alibi import alibi_bias, alibi_slopes
 from .rotary import rotate
 from .sinusoidal import sinusoids

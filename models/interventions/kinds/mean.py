@@ -6,15 +6,7 @@ import torch
 from torch import Tensor
 
 from ...fields import shortened
-from ..edit import (
-    REFERENCE,
-    Change,
-    Context,
-    check_texts,
-    read_texts,
-    register,
-    write_texts,
-)
+from ..edit import REFERENCE, Change, Context, check_texts, read_texts, register, write_texts
 
 
 @register

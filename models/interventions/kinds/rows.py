@@ -5,15 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..edit import (
-    Change,
-    Context,
-    only_where_open,
-    open_keys,
-    read_numbers,
-    register,
-    write_numbers,
-)
+from ..edit import Change, Context, only_where_open, open_keys, read_numbers, register, write_numbers
 
 
 @register

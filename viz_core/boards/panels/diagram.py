@@ -9,20 +9,7 @@ import numpy as np
 from ... import theme
 from ..._checks import check_frames, check_length
 from ...labels import text_width
-from ..panel import (
-    CAPTION,
-    MEDIUM,
-    SMALL,
-    Colour,
-    Drawing,
-    Framed,
-    Pair,
-    Panel,
-    Place,
-    Room,
-    at_frame,
-    word,
-)
+from ..panel import CAPTION, MEDIUM, SMALL, Colour, Drawing, Framed, Pair, Panel, Place, Room, at_frame, word
 
 Line = tuple[Pair, Pair]
 

@@ -6,19 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...labels import decimal, escape, text_width
-from ..panel import (
-    CAPTION,
-    SMALL,
-    WIDTH,
-    Colour,
-    Drawing,
-    Framed,
-    NumberRow,
-    Panel,
-    Place,
-    Room,
-    at_frame,
-)
+from ..panel import CAPTION, SMALL, WIDTH, Colour, Drawing, Framed, NumberRow, Panel, Place, Room, at_frame
 
 _LINE = 54
 _LARGE = 22

@@ -360,10 +360,7 @@ def _blank_cells(
         z=np.where(blank, masked, np.nan).astype(np.float32),
         zmin=0,
         zmax=1,
-        colorscale=[
-            [0, theme.with_alpha(place.palette["muted"], 0.08)],
-            [1, filled(MASKED, 0, place.dark)],
-        ],
+        colorscale=[[0, theme.with_alpha(place.palette["muted"], 0.08)], [1, filled(MASKED, 0, place.dark)]],
         showscale=False,
         customdata=np.where(gaps, word(panel.gap), np.where(masked, "masked", values.astype(str))),
         hovertemplate=heat["hovertemplate"].replace("%{z:.5~g}", "%{customdata}"),

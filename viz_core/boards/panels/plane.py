@@ -8,18 +8,7 @@ import numpy as np
 
 from ..._checks import check_frames, check_length
 from ..chart import Chart, ChartPanel, Moving, Paint
-from ..panel import (
-    CAPTION,
-    MEDIUM,
-    Colour,
-    Framed,
-    NumberRow,
-    Room,
-    at_frame,
-    grid_numbers,
-    reach_of,
-    word,
-)
+from ..panel import CAPTION, MEDIUM, Colour, Framed, NumberRow, Room, at_frame, grid_numbers, reach_of, word
 
 _SIDE = 290
 _SMALLEST_SIDE = 130  # pixels, where a board has little room

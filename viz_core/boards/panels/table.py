@@ -8,18 +8,7 @@ import numpy as np
 from ... import theme
 from ..._checks import check_frames, check_length
 from ...labels import text_width
-from ..panel import (
-    CAPTION,
-    MEDIUM,
-    Drawing,
-    Framed,
-    NumberRow,
-    Panel,
-    Place,
-    Room,
-    at_frame,
-    word,
-)
+from ..panel import CAPTION, MEDIUM, Drawing, Framed, NumberRow, Panel, Place, Room, at_frame, word
 
 _LINE = 28
 
