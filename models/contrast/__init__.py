@@ -14,8 +14,3 @@ from .knob import Knob
 from .knobs import knobs
 from .matching import match_heads, match_sides
 from .side import Side, at_step
-
-__all__ = [
-    "Aligned", "Contrast", "Knob", "Side", "align", "at_step", "contrast", "knobs", "match_heads",
-    "match_sides", "strip",
-]  # fmt: skip

@@ -10,8 +10,6 @@ from functools import cache
 from ..registry import import_all
 from .finding import BarFilm, Chart, Film, Finding, Number, Outcome, Tell
 
-__all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Tell", "findings"]
-
 
 @cache
 def findings() -> dict[str, Finding]:

@@ -27,5 +27,3 @@ In Python a pair of a place and a function is an edit, too: ("encoder.0.ff", lam
 
 from .comparison import Comparison, compare
 from .edit import Edit
-
-__all__ = ["Comparison", "Edit", "compare"]

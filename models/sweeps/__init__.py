@@ -6,24 +6,3 @@ Made and read without torch, but for `create` and `plan`, which check the settin
 from .control import create, delete, find, list_sweeps, pause, resume, start, stop, sweeps_root, usual_slots
 from .spec import Choices, Range, Spec, parse
 from .sweep import ShippedSweep, Sweep, Trial, list_shipped
-
-__all__ = [
-    "Choices",
-    "Range",
-    "ShippedSweep",
-    "Spec",
-    "Sweep",
-    "Trial",
-    "create",
-    "delete",
-    "find",
-    "list_shipped",
-    "list_sweeps",
-    "parse",
-    "pause",
-    "resume",
-    "start",
-    "stop",
-    "sweeps_root",
-    "usual_slots",
-]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _NUMBERS = count(1)
 """Of models in memory: what was proved of one is not known of another."""
 
-__all__ = ["FileError", "ModelCard", "list_models", "load_model"]
-
 
 @overload
 def load_model(source: Path) -> TrainedModel[Any]: ...

@@ -19,28 +19,4 @@ from .batch import (
 )
 from .task import TASKS, Tally, Task, generator_of, make_task, option, quotients
 
-__all__ = [
-    "IGNORED",
-    "TASKS",
-    "Advice",
-    "Aligned",
-    "Answers",
-    "Antecedent",
-    "Batch",
-    "Example",
-    "Judgement",
-    "Quotients",
-    "Rarity",
-    "Reading",
-    "Sample",
-    "Split",
-    "Tally",
-    "Task",
-    "Writing",
-    "generator_of",
-    "make_task",
-    "option",
-    "quotients",
-]
-
 import_all(__name__, __path__)

@@ -20,34 +20,6 @@ from .kinds.prefix import prefix
 from .kinds.strided import strided
 from .kinds.window import sliding_window
 
-__all__ = [
-    "Allowed",
-    "Mask",
-    "argument_of",
-    "both",
-    "causal",
-    "check",
-    "check_fits",
-    "code_of",
-    "combine",
-    "edges",
-    "fixed",
-    "in_parts",
-    "kind_of",
-    "layers_needed",
-    "memory",
-    "named",
-    "of_tensor",
-    "packed",
-    "padding",
-    "painted",
-    "prefix",
-    "reach",
-    "sliding_window",
-    "strided",
-    "usual",
-]
-
 # Masks by name and argument, as a link or a page asks for them.
 
 MOST_WHOLE = 16_384

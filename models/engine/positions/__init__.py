@@ -20,20 +20,4 @@ from .sinusoidal import sinusoids
 from .t5 import relative_buckets
 from .transformer_xl import TransformerXL
 
-__all__ = [
-    "POSITIONS",
-    "LayerPositions",
-    "PositionScheme",
-    "TransformerXL",
-    "alibi_bias",
-    "alibi_slopes",
-    "has_bias",
-    "register",
-    "relative_buckets",
-    "rotate",
-    "sinusoids",
-    "turns",
-    "waves",
-]
-
 import_all(__name__, __path__)
