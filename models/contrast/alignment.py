@@ -1,7 +1,5 @@
 """How the tokens of two readings are aligned: token by token, by characters, or by the words' order."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

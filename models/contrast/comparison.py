@@ -1,7 +1,5 @@
 """Two sides beside each other: every head's pattern and what comes out; a head at several values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A knob: one thing of a model, or of its text, that is set otherwise while all else stays. One file each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Heads of two models matched by likeness, since head 3 of one may be head 1 of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a task's data is, before anything is trained, as plain values that a page can hold without torch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

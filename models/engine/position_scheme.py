@@ -1,7 +1,5 @@
 """What every position scheme can do, and the registry of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

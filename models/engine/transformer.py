@@ -1,7 +1,5 @@
 """The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder; its layers and stacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 

@@ -1,7 +1,5 @@
 """What edits would do, told from gradients: one pass back in place of a pass for each edit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """What edits did: two passes over the same tokens beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

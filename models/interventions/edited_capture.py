@@ -1,7 +1,5 @@
 """Attention of any torch module, while edits change what it computes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn

@@ -1,7 +1,5 @@
 """What heads do on their direct way to the output, and through one another alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 

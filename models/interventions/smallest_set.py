@@ -1,7 +1,5 @@
 """The smallest set of heads that a model's answer needs: without them it writes something else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The file formats that a run is exported in: our own, that of transformers, and ONNX."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Where runs train: processes of this machine, or a Ray cluster through its dispatcher."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

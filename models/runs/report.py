@@ -4,8 +4,6 @@ It is written when a run has finished, and for any run with a checkpoint on Runs
 `python -m attention_lab.models.training report`. It is read without torch.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Scores of a classifier: who is taken for whom, and precision, recall and F1 of each class."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Each sweep has a folder in `.sweeps` among the runs, and while it works a process of its own, its driver.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import shutil

@@ -3,8 +3,6 @@
 All of it is in the journal before anything else depends on it, so that a killed driver loses nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

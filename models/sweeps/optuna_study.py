@@ -4,8 +4,6 @@ Only the driver of a sweep writes it, under the lock of the sweep's folder. It i
 a page sees the trials while they train. Optuna is imported here alone, and without torch.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a sweep will do, before it starts: the settings that make a model, how many runs, and their score."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """The arithmetic of a run: an iterator of records that prints and writes nothing and starts no process."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import os

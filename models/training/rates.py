@@ -4,8 +4,6 @@ A fresh model trains for some steps while the rate rises exponentially; where th
 where it begins to rise, bound the rates that are worth a trial. Nothing is written.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence

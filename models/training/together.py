@@ -3,8 +3,6 @@
 Data-parallel training (Li et al. 2020, PyTorch Distributed), and fully sharded (Zhao et al. 2023, FSDP).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@ checkpoint of a training run, which its folder's JSON files describe.
 Nothing but safetensors is ever read for weights, no code is run, and every size is checked before it is read.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import tempfile

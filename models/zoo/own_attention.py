@@ -6,8 +6,6 @@ alone (`attention`, `scores`, `q_0`). Beside patterns, or scores in their place,
 `logits`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """A model of tensors alone: the attention that a person handed in, under the addresses of a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Long texts: the microscope. Every head over a document of tens of thousands of tokens, zoomed as a map."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

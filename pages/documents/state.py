@@ -1,7 +1,5 @@
 """What a link to a long text holds, and what is computed from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The take-away of a map: the figure of what is shown, the brightest pairs, and the lines that give them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What edits change: outputs, heads, and what the model writes with edits and without them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable

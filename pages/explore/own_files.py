@@ -1,7 +1,5 @@
 """Where a person hands in pictures or attention of their own, and the lists of what they handed in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

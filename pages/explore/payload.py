@@ -6,8 +6,6 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

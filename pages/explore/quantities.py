@@ -1,7 +1,5 @@
 """Quantities that are computed when the stage asks for them: of a head, of its stack, and of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from itertools import product
 from typing import Any

@@ -2,8 +2,6 @@
 asked for, and taken away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property

@@ -2,8 +2,6 @@
 give them.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import re

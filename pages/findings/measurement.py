@@ -2,8 +2,6 @@
 and the lines of Python that measure one again, with the functions that make its numbers.
 """
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from dataclasses import dataclass

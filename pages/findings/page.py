@@ -1,7 +1,5 @@
 """Findings: published results, each measured on a model that is here, beside the paper's number."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """What a link to a finding holds: which one, on which model, and what the visitor changed in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """The scores of one run: held out and test, with n and intervals, and where its model errs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@ inputs that were possible, and sends its figure first.
 
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence

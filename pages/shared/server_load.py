@@ -6,8 +6,6 @@ memory keeps nothing and begins nothing costly: each cache of the app joins `cac
 processes for expensive work and training runs have limits of their own.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

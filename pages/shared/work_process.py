@@ -6,8 +6,6 @@ large model, or a text that never ends, the other reads. A call has a deadline, 
 more, and its process is ended when it must be.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import multiprocessing

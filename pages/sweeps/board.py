@@ -1,7 +1,5 @@
 """A sweep as a board: parallel coordinates, importance, history, and the value by one setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The ranges that are chosen along the axes of a sweep: which trials they leave, how a link writes them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One sweep: how far it is, what can be asked of it, its figures and its trials."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

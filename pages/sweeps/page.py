@@ -1,7 +1,5 @@
 """Sweeps: many runs that differ in chosen settings, listed, started, watched and compared as one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The state of Sweeps: those that a visitor may see, which one is open, and what stands in the form."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What is seen of a sweep: the setting of one chart, the trials that stand out, the opened one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

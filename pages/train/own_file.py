@@ -1,7 +1,5 @@
 """A file of a visitor's own on Train: handed in, said how it is read, its columns chosen, put aside again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -7,8 +7,6 @@ seconds their visitors' browsers connect to the new ones. The same happens to a 
 than `server_mb` of the limits. SIGTERM or Ctrl+C stops everything.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import secrets

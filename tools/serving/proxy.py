@@ -1,7 +1,5 @@
 """Caddy before the servers: it keeps visitors on one by cookie, and changes without cutting anyone off."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os

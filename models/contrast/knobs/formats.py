@@ -1,7 +1,5 @@
 """The format of numbers: the whole pass in it, or weights rounded to 8 bits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """The number of heads: the same W_Q, W_K, W_V and W_O, cut into more or fewer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...config import ModelConfig

@@ -1,7 +1,5 @@
 """The mask of self-attention: who may look at whom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch

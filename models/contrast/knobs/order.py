@@ -1,7 +1,5 @@
 """The order of the words that are read."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Positions: taken away, or by another scheme that has learnt nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...config import POSITION_SCHEMES

@@ -1,7 +1,5 @@
 """The scale of dot products: 1 / sqrt(d_head), or none."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Temperature: softmax(scores / T), of every attention."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ..knob import Knob, number, unheard, with_editing

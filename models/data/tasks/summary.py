@@ -1,7 +1,5 @@
 """A task's data counted and measured, and its first examples: all as the model will read it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Which Ray cluster is meant, and whether anything answers there; found without importing Ray."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import socket

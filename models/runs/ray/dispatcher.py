@@ -1,7 +1,5 @@
 """Gives runs to a Ray cluster and watches them there: the dispatcher's work."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import logging

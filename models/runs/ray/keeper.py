@@ -6,8 +6,6 @@ It does not import Ray, which may end or block a process whose cluster is gone. 
 again where that was killed, and says what became of the runs where the cluster went away.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

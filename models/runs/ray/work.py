@@ -1,7 +1,5 @@
 """What a node of the cluster does with a run: the same as a process of this machine, in the same folder."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import redirect_stderr
 from dataclasses import replace

@@ -5,8 +5,6 @@ the `eager_attention_forward` beside the module's class, so that every architect
 grouped queries, soft caps, windows, sinks, T5's bias. Outside of a recorded pass it does nothing else.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Bringing a model of the hub to this machine: what it is, if it can be opened, and what fetches it."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

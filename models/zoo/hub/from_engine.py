@@ -1,7 +1,5 @@
 """A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

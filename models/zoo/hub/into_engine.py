@@ -1,7 +1,5 @@
 """GPT-2 and BERT in our own engine: a `Transformer` with the weights of a loaded model of transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

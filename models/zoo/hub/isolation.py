@@ -4,8 +4,6 @@ A server hands in a runner, which does such work in a process with a deadline an
 one, as in a notebook, it is done on the spot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 

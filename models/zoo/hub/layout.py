@@ -6,8 +6,6 @@ experts with those that all tokens share, what a factor or a norm made of a proj
 side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

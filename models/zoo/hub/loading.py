@@ -1,7 +1,5 @@
 """Loading a model of transformers from its folder: safetensors alone, never a program, within the memory."""
 
-from __future__ import annotations
-
 import gc
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ What transformers would make of n x n numbers beside its attention is replaced w
 mask by the function that it is made from, T5's biases by one number for each distance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial

@@ -4,8 +4,6 @@ A name is `hf:` and one of: a repository in the local cache (`hf:gpt2`, `hf:goog
 folder of `models_root()`, or the whole path of a folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

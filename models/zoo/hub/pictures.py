@@ -1,7 +1,5 @@
 """A vision transformer of transformers: it reads a picture, whose patches are its tokens."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import suppress

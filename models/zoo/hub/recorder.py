@@ -1,7 +1,5 @@
 """One pass through a model of transformers, recorded under the addresses of our traces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ while, when the visitor goes to another page, and when their connection is lost.
 come, not what a request says will come: who sends nothing takes nobody's place.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

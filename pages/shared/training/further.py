@@ -1,7 +1,5 @@
 """The form that trains a run further: how far, what changes from there on, and how the schedule goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

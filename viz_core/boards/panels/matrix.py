@@ -1,7 +1,5 @@
 """Numbers in cells: small matrices as a table, large ones as a picture with a colour bar."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
