@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
-__all__ = [
-    "Edit",
-    "ModelConfig",
-    "Trace",
-    "Transformer",
-    "UntrainedModel",
-    "capture",
-    "compare",
-    "into_engine",
-    "list_models",
-    "load_model",
-    "read_attention",
-]
-
 _HOME = {
     "Edit": "attention_lab.models.interventions",
     "ModelConfig": "attention_lab.models.config",
@@ -52,9 +38,9 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'models' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(f"module 'models' has no attribute {name!r}; it has {', '.join(_HOME)}")
     return getattr(import_module(_HOME[name], __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME})

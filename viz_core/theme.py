@@ -6,6 +6,7 @@ in its middle.
 """
 
 import html
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -20,66 +21,8 @@ ColourScale = list[list[float | str]]
 
 FONT = 'system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
-_LIGHT = {
-    "query": "#7b2cbf",
-    "key": "#b84600",
-    "value": "#00746b",
-    "ink": "#16202c",
-    "muted": "#56616e",
-    "background": "#ffffff",
-    "grid": "#d9dfe6",
-    "accent": "#0b62a8",
-}
-_PROJECTOR = _LIGHT | {  # a projector in a lit room shows half of a screen's contrast
-    "query": "#5a189a",
-    "key": "#8a3300",
-    "value": "#00534c",
-    "ink": "#000000",
-    "muted": "#2f3944",
-    "grid": "#aab4bf",
-    "accent": "#084b85",
-}
-_DARK = {
-    "query": "#c79bff",
-    "key": "#ffa94d",
-    "value": "#4fd1a5",
-    "ink": "#f2f5f8",
-    "muted": "#a3adb8",
-    "background": "#0e1117",
-    "grid": "#2f3742",
-    "accent": "#5fb6f2",
-}
-
-# Both sets come from a search for twelve colours that stay as far apart as can be (OKLab) to normal,
-# deuteranopic and protanopic eyes, with a contrast of at least 3:1. A test measures all of this again.
-HEAD_COLOURS = (
-    "#1f72af",
-    "#cf7f0c",
-    "#6004c2",
-    "#58a175",
-    "#cf038e",
-    "#802e04",
-    "#6d8bfb",
-    "#d82414",
-    "#830f65",
-    "#1a7551",
-    "#c47cbd",
-    "#114df9",
-)
-HEAD_COLOURS_DARK = (
-    "#55b4e6",
-    "#f29515",
-    "#cd3ac6",
-    "#4deead",
-    "#f7c5fb",
-    "#ae6978",
-    "#497df4",
-    "#ff3725",
-    "#e9d63f",
-    "#439020",
-    "#de8ab5",
-    "#a0b979",
-)
+_COLOURS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+HEAD_COLOURS, HEAD_COLOURS_DARK = (tuple(_COLOURS["heads"][page]) for page in ("light", "dark"))
 
 
 def _evenly(colours: Sequence[str]) -> ColourScale:
@@ -106,7 +49,9 @@ def palette(dark: bool = False, *, projected: bool = False) -> dict[str, str]:
 
     projected: those of a light page with more contrast; `dark` does not matter then.
     """
-    return dict(_PROJECTOR if projected else _DARK if dark else _LIGHT)
+    if projected:
+        return _COLOURS["light"] | _COLOURS["projector"]
+    return dict(_COLOURS["dark" if dark else "light"])
 
 
 def head_colour(head: int, dark: bool = False) -> str:

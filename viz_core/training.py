@@ -3,6 +3,8 @@ was found, and where a rate is best.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -70,21 +72,6 @@ def parallel_panel(
     )
 
 
-def parallel_coordinates(
-    settings: Sequence[Axis],
-    value: Axis,
-    *,
-    names: Sequence[str],
-    lower_is_better: bool = False,
-    shown: np.ndarray | None = None,
-    dark: bool = False,
-    title: str | None = None,
-) -> go.Figure:
-    """A line for every trial through an axis for every setting; see `parallel_panel` and `Parallel`."""
-    panel = parallel_panel(settings, value, names=names, lower_is_better=lower_is_better, shown=shown)
-    return _figure(panel, dark, title)
-
-
 def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
     """The places of trials from the best value to the worst [trial]; those without a value come last."""
     signed = np.asarray(values, dtype=np.float64) * (1 if lower_is_better else -1)
@@ -92,7 +79,14 @@ def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = F
 
 
 def importance_panel(importance: Mapping[str, float]) -> Bars:
-    """How much each setting tells the best trials from all, the largest first."""
+    """How much each setting tells the best trials from all, such as `Sweep.importance` gives it: shares that
+    sum to 1, the largest first. Raises ValueError for a share that is not within 0 to 1.
+    """
+    for name, share in importance.items():
+        if not 0 <= share <= 1 + 1e-6:
+            raise ValueError(
+                f"importance of {name!r} is {share:g}, but a share is within 0 to 1; divide by the sum"
+            )
     bars = sorted(importance.items(), key=lambda each: -each[1])[:MOST_BARS]
     title = "what tells the best tenth of trials apart"
     if len(importance) > MOST_BARS:
@@ -105,21 +99,6 @@ def importance_panel(importance: Mapping[str, float]) -> Bars:
         low=0,
         reach=1,
     )
-
-
-def importance_bars(
-    importance: Mapping[str, float], *, dark: bool = False, title: str | None = None
-) -> go.Figure:
-    """Bars of the settings' importances, such as `Sweep.importance` gives them: shares that sum to 1.
-
-    Raises ValueError for a share that is not within 0 to 1.
-    """
-    for name, share in importance.items():
-        if not 0 <= share <= 1 + 1e-6:
-            raise ValueError(
-                f"importance of {name!r} is {share:g}, but a share is within 0 to 1; divide by the sum"
-            )
-    return _figure(importance_panel(importance), dark, title)
 
 
 def history_panel(
@@ -160,21 +139,6 @@ def so_far(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False
     return np.minimum.accumulate(values) if lower_is_better else np.maximum.accumulate(values)
 
 
-def trial_history(
-    values: Float[np.ndarray, " trial"],
-    *,
-    numbers: Sequence[int] = (),
-    lower_is_better: bool = False,
-    name: str = "value",
-    log: bool = False,
-    dark: bool = False,
-    title: str | None = None,
-) -> go.Figure:
-    """Points for the trials' values, and a line for the best so far; see `history_panel`."""
-    panel = history_panel(values, numbers=numbers, lower_is_better=lower_is_better, name=name, log=log)
-    return _figure(panel, dark, title)
-
-
 def setting_panel(
     setting: Axis,
     values: Float[np.ndarray, " run"],
@@ -210,21 +174,6 @@ def setting_panel(
     )  # fmt: skip
 
 
-def value_by_setting(
-    setting: Axis,
-    values: Float[np.ndarray, " run"],
-    *,
-    name: str = "value",
-    log: bool = False,
-    interval: Interval | None = None,
-    dark: bool = False,
-    title: str | None = None,
-) -> go.Figure:
-    """Runs by one setting, with means and 95% intervals; see `setting_panel`."""
-    panel = setting_panel(setting, values, name=name, log=log, interval=interval)
-    return _figure(panel, dark, title)
-
-
 def finder_panel(
     rates: Float[np.ndarray, " step"],
     losses: Float[np.ndarray, " step"],
@@ -232,7 +181,10 @@ def finder_panel(
     *,
     suggestion: float | None = None,
 ) -> Points:
-    """The loss over a learning rate that grows from step to step, raw and smoothed, the suggestion marked."""
+    """The loss over a learning rate that grows from step to step, raw and smoothed, the suggestion marked
+    (Smith 2017, "Cyclical learning rates", 3.3). Raises ValueError for rates that are not above 0 and for
+    lengths that differ.
+    """
     for name, array in (("rates", rates), ("losses", losses), ("smoothed", smoothed)):
         check_axes(name, array, "step")
         check_length(name, array.tolist(), len(rates), needed=True)
@@ -248,22 +200,6 @@ def finder_panel(
         dots=dots, title="loss while the learning rate grows", x_label="learning rate", y_label="loss",
         log_x=True, uprights=marks, y_range=top,
     )  # fmt: skip
-
-
-def rate_finder_curve(
-    rates: Float[np.ndarray, " step"],
-    losses: Float[np.ndarray, " step"],
-    smoothed: Float[np.ndarray, " step"],
-    *,
-    suggestion: float | None = None,
-    dark: bool = False,
-    title: str | None = None,
-) -> go.Figure:
-    """A learning-rate range test (Smith 2017, "Cyclical learning rates", 3.3); see `finder_panel`.
-
-    Raises ValueError for rates that are not above 0 and for lengths that differ.
-    """
-    return _figure(finder_panel(rates, losses, smoothed, suggestion=suggestion), dark, title)
 
 
 def _height(losses: np.ndarray, smoothed: np.ndarray) -> tuple[float, float] | None:
@@ -307,5 +243,18 @@ def _said(setting: Axis, value: float) -> str:
     return setting.choices[int(value)] if setting.choices else short(value)
 
 
-def _figure(panel: Panel, dark: bool, title: str | None) -> go.Figure:
-    return board_figure(Board(rows=[[panel]], notice=""), dark=dark, title=title)
+def _drawn(panel_of: Callable[..., Panel]) -> Callable[..., go.Figure]:
+    """The figure of a panel: takes what the panel is made of, and `dark` and `title`."""
+
+    @wraps(panel_of)
+    def figure(*given: Any, dark: bool = False, title: str | None = None, **options: Any) -> go.Figure:
+        return board_figure(Board(rows=[[panel_of(*given, **options)]], notice=""), dark=dark, title=title)
+
+    return figure
+
+
+parallel_coordinates = _drawn(parallel_panel)
+importance_bars = _drawn(importance_panel)
+trial_history = _drawn(history_panel)
+value_by_setting = _drawn(setting_panel)
+rate_finder_curve = _drawn(finder_panel)

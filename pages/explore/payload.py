@@ -3,7 +3,6 @@
 A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a byte
 budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit their budget
 (any sentence of usual length) all are sent, and the browser needs the server no more.
-
 """
 
 import re
@@ -161,11 +160,6 @@ class PictureWeights:
         rolled = rollout(np.stack(self._means)[:, None])[-1]
         return {"layers": self._layers, "rolled": rolled.astype(np.float16)}
 
-
-# A trace as the browser gets it: thumbnails of every head, full numbers of the heads that are open.
-# A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a
-# byte budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit
-# their budget (any sentence of usual length) all are sent, and the browser needs the server no more.
 
 WINDOW = 128
 EXACT_BYTES = 400_000
