@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .engine.trace import Trace
     from .engine.transformer import Transformer
     from .interventions import Edit, compare
-    from .interventions.edited_capture import capture
+    from .interventions.edited_pass import capture
     from .zoo import list_models, load_model
     from .zoo.engine_model import UntrainedModel
     from .zoo.hub.into_engine import into_engine
@@ -27,7 +27,7 @@ _HOME = {
     "Trace": "attention_lab.models.engine.trace",
     "Transformer": "attention_lab.models.engine.transformer",
     "UntrainedModel": "attention_lab.models.zoo.engine_model",
-    "capture": "attention_lab.models.interventions.edited_capture",
+    "capture": "attention_lab.models.interventions.edited_pass",
     "compare": "attention_lab.models.interventions",
     "into_engine": "attention_lab.models.zoo.hub.into_engine",
     "list_models": "attention_lab.models.zoo",

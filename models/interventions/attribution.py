@@ -19,9 +19,8 @@ from .head_sweep import (
     Target,
     Text,
     head_jobs,
-    mean_over,
+    over_texts,
     position_jobs,
-    several,
     side_by_side,
     source_of,
 )
@@ -31,6 +30,7 @@ FLAT = ("kl", "distance", "score")
 INPUTS = ("q", "k", "v")
 
 
+@over_texts
 def attribute_heads(
     model: Sweepable,
     text: Text,
@@ -46,29 +46,17 @@ def attribute_heads(
 
     Raises ValueError as `sweep_heads` does, and for a metric that is flat where nothing is changed.
     """
-    if several(text):
-        more = {"change": change, "by_position": by_position, **settings}
-        return mean_over(
-            text, metric, other, _unheard, lambda t, m, o, _: attribute_heads(model, t, m, other=o, **more)
-        )
     reading, target = model.reading_of(text, settings), _with_slope(metric)
     return _estimated(
         model, reading, target, *head_jobs(model, reading, change, other, by_position, settings, target)
     )
 
 
+@over_texts
 def attribute_positions(model: Sweepable, text: Text, metric: Asked, other: Text, **settings: Any) -> Sweep:
     """The same for the stream that enters each layer at each position: what `sweep_positions` finds."""
-    if several(text):
-        return mean_over(
-            text, metric, other, _unheard, lambda t, m, o, _: attribute_positions(model, t, m, o, **settings)
-        )
     reading = model.reading_of(text, settings)
     return _estimated(model, reading, _with_slope(metric), *position_jobs(model, reading, other, settings))
-
-
-def _unheard(share: float) -> None:
-    """Nobody waits for it."""
 
 
 def _with_slope(metric: Asked) -> Target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import groupby
@@ -387,6 +387,25 @@ def only_where_open(new: Tensor, value: Tensor, context: Context, needed: Tensor
     return torch.where(refused, value, new)
 
 
+@dataclass(frozen=True)
+class Function(Change):
+    """What a function of Python makes of the values of the heads that are meant, at all positions.
+
+    No line can hold one, so it is not registered.
+    """
+
+    function: Callable[[Tensor], Tensor]
+
+    word = "fn"
+
+    @property
+    def words(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def apply(self, value: Tensor, context: Context) -> Tensor:
+        return self.function(value)
+
+
 MOST_EDITS = 200
 """Edits of one pass."""
 
@@ -446,11 +465,10 @@ def read_edits(edits: str | Edit | Iterable[Any]) -> list[Edit]:
     entries = list(edits)
     if len(entries) > MOST_EDITS:
         raise ValueError(f"{len(entries)} edits are too many for one pass; give at most {MOST_EDITS}")
-    from .kinds.function import Function
+    return [_edit_of(entry) for entry in entries if isinstance(entry, Edit) or str(entry).strip()]
 
-    lines = [line for line in entries if isinstance(line, Edit) or str(line).strip()]
-    pairs = [
-        line if not isinstance(line, tuple) else Edit(Place.read(line[0]), Function(line[1]))
-        for line in lines
-    ]
-    return [line if isinstance(line, Edit) else Edit.read(line) for line in pairs]
+
+def _edit_of(entry: Any) -> Edit:
+    if isinstance(entry, tuple):
+        return Edit(Place.read(entry[0]), Function(entry[1]))
+    return entry if isinstance(entry, Edit) else Edit.read(entry)

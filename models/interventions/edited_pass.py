@@ -1,5 +1,5 @@
-"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; and
-what a model writes while they are in force.
+"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; what
+a model writes while they are in force; and what any torch module computes under them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.tasks.batch import Reading, Writing
+from ..engine import capture as engine
 from ..engine.capture import edited_output
 from ..engine.trace import Trace
-from .edit import Context, Edit, Place
+from .edit import Context, Edit, Place, read_edits
 
 Editing = Callable[[str, Tensor], Tensor]
 
@@ -304,3 +305,50 @@ def write_under_edits(
         if ids[-1] in writing.ends:
             break
     return writing.finished(ids)
+
+
+# Attention of any torch module, while edits change what it computes.
+
+
+def capture(
+    module: nn.Module, *inputs: Any, edits: Any = (), edit: Editing | None = None, **keywords: Any
+) -> tuple[Any, Trace]:
+    """`module(*inputs, **keywords)`, and a trace of every attention in it, as `models.engine.capture` has it:
+    what nn.MultiheadAttention, nn.Transformer and F.scaled_dot_product_attention compute, at addresses such
+    as `encoder.0.self.pattern`, or `blocks.3.attn.pattern` after the path of the part that computes it.
+
+    edits: what is changed in the pass, as in `trace`: lines such as 'module "blocks.3.mlp": scale 0.5' for
+    what any part gives, by its path, or "encoder.0.self heads 2: zero" for the attentions of torch's own
+    layers; and pairs of such a place and a function. edit: as in `Trace`, called at each address, too, with
+    what each part gives at such as 'module "blocks.3"'. It first runs unedited, which is checked as ever.
+    Raises ValueError as `models.engine.capture` does, and for an edit that does not fit the module, or that
+    takes values of a text, since a module reads none.
+    """
+    read = read_edits(edits)
+    applied = Applied(read, [()] * len(read))
+    both = one_after_the_other(applied if read else None, edit)
+
+    def fitted(trace: Trace) -> Editing:
+        paths = [path for path, _ in module.named_modules() if path]
+        for each in read:
+            _check_captured(each, trace, paths, type(module).__name__)
+        assert both is not None
+        return both
+
+    output, trace = engine.capture(module, *inputs, editing=fitted if both else None, **keywords)
+    applied.check_done()
+    return output, trace
+
+
+def _check_captured(edit: Edit, trace: Trace, paths: list[str], name: str) -> None:
+    if edit.change.texts or edit.change.of_reference:
+        raise ValueError(
+            f"{edit}: a module reads no texts; capture it with other inputs, and give what you take of them "
+            "by a function, as a pair such as ('module \"blocks.3\"', function)"
+        )
+    place = edit.place
+    place.check_address(list(trace), name, paths)
+    if place.kind in ("heads", "pattern"):
+        n_heads, n_key_heads = (len(trace[f"{place.address.rsplit('.', 1)[0]}.{part}"]) for part in "qk")
+        place.check_heads(n_heads, n_key_heads)
+        place.check_positions(trace[place.address].shape[1])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import wraps
 from math import inf, prod
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -250,18 +251,8 @@ def _written(reading: Reading) -> Tensor:
 Progress = Callable[[float], object]
 
 
-@runtime_checkable
-class Examined(Protocol):
-    """A model that knows held-out examples of its task, and reads a batch of one."""
-
-    name: str
-
-    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
-    def examples(self) -> Sequence[Example]: ...
-
-
 def scores_of(
-    model: Examined,
+    model: Sweepable,
     modules: Mapping[str, nn.Module],
     jobs: Sequence[Job],
     progress: Progress,
@@ -288,7 +279,11 @@ def scores_of(
 
 
 def _right(
-    model: Examined, example: Example, modules: Mapping[str, nn.Module], jobs: Sequence[Job], most_tokens: int
+    model: Sweepable,
+    example: Example,
+    modules: Mapping[str, nn.Module],
+    jobs: Sequence[Job],
+    most_tokens: int,
 ) -> Int[Tensor, " row"]:
     """How many answers of an example are right: without any edit, then with each."""
     reading, targets = example
@@ -310,7 +305,9 @@ CHANGES = ("zero", "mean", "from")
 
 @runtime_checkable
 class Sweepable(Subject, Protocol):
-    """A model whose modules are known, and which reads a batch of one text."""
+    """A model whose modules are known, which reads a batch of one text, and knows held-out examples of its
+    task.
+    """
 
     def attention(self, stack: str) -> Heads: ...
     def projections(self) -> Mapping[str, nn.Module]: ...
@@ -369,6 +366,36 @@ Text = Any
 """A text, its token ids, or a reading; or several texts or readings, in a list."""
 
 
+def over_texts(sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
+    """The sweep, which takes several texts in a list as well: their mean, each with its own metric and other
+    text in lists of as many, or one of all.
+    """
+    declared = inspect.signature(sweep)
+
+    @wraps(sweep)
+    def of_each(*given: Any, **settings: Any) -> Sweep:
+        bound = declared.bind(*given, **settings)
+        asked = bound.arguments
+        texts, metric, other, progress = map(asked.get, ("text", "metric", "other", "progress"))
+        if not several(texts):
+            return sweep(*given, **settings)
+        metrics = metric if isinstance(metric, list | tuple) else [metric] * len(texts)
+        others = other if several(other) else [other] * len(texts)
+        for each, what in ((metrics, "metrics"), (others, "other texts")):
+            if len(each) != len(texts):
+                raise ValueError(f"{len(texts)} texts and {len(each)} {what}; give as many, or one for all")
+        found = []
+        for at, (text, own_metric, own_other) in enumerate(zip(texts, metrics, others, strict=True)):
+            asked |= {"text": text, "metric": own_metric, "other": own_other}
+            if progress is not None:
+                asked["progress"] = lambda share, at=at: progress((at + share) / len(texts))
+            found.append(sweep(*bound.args, **bound.kwargs))
+        return Sweep.mean(found)
+
+    return of_each
+
+
+@over_texts
 @torch.no_grad()
 def sweep_heads(
     model: Sweepable,
@@ -391,13 +418,6 @@ def sweep_heads(
     share is done, and may raise to end it. settings: of reading. Raises ValueError for a metric that is not
     there, a model whose parts are hidden, and what does not fit.
     """
-    if several(text):
-        return mean_over(
-            text, metric, other, progress,
-            lambda t, m, o, p: sweep_heads(
-                model, t, m, change=change, other=o, by_position=by_position, progress=p, **settings
-            ),
-        )  # fmt: skip
     reading, target, modules = model.reading_of(text, settings), Target.read(metric), model.projections()
     jobs, rows = head_jobs(model, reading, change, other, by_position, settings, target)
     if target.kind == "score":
@@ -410,22 +430,6 @@ def sweep_heads(
 def several(text: Any) -> bool:
     """Whether it is a list of texts, and not the token ids of one."""
     return isinstance(text, list | tuple) and any(isinstance(each, str | Reading) for each in text)
-
-
-def mean_over(
-    texts: Sequence[Text], metric: Any, other: Any, progress: Progress,
-    sweep: Callable[[Text, Any, Any, Progress], Sweep],
-) -> Sweep:  # fmt: skip
-    """The mean of the sweeps of several texts, each with its own metric and other text, or one of all."""
-    metrics = metric if isinstance(metric, list | tuple) else [metric] * len(texts)
-    others = other if several(other) else [other] * len(texts)
-    for each, what in ((metrics, "metrics"), (others, "other texts")):
-        if len(each) != len(texts):
-            raise ValueError(f"{len(texts)} texts and {len(each)} {what}; give as many, or one for all")
-    found = []
-    for at, mine in enumerate(zip(texts, metrics, others, strict=True)):
-        found.append(sweep(*mine, lambda share, at=at: progress((at + share) / len(texts))))
-    return Sweep.mean(found)
 
 
 def head_jobs(
@@ -471,6 +475,7 @@ def source_of(
     return model.trace(there, reduce=lambda a, x: x if a in wanted else None), partners
 
 
+@over_texts
 @torch.no_grad()
 def sweep_positions(
     model: Sweepable,
@@ -484,11 +489,6 @@ def sweep_positions(
     """The stream that enters each layer at each position, alone, as it is in another text (causal tracing,
     Meng et al. 2022). Several texts, texts of another length, and what is raised, as in `sweep_heads`.
     """
-    if several(text):
-        return mean_over(
-            text, metric, other, progress,
-            lambda t, m, o, p: sweep_positions(model, t, m, o, progress=p, **settings),
-        )  # fmt: skip
     reading, modules = model.reading_of(text, settings), model.layers()
     jobs, rows = position_jobs(model, reading, other, settings)
     target, before, values = values_of(model, reading, metric, modules, jobs, progress)

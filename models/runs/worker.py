@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from filelock import FileLock, Timeout
@@ -63,7 +63,13 @@ TIME_IS_UP = "it had its slot for {} minutes, and others wait; resume goes on fr
 SIGNALLED = "the process was asked to end (Ctrl-C, or the system); resume goes on from here"
 
 
-class Watch:
+class Signalled:
+    """Whoever takes up a signal: its handler may take no lock, so it only sets this."""
+
+    signalled = False
+
+
+class Watch(Signalled):
     """Writes status.json once a second and says when to stop; the training only sets `step`.
 
     parent: the process whose end pauses the run; None lets the run outlive every process. minutes: in its
@@ -77,7 +83,6 @@ class Watch:
         me = this_process()
         self.folder, self.parent, self.minutes = folder, parent, minutes
         self.step = status.step
-        self.signalled = False  # set by signal handlers, which may take no lock
         self._status = replace(
             status, pid=me.pid, started_at=me.started_at, born=me.born, asked="", outcome=""
         )
@@ -242,12 +247,6 @@ def _attend(folder: Path, parent: Identity | None) -> int:
         if slot.kind == "gpu":
             os.environ["CUDA_VISIBLE_DEVICES"] = queue.visible_gpus()[slot.index]
         return 0 if work(watch).state != "failed" else 1
-
-
-class Signalled(Protocol):
-    """Whoever takes up a signal: it may take no lock, so it only sets this."""
-
-    signalled: bool
 
 
 @contextmanager
@@ -427,7 +426,7 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
     now = backend.status(folder.id)
     if now.live:
         raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
-    step, signals = now.step, _Interrupt()
+    step, signals = now.step, Signalled()
     with heeding_signals(signals):
         backend.submit(folder.id)
         while True:
@@ -442,10 +441,6 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
                 signals.signalled = False
                 backend.stop(folder.id, ask="pause")
             time.sleep(FOLLOW_SECONDS)
-
-
-class _Interrupt:
-    signalled = False
 
 
 def _record(line: dict[str, Any]) -> Record:

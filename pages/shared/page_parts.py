@@ -1,6 +1,5 @@
 """What every page does alike as it is drawn: it says what was wrong with an input, falls back on the last
 inputs that were possible, and sends its figure first.
-
 """
 
 import re

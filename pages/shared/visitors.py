@@ -91,7 +91,7 @@ def renew(code: str, token: str) -> str:
     with writing(_renewed(before)):
         _renewed(before).parent.mkdir(parents=True, exist_ok=True)
     write_whole(_renewed(_hashed(fresh)), _stands_for(before).encode())
-    teachers.give_rights(_hashed(fresh))
+    teachers.vouch(_hashed(fresh))
     teachers.sign_out(before)
     write_whole(_renewed(before), secrets.token_hex(16).encode())
     return fresh

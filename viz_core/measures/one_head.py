@@ -50,32 +50,23 @@ class MeasureInput:
         return mean_over(values, self.attending if counted is None else self.attending & counted)
 
 
-def checked_input(
-    pattern: Patterns,
-    cross: bool | None = None,
-    tokens: Sequence[object] | None = None,
-    counts: Mapping[Any, int | float] | None = None,
-    pairs: Pairs | None = None,
-    sure: Pairs | None = None,
-    repeat: tuple[int, int] | None = None,
-) -> MeasureInput:
+def checked_input(pattern: Patterns, cross: bool | None = None, **given: Any) -> MeasureInput:
     """Checks everything. Raises ValueError for weights, rows, tokens, pairs or repetitions that cannot be."""
-    weights, attending = checked_patterns(pattern)
-    n_queries, n_keys = weights.shape[-2:]
-    if tokens is not None and len(tokens) != n_keys:
-        raise ValueError(f"{len(tokens)} tokens for {n_keys} positions; pass one token per position")
-    for query, key in (*(pairs or ()), *(sure or ())):
+    of = MeasureInput(*checked_patterns(pattern), is_cross(pattern, cross), **given)
+    n_queries, n_keys = of.weights.shape[-2:]
+    if of.tokens is not None and len(of.tokens) != n_keys:
+        raise ValueError(f"{len(of.tokens)} tokens for {n_keys} positions; pass one token per position")
+    for query, key in (*(of.pairs or ()), *(of.sure or ())):
         if not (0 <= query < n_queries and 0 <= key < n_keys):
             raise ValueError(
                 f"the pair ({query}, {key}) lies outside {n_queries} queries x {n_keys} keys; "
                 "count both from 0, the query first"
             )
-    if sure and not set(sure) <= set(pairs or ()):
+    if of.sure and not set(of.sure) <= set(of.pairs or ()):
         raise ValueError("sure has a pair that pairs lacks; every sure pair is a possible one, so give both")
-    of_two = is_cross(pattern, cross)
-    if repeat is not None:
-        _check_repeat(*repeat, n_keys, of_two)
-    return MeasureInput(weights, attending, of_two, tokens, counts, pairs, sure, repeat)
+    if of.repeat is not None:
+        _check_repeat(*of.repeat, n_keys, of.cross)
+    return of
 
 
 def _check_repeat(start: int, n: int, n_keys: int, cross: bool) -> None:
@@ -352,8 +343,9 @@ def head_scores(
     Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens,
     pairs and repetitions that do not fit.
     """
-    measure_input = checked_input(pattern, cross, tokens, counts, pairs, sure, repeat)
-    scores = {measure.name: measure.compute(measure_input) for measure in MEASURES}
+    given = {"tokens": tokens, "counts": counts, "pairs": pairs, "sure": sure, "repeat": repeat}
+    of = checked_input(pattern, cross, **given)
+    scores = {measure.name: measure.compute(of) for measure in MEASURES}
     return {name: values for name, values in scores.items() if values is not None}
 
 

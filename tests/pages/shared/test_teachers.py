@@ -22,7 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sign_in(visitor: str, secret: str = SECRET) -> None:
     """Signs in, and comes for the rights under the same name."""
     assert teachers.redeem(teachers.sign_in(visitor, secret), visitor)
-    teachers.give_rights(visitor)
+    teachers.vouch(visitor)
 
 
 @pytest.fixture
