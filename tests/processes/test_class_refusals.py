@@ -128,7 +128,7 @@ def test_a_teacher_who_has_signed_out_stops_nothing(
             assert read_request(hers) == ("stop" if signed_in else None)
 
     teachers.sign_in(IDS["teacher"], SECRET)
-    teachers.give_rights(IDS["teacher"])
+    teachers.vouch(IDS["teacher"])
     asyncio.run(attack())
 
 
