@@ -375,8 +375,10 @@ def over_texts(sweep: Callable[..., Sweep]) -> Callable[..., Sweep]:
     @wraps(sweep)
     def of_each(*given: Any, **settings: Any) -> Sweep:
         bound = declared.bind(*given, **settings)
-        asked = bound.arguments
-        texts, metric, other, progress = map(asked.get, ("text", "metric", "other", "progress"))
+        asked: dict[str, Any] = bound.arguments
+        texts, metric = asked["text"], asked["metric"]
+        other: Any = asked.get("other")
+        progress: Any = asked.get("progress")
         if not several(texts):
             return sweep(*given, **settings)
         metrics = metric if isinstance(metric, list | tuple) else [metric] * len(texts)
