@@ -267,6 +267,5 @@ def _grey(picture: np.ndarray) -> np.ndarray:
 
 def _veil(dark: bool) -> list[list[float | str]]:
     """From nothing to the accent, through which the picture is still seen."""
-    accent = theme.palette(dark)["accent"].lstrip("#")
-    red, green, blue = (int(accent[at : at + 2], 16) for at in (0, 2, 4))
-    return [[0.0, f"rgba({red},{green},{blue},0)"], [1.0, f"rgba({red},{green},{blue},{STRONGEST})"]]
+    accent = theme.palette(dark)["accent"]
+    return [[0.0, theme.with_alpha(accent, 0)], [1.0, theme.with_alpha(accent, STRONGEST)]]

@@ -117,7 +117,7 @@ def history_panel(
     order = np.argsort(x, kind="stable")[:MOST_POINTS]
     x, y = x[order], values[order]
     known = np.isfinite(y)
-    best = so_far(y[known], lower_is_better=lower_is_better)
+    best = (np.minimum if lower_is_better else np.maximum).accumulate(y[known])  # of all until then
     pairs = zip(x[known], y[known], strict=True)
     texts = [f"trial {int(at)}: {name} {short(value)}" for at, value in pairs]
     dots = [
@@ -132,11 +132,6 @@ def history_panel(
     if len(values) > MOST_POINTS:
         title += f" (the first {MOST_POINTS:,} of {len(values):,})"
     return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log, whole_x=True)
-
-
-def so_far(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
-    """The best of each value and those before it [trial]."""
-    return np.minimum.accumulate(values) if lower_is_better else np.maximum.accumulate(values)
 
 
 def setting_panel(

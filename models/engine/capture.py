@@ -129,14 +129,9 @@ def leaves(value: Any) -> Iterator[Any]:
         yield from leaves(part)
 
 
-def _one_prompt(tensor: Tensor) -> Tensor:
-    """[..., position, channel] as [1, head, position, channel]."""
-    return tensor.reshape(1, -1, *tensor.shape[-2:])
-
-
 def _kept(tensor: Tensor) -> Tensor:
-    """A copy, for the module may go on and change its own in place."""
-    return _one_prompt(tensor.detach()).clone()
+    """A copy [1, head, position, channel], for the module may go on and change its own in place."""
+    return tensor.detach().reshape(1, -1, *tensor.shape[-2:]).clone()
 
 
 def _precise(tensor: Tensor) -> Tensor:

@@ -115,7 +115,7 @@ class Place:
             )
         part = None if self.module else match[3]
         if self.module:
-            object.__setattr__(self, "address", module_address(match[1]))
+            object.__setattr__(self, "address", f'module "{match[1]}"')
         elif part is not None:
             part = _SHORT.get(part, part)
             if part not in PARTS:
@@ -253,11 +253,6 @@ class Place:
                 f"{'text' if self.module else self.positions_of}; "
                 f"give 0 to {tokens - 1}"
             )
-
-
-def module_address(path: str) -> str:
-    """How a module is addressed by its path."""
-    return f'module "{path}"'
 
 
 def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:

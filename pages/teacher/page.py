@@ -23,7 +23,7 @@ def page() -> None:
     visitor = visitors.visitor()
     if visitor.all_rights:
         st.text("You may see, stop, rename, share, delete and export every run of this class: see Runs.")
-        st.button("Sign out", on_click=_sign_out)
+        st.button("Sign out", on_click=lambda: teachers.sign_out(visitors.token_id()))
         return
     if CODE in st.session_state:
         _FETCH(data=f"./{RENEW}/{st.session_state.pop(CODE)}")
@@ -32,10 +32,6 @@ def page() -> None:
     with st.form("teacher", border=False, width=400):
         st.text_input("Secret", type="password", max_chars=teachers.MOST, key=KEY)
         st.form_submit_button("Sign in", on_click=_sign_in, type="primary")
-
-
-def _sign_out() -> None:
-    teachers.sign_out(visitors.token_id())
 
 
 def _sign_in() -> None:

@@ -210,8 +210,8 @@ def test_each_weight_lies_over_its_part() -> None:
 def test_the_greatest_weight_has_the_accent_and_a_part_that_asks_an_outline(dark: bool) -> None:
     fig = attention_picture(GREY, WEIGHTS, query=(0, 1), dark=dark, title="Layer 1")
     accent = theme.palette(dark)["accent"]
-    rgb = ",".join(str(int(accent[at : at + 2], 16)) for at in (1, 3, 5))
-    assert [colour for _, colour in fig.data[1].colorscale] == [f"rgba({rgb},0)", f"rgba({rgb},0.85)"]
+    rgb = ", ".join(str(int(accent[at : at + 2], 16)) for at in (1, 3, 5))
+    assert [colour for _, colour in fig.data[1].colorscale] == [f"rgba({rgb}, 0)", f"rgba({rgb}, 0.85)"]
     (box,) = fig.layout.shapes
     assert (box.x0, box.x1, box.y0, box.y1) == (1.5, 3.5, -0.5, 1.5)
     assert box.line.color == theme.palette(dark)["query"]

@@ -42,7 +42,8 @@ class Layers(ChartPanel):
 
     def room(self, cell: int) -> Room:
         n_layers, n_tokens = self.lit.shape[-2:]
-        width = max(200, n_tokens * _token_step(self))
+        step = max(_TOKEN, room_for([word(token) for token in self.tokens]) + 8)
+        width = max(200, n_tokens * step)
         above = 8 + CAPTION * bool(self.title)
         return Room(width=width, height=_FLOOR * max(1, n_layers - 1) + 24, left=60, above=above, below=30)
 
@@ -93,7 +94,3 @@ class Layers(ChartPanel):
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.lit, frame, 2), (), self.tokens)
-
-
-def _token_step(panel: Layers) -> int | float:
-    return max(_TOKEN, room_for([word(token) for token in panel.tokens]) + 8)
