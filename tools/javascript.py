@@ -44,10 +44,12 @@ def main() -> None:
 
 def declare() -> None:
     """Writes the types of what Python declares to where the compiler finds them."""
-    from attention_lab.pages.explore.component import declarations
+    from attention_lab.pages.explore import component
+    from attention_lab.viz_core.viewer import declarations
 
     TYPES.mkdir(exist_ok=True)
-    (TYPES / "explore.d.ts").write_text(declarations())
+    (TYPES / "explore.d.ts").write_text(component.declarations())
+    (TYPES / "boards.d.ts").write_text(declarations.declarations())
 
 
 def install() -> None:

@@ -1,9 +1,11 @@
 import json
+import re
 
 import numpy as np
 import pytest
 
 from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Scrub, Sign
+from attention_lab.viz_core.viewer.declarations import declarations
 from attention_lab.viz_core.viewer.message import Packed, pack
 
 
@@ -37,6 +39,8 @@ def test_a_board_comes_out_as_it_went_in() -> None:
     np.testing.assert_array_equal(array_of(matrix["values"], body), values.astype(np.float32))
     np.testing.assert_array_equal(array_of(matrix["marked"], body), marked)
     assert sign == {"kind": "Sign", "text": "="}
+    of_matrix = declarations().partition("interface Matrix {")[2].partition("}")[0]  # as TypeScript has them
+    assert list(matrix) == re.findall(r"^  (\w+):", of_matrix, re.MULTILINE)
     np.testing.assert_array_equal(array_of(facts["facts"][0]["values"], body), [1, 2])
     np.testing.assert_array_equal(array_of(header["board"]["scrub"]["values"], body), [0.5, 1.5])
     assert header["board"]["notice"] == ["**one**", "two"]

@@ -1,34 +1,11 @@
-/* What the server sends of a board (viz_core/viewer/message.py), and what a panel's module exports. */
-import type { Framed } from "../browser/message.js";
+/* What the server sends of a board (viz_core/viewer/message.py), and what a panel's module exports. What the
+   dataclasses of viz_core/boards declare is written to .types by tools/javascript.py. */
+import type * as Sent from "../../../.types/boards";
 
+export type * from "../../../.types/boards";
 export type { Theme } from "../browser/theme.js";
 export type { Board } from "./board.js";
 export type Colour = string | number;
-
-/* What a chart's description leaves open (viz_core/boards/chart.py). */
-export interface Moving {
-  kind: "Moving";
-  values: Framed;
-}
-
-export interface Paint {
-  kind: "Paint";
-  name: Colour;
-  alpha: number;
-}
-
-export interface Worded {
-  kind: "Worded";
-  rows: string[][];
-  at: Framed;
-}
-
-export interface Written {
-  kind: "Written";
-  values: Framed | Moving;
-  digits: number | null;
-  nan_is_empty: boolean;
-}
 
 /* A trace, an axis or a shape as Plotly takes it, but for what is left open. */
 export type Described = Record<string, any>;
@@ -38,25 +15,15 @@ export interface Axis extends Described {
   title?: { text: string };
 }
 
-export interface Scrub {
-  field: string;
-  label: string;
-  values: Framed;
-  words: string[];
-  speed: number;
-  plays: boolean;
-  film: boolean;
-}
-
 export interface Spec {
   kind: string;
   title: string;
-  role?: string;
+  role?: Sent.Matrix["role"];
   drawn_by?: string;
 }
 
 export interface Header {
-  board: { rows: Spec[][]; notice: string | string[]; scrub: Scrub | null; across: number };
+  board: { rows: Spec[][]; notice: string | string[]; scrub: Sent.Scrub | null; across: number };
   scrub: { at: number; usual: number } | null;
   /* Of the lab; others have none. */
   page?: string;
@@ -107,88 +74,20 @@ export interface Panel {
   lower?(above: number): void;
 }
 
-export interface Chart {
-  traces: Described[];
-  x: Axis;
-  y: Axis;
-  form: "wide" | "square" | "cells";
-  under: Paint | null;
-  shapes: Described[];
-}
-
 /* The entries of a panel that Plotly draws; axis and labels are those of bars, x_label that of curves. */
 export interface ChartSpec extends Spec {
-  chart: Chart;
+  chart: Sent.Chart;
   x_label?: string;
   axis?: string;
   labels?: string[];
 }
 
-export interface FactsSpec extends Spec {
-  facts: { label: string; values: string | Framed; digits: number; unit: string; colour: Colour | null }[];
-}
-
-export interface TableSpec extends Spec {
-  columns: string[];
-  rows: string[][];
-  marked: Framed | null;
-}
-
-export interface SignSpec extends Spec {
-  text: string;
-}
-
-export interface Node {
-  id: string;
-  label: string;
-  note: string;
-  column: number;
-  row: number;
-  colour: Colour | null;
-  changed: boolean;
-  frame: number | null;
-}
-
-export interface DiagramSpec extends Spec {
-  nodes: Node[];
-  edges: [string, string][];
-  row_height: number;
-  levels: Framed | null;
-}
-
-export interface MatrixSpec extends Spec {
-  values: Framed;
-  rows: string[];
-  columns: string[];
-  row_axis: string;
-  column_axis: string;
-  row_heads: number[];
-  column_heads: number[];
-  scale: "weights" | "signed" | "mask" | "plain";
-  quantity: string;
-  reach: number | null;
-  digits: number;
-  texts: string[][];
-  words: string[];
-  marked: Framed | null;
-  edit: string;
-  choose: string | null;
-  nan_is_empty: boolean;
-  gap: string;
-  together: string;
-  frame: number | null;
-}
-
-/* A matrix without numbers in its cells. */
-export interface PictureSpec extends MatrixSpec {
-  chart: Chart;
-  picture: boolean;
-  sums: boolean;
-  named: boolean;
-  small: boolean;
-  large: boolean;
-}
-
+export type FactsSpec = Sent.Facts & Spec;
+export type TableSpec = Sent.Table & Spec;
+export type SignSpec = Sent.Sign & Spec;
+export type DiagramSpec = Sent.Diagram & Spec;
+export type MatrixSpec = Sent.Matrix & Spec;
+export type PictureSpec = MatrixSpec & { chart: Sent.Chart };
 export type PlotSpec = ChartSpec & Partial<PictureSpec>;
 
 /* An axis of parallel coordinates. Heights are shares of it: 0 at its lower and 1 at its upper end. */

@@ -6,7 +6,7 @@ import { cssColour } from "../browser/images.js";
 /** @import { Theme } from "../browser/theme.js" */
 /** @typedef {{table: "diverging" | "sequential", ends: string[]}} Scale */
 
-/** @param {{title: string, role?: string}} spec */
+/** @param {{title: string, role?: string | null}} spec */
 export function caption(spec) {
   return spec.title ? el("figcaption", { class: spec.role || "", text: spec.title }) : null;
 }
