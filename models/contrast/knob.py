@@ -1,8 +1,11 @@
 """A knob: one thing of a model, or of its text, that is set otherwise while all else stays. One file each."""
 
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from ..fields import shortened
 from ..interventions.edited_pass import Editing
@@ -10,10 +13,12 @@ from ..zoo.engine_model import EngineModel
 from ..zoo.model import Model
 from .side import Side
 
+WORDS = tomllib.loads((Path(__file__).parent / "knobs" / "words.toml").read_text(encoding="utf-8"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """name: in links. title: what a person reads; help: what it does exactly. order: lower ones come first.
+    """name: in links. title: what a person reads; help: what it does exactly. Both are in knobs/words.toml.
 
     own: the value that a model has by itself. values: what is offered for a model. read: a typed value as it
     is written everywhere; raises ValueError, with a sentence. why_not: the sentence why a side cannot have
@@ -24,7 +29,6 @@ class Knob:
     name: str
     title: str
     help: str
-    order: int
     own: Callable[[Model], str]
     values: Callable[[Model], tuple[str, ...]]
     read: Callable[[str], str]
@@ -49,6 +53,11 @@ class Knob:
             raise ValueError(why)
         turned = self.turned(side, value)
         return replace(turned, knobs={**side.knobs, self.name: value})
+
+
+def words_of(name: str) -> dict[str, Any]:
+    """The fields of a knob that are words."""
+    return {"name": name, **WORDS[name]}
 
 
 def one_of(name: str, *known: str) -> Callable[[str], str]:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...zoo.hub.model_folder import check_memory_room
-from ..knob import Knob, is_ours, one_of, with_model
+from ..knob import Knob, is_ours, one_of, with_model, words_of
 from ..side import Side
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -69,16 +69,7 @@ def _parameter(value: Tensor) -> nn.Parameter:
 
 
 KNOB = Knob(
-    name="format",
-    title="Number format",
-    help=(
-        "bfloat16 and float16: all weights and the whole pass are in that format, and its results are "
-        "shown as float32. int8: each row of W_Q, W_K, W_V, W_O, of the feed-forward network and of an "
-        "output layer of its own is rounded to whole numbers from -127 to 127 times one number, the "
-        "row's largest absolute value / 127; the pass is computed in the model's own format. Embeddings, "
-        "norms and biases stay."
-    ),
-    order=7,
+    **words_of("format"),
     own=lambda model: model.number_format or "its own",
     values=lambda model: (*FORMATS, INT8),
     read=one_of("format", *FORMATS, INT8),

@@ -7,7 +7,7 @@ from ...engine.attention import MultiHeadAttention
 from ...engine.positions import POSITIONS
 from ...engine.transformer import Stack, Transformer
 from ...zoo.model import Model
-from ..knob import Knob, is_ours, number, only_ours, with_model
+from ..knob import Knob, is_ours, number, only_ours, with_model, words_of
 
 MOST_HEADS = 4_096
 """The largest number of heads that may be typed."""
@@ -68,13 +68,7 @@ def recut(net: Transformer, n_heads: int) -> None:
 
 
 KNOB = Knob(
-    name="heads",
-    title="Heads",
-    help=(
-        "W_Q, W_K, W_V and W_O stay and are cut into so many heads, so that d_head changes and the scale "
-        "1/√d_head with it. Rotary positions turn, and ALiBi's slopes fall, as of a model with so many."
-    ),
-    order=6,
+    **words_of("heads"),
     own=_own,
     values=_values,
     read=_read,

@@ -8,7 +8,7 @@ from torch import Tensor
 from ...engine import masks
 from ...engine.transformer import Transformer
 from ...fields import shortened
-from ..knob import Knob, is_ours, unheard, with_editing, with_model
+from ..knob import Knob, is_ours, unheard, with_editing, with_model, words_of
 from ..side import Side
 
 OWN = "own"
@@ -57,15 +57,7 @@ def _open(net: Transformer) -> None:
 
 
 KNOB = Knob(
-    name="mask",
-    title="Mask",
-    help=(
-        "Who may look at whom in every self-attention, by a mask's name and argument such as "
-        "causal+window:4. In our models it takes the place of their own, so that a decoder under "
-        "none looks ahead; in others it is laid over their own. Padding stays hidden, and "
-        "cross-attention as it is."
-    ),
-    order=3,
+    **words_of("mask"),
     own=lambda model: OWN,
     values=lambda model: (OWN, *(each for each in OFFERED if is_ours(model) or each != "none")),
     read=_read,

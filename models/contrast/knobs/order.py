@@ -4,7 +4,7 @@ import random
 import re
 from dataclasses import replace
 
-from ..knob import Knob
+from ..knob import Knob, words_of
 from ..side import Side
 
 TYPED = "as typed"
@@ -52,14 +52,7 @@ def _turned(side: Side, value: str) -> Side:
 
 
 KNOB = Knob(
-    name="order",
-    title="Order of words",
-    help=(
-        "The words of the text, cut at blanks, in another order. Each token is compared with the "
-        "same part of the same word, wherever that stands; what the model writes after it is "
-        "compared in order."
-    ),
-    order=5,
+    **words_of("order"),
     own=lambda model: TYPED,
     values=lambda model: (TYPED, "reversed", "sorted", "shuffled 0", "shuffled 1", "shuffled 2"),
     read=_read,

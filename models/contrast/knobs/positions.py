@@ -6,7 +6,7 @@ from ...config import POSITION_SCHEMES
 from ...engine.positions import POSITIONS
 from ...engine.transformer import Stack, Transformer
 from ...zoo.model import Model
-from ..knob import Knob, is_ours, one_of, only_ours, with_model
+from ..knob import Knob, is_ours, one_of, only_ours, with_model, words_of
 from ..side import Side
 
 
@@ -43,14 +43,7 @@ def _turned(side: Side, value: str) -> Side:
 
 
 KNOB = Knob(
-    name="positions",
-    title="Positions",
-    help=(
-        "none: the model's scheme does nothing any more, neither on the stream nor on queries, keys or "
-        "scores. Another scheme without weights can take its place; the model was not trained with it, "
-        "so that shows what it relied on, not what the scheme is worth."
-    ),
-    order=4,
+    **words_of("positions"),
     own=_own,
     values=_values,
     read=one_of("positions", *POSITION_SCHEMES),

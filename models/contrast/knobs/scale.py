@@ -8,7 +8,7 @@ from torch import Tensor
 from ...engine.attention import MultiHeadAttention
 from ...engine.transformer import Transformer
 from ...zoo.model import Model
-from ..knob import Knob, is_ours, one_of, stacks_of, unheard, with_editing, with_model
+from ..knob import Knob, is_ours, one_of, stacks_of, unheard, with_editing, with_model, words_of
 from ..side import Side
 
 
@@ -63,10 +63,7 @@ def _turned(side: Side, value: str) -> Side:
 
 
 KNOB = Knob(
-    name="scale",
-    title="Scale",
-    help="on: dot products are multiplied by 1/√d_head before the softmax (equation 1); off: not.",
-    order=1,
+    **words_of("scale"),
     own=_own,
     values=lambda model: (
         tuple(dict.fromkeys((_own(model), "on", "off"))) if is_ours(model) else ("on", "off")

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from ..knob import Knob, number, unheard, with_editing
+from ..knob import Knob, number, unheard, with_editing, words_of
 from ..side import Side
 
 COLDEST, HOTTEST = 0.01, 100.0
@@ -18,13 +18,7 @@ def _turned(side: Side, value: str) -> Side:
 
 
 KNOB = Knob(
-    name="temperature",
-    title="Temperature",
-    help=(
-        "Every score is divided by it before it becomes a weight, with all that positions add to it: "
-        "below 1 patterns are sharper, above 1 flatter."
-    ),
-    order=2,
+    **words_of("temperature"),
     own=lambda model: "1",
     values=lambda model: ("0.25", "0.5", "0.75", "1", "1.5", "2", "4"),
     read=lambda value: f"{number('temperature', value, COLDEST, HOTTEST):g}",
