@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,29 +62,7 @@ def names_file_of(path: Path) -> Path:
 # In which encoding a text was saved: as its mark says, as UTF-8, as a person says, or else as detected.
 
 AUTO = "auto"
-TITLES = {
-    "utf-8": "UTF-8",
-    "utf-16": "UTF-16",
-    "cp1252": "Windows-1252 (Western Europe)",
-    "iso-8859-15": "ISO-8859-15 (Western Europe)",
-    "latin-1": "ISO-8859-1 (Western Europe)",
-    "cp1250": "Windows-1250 (Central Europe)",
-    "iso-8859-2": "ISO-8859-2 (Central Europe)",
-    "cp1251": "Windows-1251 (Cyrillic)",
-    "koi8-r": "KOI8-R (Cyrillic)",
-    "cp1253": "Windows-1253 (Greek)",
-    "cp1254": "Windows-1254 (Turkish)",
-    "cp1255": "Windows-1255 (Hebrew)",
-    "cp1256": "Windows-1256 (Arabic)",
-    "cp1257": "Windows-1257 (Baltic)",
-    "mac-roman": "Mac Roman",
-    "cp850": "DOS 850 (Western Europe)",
-    "cp932": "Shift JIS (Japanese)",
-    "euc-jp": "EUC-JP (Japanese)",
-    "gb18030": "GB 18030 (Chinese)",
-    "big5": "Big5 (Chinese)",
-    "cp949": "EUC-KR (Korean)",
-}
+TITLES: dict[str, str] = tomllib.loads(Path(__file__).with_name("encodings.toml").read_text(encoding="utf-8"))
 """What each encoding is called, by its name in Python."""
 CHOICES = (AUTO, *TITLES)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..config import ModelConfig
 from .positions import POSITIONS, has_bias
-from .trace import BIAS, GLOSSARY
+from .trace import GLOSSARY
 
 FLOAT_BYTES = 4
 CELL = 400
@@ -138,7 +138,7 @@ def addresses(config: ModelConfig) -> list[str]:
         has_cross = config.kind == "encoder-decoder" and stack == "decoder"
         per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
-        per_layer = [a for a in per_layer if biased or a != BIAS.address]
+        per_layer = [a for a in per_layer if biased or not a.endswith(".bias")]
         per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
         names.append(f"{stack}.embed")
         names += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]

@@ -1,11 +1,13 @@
 """Every intermediate of one forward pass, by address."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from difflib import get_close_matches
 from functools import cache
 from html import escape
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -20,59 +22,8 @@ class Entry(NamedTuple):
     meaning: str
 
 
-def _attention(name: str, turned: str = "", bias: tuple[Entry, ...] = ()) -> tuple[Entry, ...]:
-    at = f"{{stack}}.{{layer}}.{name}"
-    plus = " + bias" if bias else ""
-    return (
-        Entry(f"{at}.q", "[head, query, d_head]", f"queries{turned}"),
-        Entry(f"{at}.k", "[head, key, d_head]", f"keys{turned}"),
-        Entry(f"{at}.v", "[head, key, d_head]", "values"),
-        *bias,
-        Entry(f"{at}.scores", "[head, query, key]", f"scale * q . k{plus}; -inf where masked"),
-        Entry(
-            f"{at}.pattern",
-            "[head, query, key]",
-            "softmax of the scores, or another normalizer; 0 in a row with all masked",
-        ),
-        Entry(f"{at}.z", "[head, query, d_head]", "pattern @ v"),
-        Entry(f"{at}.out", "[query, d_model]", "z of all heads side by side, through the output projection"),
-    )
-
-
-BIAS = Entry(
-    "{stack}.{layer}.self.bias",
-    "[head, query, key]",
-    "what is added to the products: for positions (ALiBi, T5), or words, too (Transformer-XL, DeBERTa)",
-)
-GLOSSARY: tuple[Entry, ...] = (
-    Entry(
-        "{stack}.embed",
-        "[query, d_model]",
-        "token embeddings times sqrt(d_model), or vectors read, before positions",
-    ),
-    Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
-    *_attention("self", ", turned if positions are rotary", (BIAS,)),
-    Entry(
-        "{stack}.{layer}.resid_self",
-        "[query, d_model]",
-        "resid_pre + self.out (without residual: self.out; post-norm: normalised)",
-    ),
-    *_attention("cross"),
-    Entry("{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (likewise)"),
-    Entry("{stack}.{layer}.ff.pre", "[query, d_ff]", "feed-forward, before the activation"),
-    Entry("{stack}.{layer}.ff.post", "[query, d_ff]", "feed-forward, after the activation"),
-    Entry("{stack}.{layer}.ff.out", "[query, d_model]", "what the feed-forward network adds"),
-    Entry(
-        "{stack}.{layer}.resid_post",
-        "[query, d_model]",
-        "the stream + ff.out, if there is a feed-forward (likewise)",
-    ),
-    Entry(
-        "{stack}.norm", "[query, d_model]", "normalised output (but for pre-norm: the last resid_post itself)"
-    ),
-    Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
-)
-"""All that a trace can hold or edit, as it is computed; only an encoder-decoder's decoder has cross."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+GLOSSARY: tuple[Entry, ...] = tuple(Entry(*row) for row in _TABLE["entries"])
 
 
 class Trace:
