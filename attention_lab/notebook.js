@@ -41,10 +41,8 @@ export function widget(render) {
   };
 }
 
-/**
- * Light or dark, as what is behind the cell.
- * @param {HTMLElement} cell @param {HTMLElement} place
- */
+/** Light or dark, as what is behind the cell.
+   @param {HTMLElement} cell @param {HTMLElement} place */
 function dress(cell, place) {
   const { background, ink, grid } = isDark(cell) ? THEME.dark : THEME.light;
   const styles = {

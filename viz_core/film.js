@@ -18,11 +18,9 @@ async function pictures() {
   return found;
 }
 
-/**
- * Plays pictures on a canvas, each for as long as a frame lasts, and the last one for a second.
- * @param {HTMLImageElement[]} shown
- * @param {number} speed frames per second
- */
+/** Plays pictures on a canvas, each for as long as a frame lasts, and the last one for a second.
+   @param {HTMLImageElement[]} shown
+   @param {number} speed frames per second */
 async function recorded(shown, speed) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [shown[0].width, shown[0].height];

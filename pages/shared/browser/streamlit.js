@@ -34,10 +34,8 @@ hostedBy({
 
 /** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();
 
-/**
- * A component's function, which Streamlit calls with each message: it renders once.
- * @param {Render} render
- */
+/** A component's function, which Streamlit calls with each message: it renders once.
+   @param {Render} render */
 export function mounting(render) {
   /** @param {{parentElement: ShadowRoot, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {

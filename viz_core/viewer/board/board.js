@@ -306,10 +306,8 @@ export class Board {
     this.glossary.explainIn(this.root);
   }
 
-  /**
-   * All matrices of a row get cells of one size, and their first rows one height.
-   * @param {number} most how high a picture may be
-   */
+  /** All matrices of a row get cells of one size, and their first rows one height.
+     @param {number} most how high a picture may be */
   sizeAll(most) {
     this.most = most;
     for (const row of this.panels) {
@@ -389,20 +387,16 @@ export class Board {
     this.layOut();
   }
 
-  /**
-   * Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
-   * @param {import("./specs").Lit} lit
-   */
+  /** Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
+     @param {import("./specs").Lit} lit */
   light(lit, words = HINT) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
 
-  /**
-   * What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
-   * its row.
-   * @param {string} axis @param {number} at
-   */
+  /** What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
+     its row.
+     @param {string} axis @param {number} at */
   nameOf(axis, at) {
     return nameIn(this.header.board.rows, axis, at);
   }

@@ -6,39 +6,31 @@ import { extent } from "../browser/message.js";
 
 /** @typedef {import("./specs").MatrixSpec} Spec */
 
-/**
- * The number with the strongest colour, the same in all frames.
- * @param {Pick<Spec, "scale" | "reach" | "values">} spec
- */
+/** The number with the strongest colour, the same in all frames.
+   @param {Pick<Spec, "scale" | "reach" | "values">} spec */
 export function reachOf({ scale, reach, values }) {
   if (scale === "weights" || scale === "mask") return 1;
   return reach ?? (Math.max(...extent(values.values).map(Math.abs)) || 1);
 }
 
-/**
- * The colour of a number, 0..255, or null where it has none.
- * @param {Spec["scale"]} scale @param {number} reach @param {number} value
- */
+/** The colour of a number, 0..255, or null where it has none.
+   @param {Spec["scale"]} scale @param {number} reach @param {number} value */
 export function colourLevel(scale, reach, value) {
   if (!Number.isFinite(value) || scale === "plain") return null;
   const share = Math.max(-1, Math.min(1, value / reach));
   return scale === "signed" ? Math.round(127.5 + 127.5 * share) : Math.round(255 * Math.max(0, share));
 }
 
-/**
- * The act of a press on a cell, where one is chosen.
- * @param {Pick<Spec, "choose">} spec @param {number} row @param {number} column
- */
+/** The act of a press on a cell, where one is chosen.
+   @param {Pick<Spec, "choose">} spec @param {number} row @param {number} column */
 export const choiceOf = ({ choose }, row, column) => ({
   type: "edit",
   field: choose,
   value: `${row}.${column}`,
 });
 
-/**
- * The cells as the server reads them: rows between semicolons, numbers between commas, a mask's without.
- * @param {string[]} written @param {number} columns @param {boolean} isMask
- */
+/** The cells as the server reads them: rows between semicolons, numbers between commas, a mask's without.
+   @param {string[]} written @param {number} columns @param {boolean} isMask */
 export function sentCells(written, columns, isMask) {
   const rows = Array.from({ length: written.length / columns }, (_, i) =>
     written.slice(i * columns, (i + 1) * columns).join(isMask ? "" : ","),
@@ -46,10 +38,8 @@ export function sentCells(written, columns, isMask) {
   return rows.join(";");
 }
 
-/**
- * The cell that an arrow key goes to: null where it is no arrow, the same at the end of a row or column.
- * @param {string} key @param {number} at @param {number} columns @param {number} count
- */
+/** The cell that an arrow key goes to: null where it is no arrow, the same at the end of a row or column.
+   @param {string} key @param {number} at @param {number} columns @param {number} count */
 export function nextCell(key, at, columns, count) {
   /** @type {Record<string, number>} */
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
@@ -60,14 +50,12 @@ export function nextCell(key, at, columns, count) {
   return leavesRow || next < 0 || next >= count ? at : next;
 }
 
-/**
- * @typedef {object} Painted a matrix whose cells hold buttons
- * @property {HTMLElement[]} cells
- * @property {number} nColumns
- * @property {Float32Array} now the numbers
- * @property {(values: Float32Array) => void} drawTable
- * @property {() => void} send
- */
+/** @typedef {object} Painted a matrix whose cells hold buttons
+   @property {HTMLElement[]} cells
+   @property {number} nColumns
+   @property {Float32Array} now the numbers
+   @property {(values: Float32Array) => void} drawTable
+   @property {() => void} send */
 
 /** The cell that an event is in. @param {Event} event @returns {HTMLElement | null} */
 export function cellOf({ target }) {
@@ -117,12 +105,10 @@ export function makePaintable(table, matrix) {
   walkable(table, matrix.cells);
 }
 
-/**
- * A press on a cell, or Enter, sends its place.
- * @param {HTMLTableElement} table
- * @param {{cells: HTMLElement[], nColumns: number}} matrix whose cells hold buttons
- * @param {(row: number, column: number) => void} choose
- */
+/** A press on a cell, or Enter, sends its place.
+   @param {HTMLTableElement} table
+   @param {{cells: HTMLElement[], nColumns: number}} matrix whose cells hold buttons
+   @param {(row: number, column: number) => void} choose */
 export function makeChoosable(table, { cells, nColumns }, choose) {
   table.addEventListener("click", (event) => {
     const cell = cellOf(event);
@@ -138,10 +124,8 @@ export function makeChoosable(table, { cells, nColumns }, choose) {
   walkable(table, cells);
 }
 
-/**
- * The Tab key stops at one cell of a table of buttons; arrow keys go on from there.
- * @param {HTMLElement} table @param {HTMLElement[]} cells
- */
+/** The Tab key stops at one cell of a table of buttons; arrow keys go on from there.
+   @param {HTMLElement} table @param {HTMLElement[]} cells */
 function walkable(table, cells) {
   const onlyStop = (/** @type {HTMLElement | null} */ cell) => {
     if (cell) for (const each of cells) buttonOf(each).tabIndex = each === cell ? 0 : -1;

@@ -12,13 +12,11 @@ import { filled } from "./plot_layout.js";
 
 const LEAST = 7; // pixels of its sides: a smaller one is overlooked
 
-/**
- * Where a cell is in a body: the pixels of its left upper corner and its sides, each side at least LEAST;
- * null where it is zoomed out of sight.
- * @param {{x: number[], y: number[]}} ranges from and to, as Plotly has them
- * @param {{left: number, top: number, width: number, height: number}} body @param {number} row
- * @param {number} column
- */
+/** Where a cell is in a body: the pixels of its left upper corner and its sides, each side at least LEAST;
+   null where it is zoomed out of sight.
+   @param {{x: number[], y: number[]}} ranges from and to, as Plotly has them
+   @param {{left: number, top: number, width: number, height: number}} body @param {number} row
+   @param {number} column */
 export function boxOf({ x, y }, { left, top, width, height }, row, column) {
   const [wide, tall] = [width / Math.abs(x[1] - x[0]), height / Math.abs(y[1] - y[0])];
   // rows are drawn from the top, where an upright axis ends
@@ -72,11 +70,9 @@ function numberWords(spec, value) {
   return missing || number(value, 4);
 }
 
-/**
- * The numbers of all matrices that are read together, in a cell.
- * @param {import("./specs").MatrixSpec} spec one of them @param {number} i @param {number} j
- * @param {Pick<Board, "frame" | "header">} board
- */
+/** The numbers of all matrices that are read together, in a cell.
+   @param {import("./specs").MatrixSpec} spec one of them @param {number} i @param {number} j
+   @param {Pick<Board, "frame" | "header">} board */
 function togetherWords(spec, i, j, { frame, header }) {
   const all = /** @type {import("./specs").MatrixSpec[]} */ (header.board.rows.flat()).filter(
     ({ together, row_axis, column_axis }) =>
@@ -87,11 +83,9 @@ function togetherWords(spec, i, j, { frame, header }) {
   return all.map((each) => `${each.together} ${numberWords(each, value(each))}`).join(" · ");
 }
 
-/**
- * Where a cell stands, what it says, and its number with all its digits.
- * @param {import("./specs").MatrixSpec} spec @param {number} i @param {number} j @param {number} value
- * @param {Pick<Board, "nameOf" | "frame" | "header">} board
- */
+/** Where a cell stands, what it says, and its number with all its digits.
+   @param {import("./specs").MatrixSpec} spec @param {number} i @param {number} j @param {number} value
+   @param {Pick<Board, "nameOf" | "frame" | "header">} board */
 export function cellWords(spec, i, j, value, board) {
   /** @param {string} axis @param {string[]} names @param {number} at */
   const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
@@ -104,11 +98,9 @@ export function cellWords(spec, i, j, value, board) {
   return `${spec.title ? `${spec.title}: ` : ""}${where}${text}${named}`;
 }
 
-/**
- * What Plotly's `point` of a panel's chart is at a frame.
- * @param {ChartSpec | PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board
- * @returns {Told}
- */
+/** What Plotly's `point` of a panel's chart is at a frame.
+   @param {ChartSpec | PictureSpec} spec @param {Point} point @param {number} frame @param {Board} board
+   @returns {Told} */
 export function told(spec, point, frame, board) {
   if (spec.chart.form === "cells") {
     const picture = /** @type {PictureSpec} */ (spec);

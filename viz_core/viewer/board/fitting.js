@@ -13,13 +13,11 @@ const LARGEST_CELL = 54;
 const LARGEST_FITTING_CELL = 72;
 const LARGEST_BROKEN_CELL = 96;
 
-/**
- * The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
- * cells of words can be narrower than that. A board that fits its window gives cells what room there is, and
- * no less than their numbers need.
- * @param {number} width of the row @param {Needs[]} needs @param {boolean} hasTexts @param {boolean} fits
- * @param {number} lines that the row may take
- */
+/** The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
+   cells of words can be narrower than that. A board that fits its window gives cells what room there is, and
+   no less than their numbers need.
+   @param {number} width of the row @param {Needs[]} needs @param {boolean} hasTexts @param {boolean} fits
+   @param {number} lines that the row may take */
 export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
   if (lines > 1) return cellSizeIn(lines, width, needs);
   const columns = needs.reduce((sum, need) => sum + need.columns, 0);
@@ -33,10 +31,8 @@ export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
   return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - (fits ? 1 : 2)));
 }
 
-/**
- * The largest size of cells with which matrices have room in so many lines of equal numbers.
- * @param {number} lines @param {number} width @param {Needs[]} needs
- */
+/** The largest size of cells with which matrices have room in so many lines of equal numbers.
+   @param {number} lines @param {number} width @param {Needs[]} needs */
 function cellSizeIn(lines, width, needs) {
   const across = Math.ceil(needs.length / lines);
   const sizes = Array.from({ length: lines }, (_, line) => {
@@ -48,10 +44,8 @@ function cellSizeIn(lines, width, needs) {
   return Math.max(least, Math.min(LARGEST_BROKEN_CELL, Math.floor(Math.min(...sizes))));
 }
 
-/**
- * How high a line of a matrix is whose cells are so wide, where it has so much room.
- * @param {number} cell @param {number} room
- */
+/** How high a line of a matrix is whose cells are so wide, where it has so much room.
+   @param {number} cell @param {number} room */
 export function rowHeight(cell, room) {
   return Math.floor(Math.max(17, Math.min(Math.max(24, 0.62 * cell), room)));
 }
@@ -61,10 +55,8 @@ export function pictureHeight(windowHeight) {
   return Math.max(220, Math.min(420, windowHeight * 0.42));
 }
 
-/**
- * How much larger all of a board is drawn that fits its window: type of 12 pixels is 14 at 1920 x 1080.
- * @param {number} windowWidth @param {number} windowHeight
- */
+/** How much larger all of a board is drawn that fits its window: type of 12 pixels is 14 at 1920 x 1080.
+   @param {number} windowWidth @param {number} windowHeight */
 export function zoomOf(windowWidth, windowHeight) {
   return Math.max(1, Math.min(4, windowWidth / 1600, windowHeight / 900));
 }
@@ -72,12 +64,10 @@ export function zoomOf(windowWidth, windowHeight) {
 /** Heights of pictures that are tried, the largest first. */
 export const HEIGHTS = Array.from({ length: 32 }, (_, at) => Math.round(760 * 0.905 ** at));
 
-/**
- * Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
- * share of the width, and the rest at the right.
- * @param {number} nRows @param {boolean} breaks whether a row can be broken in two
- * @param {number} across rows above both stacks, which count among the first @returns {Arrangement[]}
- */
+/** Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
+   share of the width, and the rest at the right.
+   @param {number} nRows @param {boolean} breaks whether a row can be broken in two
+   @param {number} across rows above both stacks, which count among the first @returns {Arrangement[]} */
 export function arrangements(nRows, breaks = false, across = 0) {
   const splits = Array.from({ length: Math.max(0, nRows - 1 - across) }, (_, at) => across + at + 1);
   const beside = splits.flatMap((first) => [0.5, 0.62, 0.38, 0.7, 0.3].map((share) => ({ first, share })));
@@ -85,11 +75,9 @@ export function arrangements(nRows, breaks = false, across = 0) {
   return [stack, ...(breaks ? [{ ...stack, lines: 2 }] : []), ...beside];
 }
 
-/**
- * The first entry of a list that fits, where those after it fit too; the last one if none does.
- * @template Entry
- * @param {Entry[]} entries @param {(entry: Entry) => boolean} fits
- */
+/** The first entry of a list that fits, where those after it fit too; the last one if none does.
+   @template Entry
+   @param {Entry[]} entries @param {(entry: Entry) => boolean} fits */
 export function firstThatFits(entries, fits) {
   let [low, high] = [0, entries.length - 1];
   while (low < high) {
@@ -100,10 +88,8 @@ export function firstThatFits(entries, fits) {
   return entries[low];
 }
 
-/**
- * The frame whose value is nearest; the first of equal ones.
- * @param {ArrayLike<number>} values @param {number} value
- */
+/** The frame whose value is nearest; the first of equal ones.
+   @param {ArrayLike<number>} values @param {number} value */
 export function nearest(values, value) {
   let best = 0;
   for (let at = 1; at < values.length; at++)
@@ -111,10 +97,9 @@ export function nearest(values, value) {
   return best;
 }
 
-/**
- * The query parameters of a link to a frame: the server's part, and the scrub's value unless it is the usual.
- * @param {Header} header @param {number} frame
- */
+/** The query parameters of a link to a frame: the server's part, and the scrub's value unless it is the
+   usual.
+   @param {Header} header @param {number} frame */
 export function linkOf({ link, scrub, board }, frame) {
   const params = new URLSearchParams(link);
   if (!scrub || !board.scrub) return params;
@@ -125,10 +110,8 @@ export function linkOf({ link, scrub, board }, frame) {
 
 const MOVING = ["chart", "colour", "changed", "note", "texts", "uprights"];
 
-/**
- * What panels keep their elements for: while it stays the same, only numbers have changed.
- * @param {string} part @param {import("./specs").Spec[][]} rows
- */
+/** What panels keep their elements for: while it stays the same, only numbers have changed.
+   @param {string} part @param {import("./specs").Spec[][]} rows */
 export function signatureOf(part, rows) {
   return JSON.stringify([part, rows], (name, value) => {
     if (value instanceof Framed) return value.shape.slice(-2);
@@ -136,10 +119,8 @@ export function signatureOf(part, rows) {
   });
 }
 
-/**
- * What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
- * @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at
- */
+/** What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
+   @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at */
 export function nameIn(rows, axis, at) {
   /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
   const named = (panel) => [
@@ -181,10 +162,8 @@ export class Fitting {
     return window.innerHeight - outer.getBoundingClientRect().top - main.scrollTop - BELOW;
   }
 
-  /**
-   * Calls back where what stands above the board has become lower or higher: its place tells nobody.
-   * @param {() => void} callback @param {AbortSignal} signal ends it
-   */
+  /** Calls back where what stands above the board has become lower or higher: its place tells nobody.
+     @param {() => void} callback @param {AbortSignal} signal ends it */
   watch(callback, signal) {
     const observer = new ResizeObserver(() => {
       if (this.taken !== null && Math.abs(this.room - this.taken) > 1) callback();
@@ -211,13 +190,11 @@ export class Fitting {
     return fits;
   }
 
-  /**
-   * Chooses the arrangement of rows and the height of pictures; returns the height. The same content keeps
-   * what was chosen, as long as it still fits.
-   * @param {string} key of the content @param {Panel[][]} panels
-   * @param {(most: number) => void} sizeAll gives every panel its size
-   * @param {number} now the height chosen last
-   */
+  /** Chooses the arrangement of rows and the height of pictures; returns the height. The same content keeps
+     what was chosen, as long as it still fits.
+     @param {string} key of the content @param {Panel[][]} panels
+     @param {(most: number) => void} sizeAll gives every panel its size
+     @param {number} now the height chosen last */
   choose(key, panels, sizeAll, now) {
     const { rows } = this;
     /** Pixels that have to be scrolled for. @param {number} most */
@@ -257,10 +234,8 @@ export class Fitting {
     return best.most;
   }
 
-  /**
-   * Puts the rows into one stack or two beside each other.
-   * @param {Panel[][]} panels @param {Arrangement} way
-   */
+  /** Puts the rows into one stack or two beside each other.
+     @param {Panel[][]} panels @param {Arrangement} way */
   arrange(panels, way) {
     const lines = panels.map((row) => /** @type {HTMLElement} */ (row[0].root.parentElement));
     const [above, left, right] = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.rows.children);
@@ -275,10 +250,8 @@ export class Fitting {
     this.rows.style.gridTemplateColumns = shares.map((share) => `minmax(0, ${share}fr)`).join(" ");
   }
 
-  /**
-   * How many lines a row takes; its element is told.
-   * @param {Panel[]} row @param {HTMLElement} line @param {boolean} fits
-   */
+  /** How many lines a row takes; its element is told.
+     @param {Panel[]} row @param {HTMLElement} line @param {boolean} fits */
   breakIn(row, line, fits) {
     const lines = fits && canBreak(row) ? this.lines : 1;
     line.classList.toggle("broken", lines > 1);
@@ -286,11 +259,9 @@ export class Fitting {
     return lines;
   }
 
-  /**
-   * Square pixels of what is drawn, but for what makes it flat; a quarter for every matrix without room for
-   * its numbers, and for every row of matrices or equation that wraps: names at its left serve all of it.
-   * @param {Panel[][]} panels
-   */
+  /** Square pixels of what is drawn, but for what makes it flat; a quarter for every matrix without room for
+     its numbers, and for every row of matrices or equation that wraps: names at its left serve all of it.
+     @param {Panel[][]} panels */
   drawnArea(panels) {
     let area = 0;
     let unread = 1;
@@ -305,10 +276,8 @@ export class Fitting {
   }
 }
 
-/**
- * Whether a row can be broken in two: several matrices, without the signs of an equation between them.
- * @param {Panel[]} row
- */
+/** Whether a row can be broken in two: several matrices, without the signs of an equation between them.
+   @param {Panel[]} row */
 function canBreak(row) {
   return row.length > 2 && row.every((panel) => (panel.needs?.columns ?? 0) > 0);
 }

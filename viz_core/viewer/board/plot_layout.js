@@ -15,20 +15,16 @@ import { buttonsOf } from "../browser/plotly.js";
 /** @typedef {Pick<import("./specs").Theme, "heads" | "template">} Colours and the colours that are named */
 /** @typedef {import("./specs").PlotSpec} Spec */
 
-/**
- * written: whether numbers over bars have room; x, y: what an axis gets beside its description.
- * @typedef {{width: number, height: number, margin: Margin, written: boolean, x?: Ticks, y?: Ticks}} Size
- */
+/** written: whether numbers over bars have room; x, y: what an axis gets beside its description.
+   @typedef {{width: number, height: number, margin: Margin, written: boolean, x?: Ticks, y?: Ticks}} Size */
 
 const LEAST_BODY = 56; // pixels between a chart's axes
 const LETTER = 7.4;
 const RIGHT = 18; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
 
-/**
- * As many names as fit on an axis: all in one line, every other one a line lower, or fewer.
- * @param {string[]} names @param {number} pixels @param {Room} room
- */
+/** As many names as fit on an axis: all in one line, every other one a line lower, or fewer.
+   @param {string[]} names @param {number} pixels @param {Room} room */
 export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, most = 12 } = {}) {
   const step = Math.max(1, pixels) / Math.max(1, names.length);
   const cut = names.map((name) => shorten(name, most));
@@ -41,22 +37,18 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
   return { tickvals: shown, ticktext: shown.map((at) => text[at]) };
 }
 
-/**
- * What an axis says that names only some of its entries, as viz_core/labels.py; numbers say it themselves.
- * @param {string[]} names @param {number[]} shown
- */
+/** What an axis says that names only some of its entries, as viz_core/labels.py; numbers say it themselves.
+   @param {string[]} names @param {number[]} shown */
 export function skipping(names, shown) {
   const step = shown.length > 1 ? shown[1] : names.length;
   if (shown.length === names.length || names.every((name) => /^[-−]?\d+$/.test(name))) return "";
   return ` · every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"} named`;
 }
 
-/**
- * An axis's title with what it skips, in fewer words where they do not fit: in one line, or in two where it
- * may; without the title where that is longer than the axis; nothing where the title stays as it is.
- * @param {import("./specs").Axis} axis @param {string[]} names @param {Ticks} ticks @param {number} pixels
- * @param {number} lines @returns {Ticks}
- */
+/** An axis's title with what it skips, in fewer words where they do not fit: in one line, or in two where it
+   may; without the title where that is longer than the axis; nothing where the title stays as it is.
+   @param {import("./specs").Axis} axis @param {string[]} names @param {Ticks} ticks @param {number} pixels
+   @param {number} lines @returns {Ticks} */
 export function titled(axis, names, ticks, pixels, lines = 1) {
   const title = axis.title?.text ?? "";
   const skipped = skipping(names, ticks.tickvals);
@@ -72,10 +64,8 @@ export function titled(axis, names, ticks, pixels, lines = 1) {
   return lines === 2 && fits(below) ? as(`${title}<br>${below}`) : {};
 }
 
-/**
- * Plotly writes all entries in one line, or in columns as wide as the widest.
- * @param {import("./specs").Described[]} traces @param {number} width @param {Measure} measure
- */
+/** Plotly writes all entries in one line, or in columns as wide as the widest.
+   @param {import("./specs").Described[]} traces @param {number} width @param {Measure} measure */
 function legendLines(traces, width, measure) {
   const names = traces.filter((trace) => trace.showlegend).map(({ name }) => name);
   const widths = names.map((name) => Math.ceil(measure(name)) + 40);
@@ -83,9 +73,8 @@ function legendLines(traces, width, measure) {
   return Math.ceil(names.length / Math.max(1, Math.floor(width / Math.max(...widths))));
 }
 
-/**
- * @param {ChartSpec} spec @param {number} room @param {number} most @param {Measure} measure @returns {Size}
- */
+/** @param {ChartSpec} spec @param {number} room @param {number} most @param {Measure} measure
+   @returns {Size} */
 function wide({ chart }, room, most, measure) {
   const legend = 19 * legendLines(chart.traces, room - RIGHT, measure);
   const below = chart.x.title?.text ? 46 : chart.x.names ? 40 : 26;
@@ -109,10 +98,8 @@ function wide({ chart }, room, most, measure) {
   };
 }
 
-/**
- * The title of an upright axis in two lines where one is too long.
- * @param {string | undefined} title @param {number} pixels
- */
+/** The title of an upright axis in two lines where one is too long.
+   @param {string | undefined} title @param {number} pixels */
 export function wrapped(title, pixels) {
   if (!title || LETTER * title.length <= pixels) return {};
   const middle = title.length / 2;
@@ -128,12 +115,10 @@ function square(_spec, room, most) {
   return { width: side, height: side, margin: { l: 0, r: 0, t: 0, b: 0 }, written: true };
 }
 
-/**
- * A picture has square cells as long as they can be seen; names stand upright where they do not fit side by
- * side.
- * @param {PictureSpec} spec @param {number} room @param {number} most
- * @param {number} lines of the upright title @returns {Size}
- */
+/** A picture has square cells as long as they can be seen; names stand upright where they do not fit side by
+   side.
+   @param {PictureSpec} spec @param {number} room @param {number} most
+   @param {number} lines of the upright title @returns {Size} */
 function cells(spec, room, most, lines = 1) {
   const { chart, values, picture, named, large, together } = spec;
   const [nRows, nColumns] = values.shape.slice(-2);
@@ -185,20 +170,16 @@ function longest(names) {
   return Math.max(1, ...names.map((name) => [...name].length));
 }
 
-/**
- * Width, height and margins in pixels of a panel's chart.
- * @param {ChartSpec | PictureSpec} spec @param {number} room pixels in its row
- * @param {number} most how high a picture may be @param {Measure} measure
- */
+/** Width, height and margins in pixels of a panel's chart.
+   @param {ChartSpec | PictureSpec} spec @param {number} room pixels in its row
+   @param {number} most how high a picture may be @param {Measure} measure */
 export function sizeOf(spec, room, most, measure) {
   if (spec.chart.form === "cells") return cells(/** @type {PictureSpec} */ (spec), room, most);
   return spec.chart.form === "square" ? square(spec, room, most) : wide(spec, room, most, measure);
 }
 
-/**
- * Numbers of an array as Plotly takes them: one, a list, or a list of rows.
- * @param {Numbers} values @param {number[]} shape
- */
+/** Numbers of an array as Plotly takes them: one, a list, or a list of rows.
+   @param {Numbers} values @param {number[]} shape */
 function plain(values, shape) {
   if (shape.length === 0) return values[0];
   if (shape.length === 1) return values;
@@ -239,10 +220,8 @@ const LEAVES = {
     ),
 };
 
-/**
- * A description with its placeholders filled in.
- * @param {any} value @param {number} frame @param {Colours} theme @returns {any}
- */
+/** A description with its placeholders filled in.
+   @param {any} value @param {number} frame @param {Colours} theme @returns {any} */
 export function filled(value, frame, theme) {
   if (value instanceof Framed) return plain(value.values, value.shape);
   if (Array.isArray(value)) return value.map((each) => filled(each, frame, theme));
@@ -262,11 +241,9 @@ export function movingOf(trace) {
   return Object.keys(trace).filter((name) => moves(trace[name]));
 }
 
-/**
- * Right above the body, in the room that `sizeOf` keeps for it, from the figure's left edge: then Plotly
- * lets it grow to the body's right end.
- * @param {Size} size
- */
+/** Right above the body, in the room that `sizeOf` keeps for it, from the figure's left edge: then Plotly
+   lets it grow to the body's right end.
+   @param {Size} size */
 const legendAt = ({ width, margin: { l, r } }) => ({
   orientation: "h",
   x: -l / (width - l - r),
@@ -284,11 +261,9 @@ export function ticksIn({ height, margin: { t, b } }) {
 
 const isLine = (/** @type {Described} */ trace) => trace.mode === "lines" && Boolean(trace.name);
 
-/**
- * A picture's share of its row: rows are shared by columns, so that cells come out alike; four have room, but
- * where each name has to be read.
- * @param {Pick<import("./specs").PictureSpec, "values" | "rows" | "named">} spec
- */
+/** A picture's share of its row: rows are shared by columns, so that cells come out alike; four have room,
+   but where each name has to be read.
+   @param {Pick<import("./specs").PictureSpec, "values" | "rows" | "named">} spec */
 export function shareOf({ values, rows, named }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   const columns = values.size(1);
@@ -328,11 +303,9 @@ export function layoutOf(spec, frame, theme, size) {
   };
 }
 
-/**
- * The traces at a frame. Numbers over bars that stand too close are left out; the label of all lines names
- * their x once.
- * @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size
- */
+/** The traces at a frame. Numbers over bars that stand too close are left out; the label of all lines names
+   their x once.
+   @param {Spec} spec @param {number} frame @param {Theme} theme @param {Size} size */
 export function tracesOf(spec, frame, theme, size) {
   return spec.chart.traces.map((trace) => ({
     ...filled(trace, frame, theme),
@@ -341,11 +314,9 @@ export function tracesOf(spec, frame, theme, size) {
   }));
 }
 
-/**
- * What moves in the traces, at a frame: the place of each such trace, and its entries.
- * @param {Spec} spec @param {string[][]} moving the names of what moves in each trace @param {number} frame
- * @param {Theme} theme @returns {[number, Described][]}
- */
+/** What moves in the traces, at a frame: the place of each such trace, and its entries.
+   @param {Spec} spec @param {string[][]} moving the names of what moves in each trace @param {number} frame
+   @param {Theme} theme @returns {[number, Described][]} */
 export function movedOf(spec, moving, frame, theme) {
   /** @type {(names: string[], at: number) => [number, Described]} */
   const given = (names, at) => [

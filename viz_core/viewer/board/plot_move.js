@@ -21,19 +21,15 @@ function recalculate(body, at) {
 
 /** @typedef {[place: number, numbers: import("./specs").Described][]} Moved as in {x: [...], y: [...]} */
 
-/**
- * What a figure shows now of what moves.
- * @param {Body} body @param {string[][]} moving the names of what moves in each trace @returns {Moved}
- */
+/** What a figure shows now of what moves.
+   @param {Body} body @param {string[][]} moving the names of what moves in each trace @returns {Moved} */
 export function shownOf({ _fullData: traces }, moving) {
   return moving.map((names, at) => [at, Object.fromEntries(names.map((name) => [name, traces[at]?.[name]]))]);
 }
 
-/**
- * Gives each trace that moves its numbers, and draws what that changes, in so many milliseconds.
- * @param {Body} body @param {Moved} numbers @param {number} lasts @param {Moved} from what was shown of all
- * traces
- */
+/** Gives each trace that moves its numbers, and draws what that changes, in so many milliseconds.
+   @param {Body} body @param {Moved} numbers @param {number} lasts @param {Moved} from what was shown of all
+   traces */
 export function move(body, numbers, lasts = 0, from = []) {
   for (const [at, values] of numbers) Object.assign(body.data[at], values);
   body.stop?.();
@@ -43,10 +39,8 @@ export function move(body, numbers, lasts = 0, from = []) {
   });
 }
 
-/**
- * @param {Body} body @param {number} at @param {any} from @param {any} to @param {number} share
- * @returns {Moved[number]}
- */
+/** @param {Body} body @param {number} at @param {any} from @param {any} to @param {number} share
+   @returns {Moved[number]} */
 function midway({ _fullData: traces }, at, from, to, share) {
   const nothing = traces[at].type === "bar" ? 0 : Number.NaN; // what is not there yet rises from the ground
   const names = Object.keys(to);

@@ -11,10 +11,8 @@ export function caption(spec) {
   return spec.title ? el("figcaption", { class: spec.role || "", text: spec.title }) : null;
 }
 
-/**
- * What rows and columns are, written beside a matrix.
- * @param {{row_axis: string, column_axis: string}} spec @param {HTMLElement} body
- */
+/** What rows and columns are, written beside a matrix.
+   @param {{row_axis: string, column_axis: string}} spec @param {HTMLElement} body */
 export function withAxes(spec, body) {
   /** @param {string} axis @param {string} side */
   const named = (axis, side) =>
@@ -28,10 +26,8 @@ export function withAxes(spec, body) {
 
 const STOPS = 9;
 
-/**
- * The scales whose colours numbers of these rows have, with what their two ends are called.
- * @param {import("./specs").Spec[][]} rows @returns {Scale[]}
- */
+/** The scales whose colours numbers of these rows have, with what their two ends are called.
+   @param {import("./specs").Spec[][]} rows @returns {Scale[]} */
 export function scalesOf(rows) {
   const panels = /** @type {Partial<import("./specs").MatrixSpec>[]} */ (rows.flat());
   const hasSigned = panels.some(({ scale }) => scale === "signed");

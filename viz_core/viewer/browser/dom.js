@@ -3,10 +3,8 @@
 /** @typedef {Record<string, any>} Attributes "text" is the content, "onclick" and the like are listeners */
 /** @typedef {(Node | string | null | undefined | false)[]} Children */
 
-/**
- * @template {Element} Made
- * @param {Made} node @param {Attributes} attributes @param {Children} children
- */
+/** @template {Element} Made
+   @param {Made} node @param {Attributes} attributes @param {Children} children */
 function furnish(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") node.textContent = value;
@@ -18,24 +16,18 @@ function furnish(node, attributes, children) {
   return node;
 }
 
-/**
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {Attributes} attributes @param {Children} children
- */
+/** @template {keyof HTMLElementTagNameMap} Tag
+   @param {Tag} tag @param {Attributes} attributes @param {Children} children */
 export const el = (tag, attributes = {}, children = []) =>
   furnish(document.createElement(tag), attributes, children);
 
-/**
- * @template {keyof SVGElementTagNameMap} Tag
- * @param {Tag} tag @param {Attributes} attributes @param {Children} children
- */
+/** @template {keyof SVGElementTagNameMap} Tag
+   @param {Tag} tag @param {Attributes} attributes @param {Children} children */
 export const svg = (tag, attributes = {}, children = []) =>
   furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-/**
- * A part that is scrolled, by keys too.
- * @param {string} className @param {string} label @param {Children} children
- */
+/** A part that is scrolled, by keys too.
+   @param {string} className @param {string} label @param {Children} children */
 export const region = (className, label, children = []) =>
   el("div", { class: className, tabindex: "0", role: "region", "aria-label": label }, children);
 
@@ -47,10 +39,8 @@ export const onPhone = () => window.matchMedia("(max-width: 640px)").matches;
 
 /** @type {WeakMap<Element, string>} what each part was drawn from */ const drawnFrom = new WeakMap();
 
-/**
- * Whether a part is to be drawn from something new: else it keeps its elements, and with them the focus.
- * @param {Element} part @param {unknown} what
- */
+/** Whether a part is to be drawn from something new: else it keeps its elements, and with them the focus.
+   @param {Element} part @param {unknown} what */
 export function isNew(part, what) {
   const [before, now] = [drawnFrom.get(part), JSON.stringify(what)];
   drawnFrom.set(part, now);
@@ -66,10 +56,8 @@ export function contextOf(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 }
 
-/**
- * A canvas of `width` x `height` CSS pixels, sharp on every screen.
- * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
- */
+/** A canvas of `width` x `height` CSS pixels, sharp on every screen.
+   @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 export function fitCanvas(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const w = Math.round(width * ratio);

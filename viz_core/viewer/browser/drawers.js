@@ -47,11 +47,9 @@ export class Drawers {
     this.close = button({ class: "lab-drawer-close", text: "×", "aria-label": "Close", onclick });
   }
 
-  /**
-   * The controls stand beside the figure, but for one that has the whole screen, and on a phone, where their
-   * button is always there (shell.css). Only the lab has the others.
-   * @param {{side: boolean, all: boolean}} are
-   */
+  /** The controls stand beside the figure, but for one that has the whole screen, and on a phone, where their
+     button is always there (shell.css). Only the lab has the others.
+     @param {{side: boolean, all: boolean}} are */
   allow({ side, all }) {
     for (const button of this.buttons) reveal(button, button.dataset.drawer === "side" ? side : all);
   }

@@ -12,10 +12,8 @@ export function lookupTable(hex) {
   return table;
 }
 
-/**
- * An image of `width` x `height` cells.
- * @param {number} width @param {number} height @param {Level} level @param {Table} table
- */
+/** An image of `width` x `height` cells.
+   @param {number} width @param {number} height @param {Level} level @param {Table} table */
 export function imageOf(width, height, level, table) {
   const image = new ImageData(width, height);
   const pixels = image.data;
@@ -31,10 +29,8 @@ export function imageOf(width, height, level, table) {
   return canvasOf(image);
 }
 
-/**
- * The colour levels of numbers on a scale from `low` to `high`; what lies outside has the colour of its end.
- * @param {ArrayLike<number>} values @param {number} low @param {number} high @returns {Level}
- */
+/** The colour levels of numbers on a scale from `low` to `high`; what lies outside has the colour of its end.
+   @param {ArrayLike<number>} values @param {number} low @param {number} high @returns {Level} */
 export function levelsBetween(values, low, high) {
   return (at) =>
     Number.isFinite(values[at])
@@ -42,14 +38,12 @@ export function levelsBetween(values, low, high) {
       : null;
 }
 
-/**
- * The colour levels of a matrix [query, key], and the number of the strongest colour. Weights run from 0 to
- * 1, to the row's largest, or over four powers of ten; signed values lie around 127.5.
- * @param {ArrayLike<number>} values @param {number} columns @param {string} range "full", "row" or "log"
- * @param {boolean} signed
- * @param {number | undefined} common the number of the strongest colour of signed values, else their largest
- * @returns {{level: Level, extent: number}}
- */
+/** The colour levels of a matrix [query, key], and the number of the strongest colour. Weights run from 0 to
+   1, to the row's largest, or over four powers of ten; signed values lie around 127.5.
+   @param {ArrayLike<number>} values @param {number} columns @param {string} range "full", "row" or "log"
+   @param {boolean} signed
+   @param {number | undefined} common the number of the strongest colour of signed values, else their largest
+   @returns {{level: Level, extent: number}} */
 export function colourLevels(values, columns, range, signed, common = undefined) {
   const size = (/** @type {number} */ value) => (Number.isFinite(value) ? Math.abs(value) : 0);
   /** @param {number} from @param {number} to */
@@ -74,10 +68,8 @@ export function colourLevels(values, columns, range, signed, common = undefined)
   return { level, extent };
 }
 
-/**
- * The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid.
- * @param {number} width @param {number} height @param {ArrayLike<number>} bytes @param {Table} table
- */
+/** The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid.
+   @param {number} width @param {number} height @param {ArrayLike<number>} bytes @param {Table} table */
 export function imageOfBytes(width, height, bytes, table) {
   const colours = new Uint32Array(256);
   const parts = new Uint8ClampedArray(colours.buffer);
@@ -103,10 +95,8 @@ export function cssColour(table, level) {
   return `rgb(${table[3 * level]},${table[3 * level + 1]},${table[3 * level + 2]})`;
 }
 
-/**
- * Black or white, whichever reads better on a colour of the table (relative luminance, WCAG 2).
- * @param {Table} table @param {number} level
- */
+/** Black or white, whichever reads better on a colour of the table (relative luminance, WCAG 2).
+   @param {Table} table @param {number} level */
 export function inkOn(table, level) {
   const [r, g, b] = [0, 1, 2].map((c) => {
     const s = table[3 * level + c] / 255;

@@ -31,10 +31,8 @@ export function noteOpened(page, part) {
   note(`${page}/${part}`, {});
 }
 
-/**
- * Notes each prediction as soon as its answer is on the page (pages/lab/page.py); returns a stop.
- * @param {() => void} then what else is done whenever the page has changed
- */
+/** Notes each prediction as soon as its answer is on the page (pages/lab/page.py); returns a stop.
+   @param {() => void} then what else is done whenever the page has changed */
 export function notePredictions(then) {
   const noteAll = () => {
     for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (

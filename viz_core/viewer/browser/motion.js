@@ -16,10 +16,8 @@ export function lasting(since) {
   return isStill() || since < LEAST ? 0 : Math.min(MOST, since);
 }
 
-/**
- * Draws a motion that takes so many milliseconds; returns what stops it.
- * @param {number} duration @param {(share: number) => void} draw is told how far it has come, in the end 1
- */
+/** Draws a motion that takes so many milliseconds; returns what stops it.
+   @param {number} duration @param {(share: number) => void} draw is told how far it has come, in the end 1 */
 export function play(duration, draw) {
   const began = performance.now();
   let next = 0;
@@ -32,11 +30,9 @@ export function play(duration, draw) {
   return () => cancelAnimationFrame(next);
 }
 
-/**
- * What lies between two numbers, or lists of them; anything else is at its end at once.
- * @param {any} from @param {any} to @param {number} share of the way @param {number} nothing for no number
- * @returns {any}
- */
+/** What lies between two numbers, or lists of them; anything else is at its end at once.
+   @param {any} from @param {any} to @param {number} share of the way @param {number} nothing for no number
+   @returns {any} */
 export function between(from, to, share, nothing = Number.NaN) {
   if (typeof to === "number") {
     const start = Number.isFinite(from) ? from : nothing;
@@ -47,10 +43,8 @@ export function between(from, to, share, nothing = Number.NaN) {
   return Array.from(/** @type {any[]} */ (to), (each, at) => between(from[at], each, share, nothing));
 }
 
-/**
- * Lets a picture appear from the left in so many steps, as a sum adds up.
- * @param {Element} picture @param {number} steps @param {number} duration
- */
+/** Lets a picture appear from the left in so many steps, as a sum adds up.
+   @param {Element} picture @param {number} steps @param {number} duration */
 export function sweep(picture, steps, duration) {
   const frames = Array.from({ length: steps + 1 }, (_, at) => ({
     offset: 1 - (1 - at / steps) ** (1 / POWER), // when it has come so far
@@ -60,10 +54,8 @@ export function sweep(picture, steps, duration) {
   picture.animate(frames, duration);
 }
 
-/**
- * Draws lines that go through a picture from end to end.
- * @param {SVGPathElement} lines all of one length @param {number} duration
- */
+/** Draws lines that go through a picture from end to end.
+   @param {SVGPathElement} lines all of one length @param {number} duration */
 export function cut(lines, duration) {
   const { width, height } = lines.getBBox();
   const length = Math.max(width, height);

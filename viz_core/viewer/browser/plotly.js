@@ -15,10 +15,8 @@ export function configOf(filename) {
   return { ...CONFIG, toImageButtonOptions: { format: "svg", filename } };
 }
 
-/**
- * The colours of Plotly's buttons, which by themselves cannot be seen on every page.
- * @param {{muted: string, accent: string}} theme
- */
+/** The colours of Plotly's buttons, which by themselves cannot be seen on every page.
+   @param {{muted: string, accent: string}} theme */
 export function buttonsOf({ muted, accent }) {
   return { bgcolor: "rgba(0, 0, 0, 0)", color: muted, activecolor: accent };
 }
@@ -56,10 +54,8 @@ export function fetchPlotlyAhead() {
   else setTimeout(fetchIt, 2000);
 }
 
-/**
- * Plotly writes its style sheet into the document; a component's own tree of nodes needs it too.
- * @param {Node} root
- */
+/** Plotly writes its style sheet into the document; a component's own tree of nodes needs it too.
+   @param {Node} root */
 export function styled(root) {
   if (!(root instanceof ShadowRoot) || root.querySelector(".plotly-style")) return;
   const { sheet } = /** @type {HTMLStyleElement} */ (document.getElementById("plotly.js-style-global"));

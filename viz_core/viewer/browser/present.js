@@ -4,21 +4,19 @@ import { button, el, reveal } from "./dom.js";
 import { DRAWERS } from "./drawers.js";
 import { find, page } from "./page.js";
 
-/**
- * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
- * spoils: the question whose answer its headline gives away. where: what it is called.
- * @typedef {{
- *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement},
- *   where: string, spoils: Spoilt | null,
- *   glossary: {nodes(text: string): (Node | string)[]},
- *   act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
- *   toggle?(): void, faster?(factor: number): void, rewind?(): void,
- *   drawers: import("./drawers.js").Drawers,
- * }} Presentable
- */
+/** What can be presented: a view with a place of its own on the page, and how its frames are gone through.
+   spoils: the question whose answer its headline gives away. where: what it is called.
+   @typedef {{
+     root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement},
+     where: string, spoils: Spoilt | null,
+     glossary: {nodes(text: string): (Node | string)[]},
+     act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
+     toggle?(): void, faster?(factor: number): void, rewind?(): void,
+     drawers: import("./drawers.js").Drawers,
+   }} Presentable */
 
 /** panels: the titles of those that give the answer away, too.
- * @typedef {{place: string, question: number, ask: string, options: string[], panels: string[]}} Spoilt */
+   @typedef {{place: string, question: number, ask: string, options: string[], panels: string[]}} Spoilt */
 
 /** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
 const PAGE = { width: 1152, height: 648 };

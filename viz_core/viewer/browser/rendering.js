@@ -3,17 +3,13 @@
 /** @import { Act, Model, Render, State } from "../contract" */
 /** @typedef {(act: Act) => void} Send asks the host for something */
 /** @typedef {(state: State) => void} Tell says what is selected */
-/**
- * @typedef {{
- *   receive(bytes: Uint8Array, send: Send, tell: Tell): void, select?(state: State): void, leave(): void,
- * }} View
- */
+/** @typedef {{
+     receive(bytes: Uint8Array, send: Send, tell: Tell): void, select?(state: State): void, leave(): void,
+   }} View */
 
-/**
- * The `render` of a kind of view: it makes one, hands it each message and each choice that the host makes,
- * and lets it leave in the end.
- * @param {new (host: HTMLElement) => View} Kind @returns {Render}
- */
+/** The `render` of a kind of view: it makes one, hands it each message and each choice that the host makes,
+   and lets it leave in the end.
+   @param {new (host: HTMLElement) => View} Kind @returns {Render} */
 export function rendering(Kind) {
   return ({ model, el }) => {
     const view = new Kind(el);

@@ -4,12 +4,10 @@ import { button, el, reveal } from "./dom.js";
 import { page } from "./page.js";
 import { onThemeChange } from "./theme.js";
 
-/**
- * Puts a view's root, in our style, into its host, and calls `redraw` when the size of the part `watched` or
- * the theme changes. Returns what takes it all away again.
- * @param {HTMLElement} host @param {HTMLElement} root @param {() => void} redraw
- * @param {{watched?: HTMLElement, resized?: () => void}} sizes
- */
+/** Puts a view's root, in our style, into its host, and calls `redraw` when the size of the part `watched` or
+   the theme changes. Returns what takes it all away again.
+   @param {HTMLElement} host @param {HTMLElement} root @param {() => void} redraw
+   @param {{watched?: HTMLElement, resized?: () => void}} sizes */
 export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
   host.append(el("style", { text: STYLE }), root);
   const resizer = new ResizeObserver(resized);
@@ -22,11 +20,9 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
   };
 }
 
-/**
- * The line above a view: what to notice, then buttons; the last two take away what is shown, copy its link.
- * @param {string} what can be taken away @param {() => void} takeAway
- * @param {() => void} write brings the address up to date @param {HTMLElement[]} others
- */
+/** The line above a view: what to notice, then buttons; the last two take away what is shown, copy its link.
+   @param {string} what can be taken away @param {() => void} takeAway
+   @param {() => void} write brings the address up to date @param {HTMLElement[]} others */
 export function storyLine(what, takeAway, write, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
   const title = `${what}, numbers and code to keep`;
@@ -53,10 +49,8 @@ function copyButton(write) {
   return link;
 }
 
-/**
- * Tells tests and measurements what was drawn, of which message.
- * @param {HTMLElement} root @param {{what: string, generation: number, view?: string}} detail
- */
+/** Tells tests and measurements what was drawn, of which message.
+   @param {HTMLElement} root @param {{what: string, generation: number, view?: string}} detail */
 export function announce(root, detail) {
   root.dataset.generation = String(detail.generation);
   const event = { bubbles: true, composed: true, detail };

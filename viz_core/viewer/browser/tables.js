@@ -30,10 +30,8 @@ export function tableOf(attributes, rows, columns) {
 /** A number. @param {string} text @param {string} [title] with more digits @returns {Cell} */
 export const weightCell = (text, title) => ({ class: "weight", text, title });
 
-/**
- * Bars below each other, each so long, in shares of the column.
- * @param {{share: number, colour: string, from?: number}[]} bars @returns {Cell}
- */
+/** Bars below each other, each so long, in shares of the column.
+   @param {{share: number, colour: string, from?: number}[]} bars @returns {Cell} */
 export const barsOf = (...bars) => ({
   class: bars.length > 1 ? "bar two" : "bar",
   children: bars.map(({ share, colour, from = 0 }) =>
@@ -41,11 +39,9 @@ export const barsOf = (...bars) => ({
   ),
 });
 
-/**
- * A cell in the colour of its number.
- * @param {import("./images.js").Table} table @param {number} level of its colours, 0..255
- * @param {Attributes & {children?: Children}} rest @returns {Cell}
- */
+/** A cell in the colour of its number.
+   @param {import("./images.js").Table} table @param {number} level of its colours, 0..255
+   @param {Attributes & {children?: Children}} rest @returns {Cell} */
 export function coloured(table, level, rest) {
   const at = Math.max(0, Math.min(255, Math.round(level)));
   return { class: "channel", style: `background:${cssColour(table, at)};color:${inkOn(table, at)}`, ...rest };

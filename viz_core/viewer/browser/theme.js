@@ -18,10 +18,8 @@ const DARK = themeFrom(THEME.dark);
 const PROJECTOR = themeFrom(THEME.projector);
 const PROBE = contextOf(document.createElement("canvas"));
 
-/**
- * The colours and the font that fit the page around a node, or a projector.
- * @param {HTMLElement} node @param {boolean} projected
- */
+/** The colours and the font that fit the page around a node, or a projector.
+   @param {HTMLElement} node @param {boolean} projected */
 export function themeOf(node, projected = false) {
   const style = getComputedStyle(node);
   PROBE.fillStyle = style.getPropertyValue("--lab-background-color").trim() || "#ffffff";
@@ -36,10 +34,8 @@ export function themeOf(node, projected = false) {
   return theme;
 }
 
-/**
- * Calls back when the system changes between light and dark, once the page has followed. Returns a stop.
- * @param {() => void} callback
- */
+/** Calls back when the system changes between light and dark, once the page has followed. Returns a stop.
+   @param {() => void} callback */
 export function onThemeChange(callback) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const later = (looks = 40) => {

@@ -15,19 +15,15 @@ const even = (value) => (value % 1 === 0.5 ? 2 * Math.round(value / 2) : Math.ro
 /** @param {number} value */
 export const fourDigits = (value) => even(value * 1e4) / 1e4;
 
-/**
- * The first and the last position of each of at most `size` bins.
- * @param {number} length @param {number} size
- */
+/** The first and the last position of each of at most `size` bins.
+   @param {number} length @param {number} size */
 function binsOf(length, size) {
   const bins = Math.min(size, length);
   return upTo(bins).map((at) => [at, at + 1].map((edge) => Math.floor((edge * length) / bins)));
 }
 
-/**
- * The largest weight of each bin as a byte, [head, query, key].
- * @param {Tensor} pattern @param {number} size
- */
+/** The largest weight of each bin as a byte, [head, query, key].
+   @param {Tensor} pattern @param {number} size */
 export function thumbnails({ data, dims: [heads, nQuery, nKey] }, size) {
   const [rows, columns] = [binsOf(nQuery, size), binsOf(nKey, size)];
   const bytes = new Uint8Array(heads * rows.length * columns.length);
@@ -43,10 +39,8 @@ export function thumbnails({ data, dims: [heads, nQuery, nKey] }, size) {
   return new Framed(bytes, [heads, rows.length, columns.length]);
 }
 
-/**
- * Some heads of an array.
- * @param {Tensor} tensor @param {number[]} heads @param {Span} rows @param {Span} columns
- */
+/** Some heads of an array.
+   @param {Tensor} tensor @param {number[]} heads @param {Span} rows @param {Span} columns */
 export function windowOf({ data, dims: [, n, width] }, heads, [r0, nr], [c0, nc]) {
   const part = new Float32Array(heads.length * nr * nc);
   heads.forEach((head, place) => {
@@ -77,10 +71,8 @@ export function logSoftmax(row) {
   return Float64Array.from(row, (value) => value - below);
 }
 
-/**
- * The places of the largest numbers, in their order.
- * @param {ArrayLike<number>} values @param {number} count
- */
+/** The places of the largest numbers, in their order.
+   @param {ArrayLike<number>} values @param {number} count */
 export function top(values, count) {
   /** @type {number[]} */ const best = [];
   for (let at = 0; at < values.length; at++) {

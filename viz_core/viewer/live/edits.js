@@ -40,10 +40,8 @@ export function condition(lines) {
   return `${named ? "Without" : "With"} ${some}`;
 }
 
-/**
- * The lines after a press: "put" switches the heads of a line off, "undo" on, anything else the other way.
- * @param {string[]} lines @param {string} line @param {string} how @param {number} count of all heads
- */
+/** The lines after a press: "put" switches the heads of a line off, "undo" on, anything else the other way.
+   @param {string[]} lines @param {string} line @param {string} how @param {number} count of all heads */
 export function afterPress(lines, line, how, count) {
   const edit = readLine(line);
   if (!edit) return [...lines, line];
@@ -55,10 +53,8 @@ export function afterPress(lines, line, how, count) {
   return known.size ? [...others, `${edit.address} heads ${[...known].sort((a, b) => a - b)}: zero`] : others;
 }
 
-/**
- * For each attention the factor of each head, 0 where it is off. @param {string[]} lines
- * @param {string[]} attentions addresses @param {number} heads
- */
+/** For each attention the factor of each head, 0 where it is off. @param {string[]} lines
+   @param {string[]} attentions addresses @param {number} heads */
 export function factors(lines, attentions, heads) {
   const values = new Float32Array(attentions.length * heads).fill(1);
   for (const [address, off] of Object.entries(headsOff(lines))) {

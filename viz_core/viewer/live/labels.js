@@ -35,11 +35,9 @@ export function visible(token) {
 export const tokenText = (token) =>
   token && !/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}]/u.test(token) ? token : visible(token);
 
-/**
- * Tokens for the screen; what was read as <unk> is called that, whatever was typed.
- * @param {string[]} tokens @param {Set<string>} unknown
- * @returns {{text: string, raw?: string, typed?: string, mark?: string, next?: string}[]}
- */
+/** Tokens for the screen; what was read as <unk> is called that, whatever was typed.
+   @param {string[]} tokens @param {Set<string>} unknown
+   @returns {{text: string, raw?: string, typed?: string, mark?: string, next?: string}[]} */
 export function entriesOf(tokens, unknown) {
   return tokens.map((token) => {
     if (unknown.has(token)) return { text: "<unk>", typed: visible(token), mark: "unknown" };

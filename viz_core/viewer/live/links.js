@@ -10,10 +10,8 @@ import { decode } from "./tokens.js";
 /** @typedef {{english: Lexicon, french: Lexicon, determiners: string[], articles: string[], have: string[],
    be: string[], beforeQue: Record<string, string>, within: number}} Grammar */
 
-/**
- * What the first word that has meanings of a kind may mean.
- * @param {string[]} rest @param {Lexicon} known @param {string} kind
- */
+/** What the first word that has meanings of a kind may mean.
+   @param {string[]} rest @param {Lexicon} known @param {string} kind */
 function next(rest, known, kind) {
   for (const word of rest) {
     const meanings = (known[word] ?? []).filter((meaning) => meaning.startsWith(kind));
@@ -65,10 +63,8 @@ function places(words, meaningsOf) {
   return found;
 }
 
-/**
- * The links of two sentences as pairs of places.
- * @param {Grammar} grammar @param {string[]} english @param {string[]} french
- */
+/** The links of two sentences as pairs of places.
+   @param {Grammar} grammar @param {string[]} english @param {string[]} french */
 function linksOf(grammar, english, french) {
   const there = places(french, (words, at) => ofFrench(grammar, words, at));
   /** @type {Map<string, Pair>} */ const links = new Map();
@@ -83,10 +79,8 @@ function linksOf(grammar, english, french) {
 const WORD = /[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]/gu;
 const bytesIn = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
 
-/**
- * For each piece the number of its word; -1 for one in which none begins or goes on.
- * @param {Tokenizer} tokenizer @param {number[]} ids
- */
+/** For each piece the number of its word; -1 for one in which none begins or goes on.
+   @param {Tokenizer} tokenizer @param {number[]} ids */
 function wordsOf(tokenizer, ids) {
   const text = ` ${decode(tokenizer, ids).trim()}`;
   const ofByte = Array.from({ length: bytesIn(text) }, () => -1);
@@ -105,10 +99,8 @@ function wordsOf(tokenizer, ids) {
 /** @param {Pair[]} links @param {number} one @param {number} other */
 const sureOf = (links, one, other) => links.find(([a, b]) => a === one && b === other)?.[2];
 
-/**
- * @param {[english: string, french: string, links: Pair[]][]} pairs @param {Tokenizer} tokenizer
- * @param {Record<string, number[]>} inputs
- */
+/** @param {[english: string, french: string, links: Pair[]][]} pairs @param {Tokenizer} tokenizer
+   @param {Record<string, number[]>} inputs */
 function handLinks(pairs, tokenizer, { source, target }) {
   const [read, written] = [source.slice(1, source.indexOf(2)), target.slice(1)];
   const texts = [read, written].map((ids) => decode(tokenizer, ids).trim());
@@ -123,10 +115,8 @@ function handLinks(pairs, tokenizer, { source, target }) {
   );
 }
 
-/**
- * For each position that writes a word, the words read that it says again, as pairs of query and key.
- * @param {Model} model @param {import("./types").Reading} reading @returns {Pair[]}
- */
+/** For each position that writes a word, the words read that it says again, as pairs of query and key.
+   @param {Model} model @param {import("./types").Reading} reading @returns {Pair[]} */
 export function alignments({ grammar, byHand, tokenizer }, { inputs, tokens }) {
   if (byHand) return handLinks(byHand, tokenizer, inputs);
   if (!grammar) return [];

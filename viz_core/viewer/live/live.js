@@ -77,11 +77,9 @@ export class Live extends EventTarget {
     this.removeEventListener(event, callback);
   }
 
-  /**
-   * One pass.
-   * @param {Record<string, number[]>} inputs @param {string[]} edits @param {RegExp[]} wanted
-   * @returns {Promise<Trace>}
-   */
+  /** One pass.
+     @param {Record<string, number[]>} inputs @param {string[]} edits @param {RegExp[]} wanted
+     @returns {Promise<Trace>} */
   async trace(inputs, edits, wanted) {
     const { Tensor } = this.runtime;
     const { heads } = this.model.template.stacks[0];
@@ -116,10 +114,8 @@ export class Live extends EventTarget {
     return { bytes: packMessage({ ...message.header(trace, before), ...more }), reading };
   }
 
-  /**
-   * The text with the model's answer, as it is written with these edits.
-   * @param {string} text @param {Record<string, any>} settings @param {string[]} edits
-   */
+  /** The text with the model's answer, as it is written with these edits.
+     @param {string} text @param {Record<string, any>} settings @param {string[]} edits */
   reading(text, settings, edits) {
     const padding = Number(settings.padding ?? 0);
     const draft = this.get("reading")?.inputs.target?.slice(1);
@@ -138,10 +134,8 @@ export class Live extends EventTarget {
     await this.ask({ text: await continued(this.model, text, this.run(edits), count, temperature) });
   }
 
-  /**
-   * Shows what is asked for, the latest of what comes while something is computed.
-   * @param {Partial<Asked>} change @param {Header} beside the trace
-   */
+  /** Shows what is asked for, the latest of what comes while something is computed.
+     @param {Partial<Asked>} change @param {Header} beside the trace */
   async ask(change, beside = {}) {
     this.beside = beside;
     this.next = { ...this.asked, ...this.next, ...change };
@@ -219,10 +213,8 @@ async function runtimeOf(/** @type {string} */ folder) {
   return { runtime, hasGpu };
 }
 
-/**
- * How long the model takes for its own text; for ever where it fails, or says something else.
- * @param {Live} live @param {string} answer
- */
+/** How long the model takes for its own text; for ever where it fails, or says something else.
+   @param {Live} live @param {string} answer */
 async function millisecondsOf(live, answer) {
   try {
     await live.messageOf(live.asked); // the first pass makes ready what the others use
@@ -234,10 +226,8 @@ async function millisecondsOf(live, answer) {
   }
 }
 
-/**
- * A model of a folder, with its first message.
- * @param {string} folder ends with a slash @param {string} name
- */
+/** A model of a folder, with its first message.
+   @param {string} folder ends with a slash @param {string} name */
 export async function openLive(folder, name) {
   const files = [".bin", ".onnx"].map((ending) => bytesOf(`${folder}${name}${ending}`));
   const { runtime, hasGpu } = await runtimeOf(folder);

@@ -9,10 +9,8 @@
 /** @typedef {(query: number, key: number) => boolean} Is */
 /** @typedef {(query: number) => boolean} Counts */
 
-/**
- * The mean over the queries that count and attend, of a number of each row; 0 where there are none.
- * @param {Patterns} given @param {(row: Float32Array, query: number) => number} of @param {Counts} counts
- */
+/** The mean over the queries that count and attend, of a number of each row; 0 where there are none.
+   @param {Patterns} given @param {(row: Float32Array, query: number) => number} of @param {Counts} counts */
 function mean({ weights, heads, nQuery, nKey }, of, counts = () => true) {
   return Array.from({ length: heads }, (_, head) => {
     let [sum, n] = [0, 0];
@@ -27,10 +25,8 @@ function mean({ weights, heads, nQuery, nKey }, of, counts = () => true) {
   });
 }
 
-/**
- * The weight of each query on keys of its own.
- * @param {Patterns} given @param {Is} is @param {Counts} [counts]
- */
+/** The weight of each query on keys of its own.
+   @param {Patterns} given @param {Is} is @param {Counts} [counts] */
 export const weightOn = (given, is, counts) =>
   mean(given, (row, q) => row.reduce((sum, weight, key) => sum + (is(q, key) ? weight : 0), 0), counts);
 
@@ -100,10 +96,8 @@ export function headScores(given) {
   ]);
 }
 
-/**
- * A head by its largest share, if that is half or more. @param {Record<string, number[]>} scores
- * @param {number} at @param {Record<string, string>} labels
- */
+/** A head by its largest share, if that is half or more. @param {Record<string, number[]>} scores
+   @param {number} at @param {Record<string, string>} labels */
 export function nameHead(scores, at, labels) {
   const names = Object.keys(labels).filter((name) => name in scores);
   const best = names.reduce((a, b) => (a && scores[a][at] >= scores[b][at] ? a : b), "");

@@ -13,9 +13,8 @@ import { alignments } from "./links.js";
 import { headScores, nameHead, weightOn } from "./measures.js";
 import { idsOf } from "./tokens.js";
 
-/**
- * @import { Antecedent, Asked, Header, Layer, Model, Opened, Reading, Stack, Tensor, Trace } from "./types"
- */
+/** @import { Antecedent, Asked, Header, Layer, Model, Opened, Reading, Stack, Tensor, Trace } from
+   "./types" */
 /** @import { Span } from "./arrays.js" */
 /** @typedef {[name: string, before: number, after: number]} Output */
 
@@ -86,11 +85,9 @@ export class Message {
     });
   }
 
-  /**
-   * Which heads are sent in full, and which window of them.
-   * @param {boolean} biased
-   * @returns {(stack: Stack, layer: number) => {heads: number[], queries: Span, keys: Span}}
-   */
+  /** Which heads are sent in full, and which window of them.
+     @param {boolean} biased
+     @returns {(stack: Stack, layer: number) => {heads: number[], queries: Span, keys: Span}} */
   plan(biased) {
     const { model, opened, stacks } = this;
     const { exact, window } = model.budget;
@@ -117,10 +114,8 @@ export class Message {
     };
   }
 
-  /**
-   * What the stage gets of a pass: its stacks, and the heads whose numbers are sent.
-   * @param {Trace} trace @param {Antecedent[]} named with which heads may agree
-   */
+  /** What the stage gets of a pass: its stacks, and the heads whose numbers are sent.
+     @param {Trace} trace @param {Antecedent[]} named with which heads may agree */
   collected(trace, named) {
     const layers = this.layersOf(trace);
     const plan = this.plan(layers.some(({ address }) => `${address}.bias` in trace));
@@ -168,10 +163,9 @@ export class Message {
     return headScores({ weights, heads, nQuery, nKey, cross, tokens, counts: this.counts, pairs });
   }
 
-  /**
-   * The weight on the chosen keys together, in the mean of the chosen queries, of each head of a stack.
-   * @param {Trace} trace @param {{stack: string, queries: string, keys: string}} chosen as links write them
-   */
+  /** The weight on the chosen keys together, in the mean of the chosen queries, of each head of a stack.
+     @param {Trace} trace
+     @param {{stack: string, queries: string, keys: string}} chosen as links write them */
   sums(trace, { stack: id, queries, keys }) {
     const { nQuery, nKey, heads } = this.stacks.find((stack) => stack.id === id) ?? this.stacks[0];
     const [rows, columns] = [positionsOf(queries || `0-${nQuery}`, nQuery), positionsOf(keys, nKey)];
@@ -193,10 +187,8 @@ export class Message {
     return id === "encoder.self" && named.length ? said.named : "";
   }
 
-  /**
-   * The weight of each row on special tokens and on all others, where there are any.
-   * @param {Stack} stack @param {Tensor} pattern
-   */
+  /** The weight of each row on special tokens and on all others, where there are any.
+     @param {Stack} stack @param {Tensor} pattern */
   sumsOf({ querySide, keySide }, pattern) {
     const [queries, keys] = [this.special[querySide], this.special[keySide]];
     if (!queries.length && !keys.length) return null;
@@ -214,10 +206,8 @@ export class Message {
     return sums ? upTo(heads).map((head) => fourDigits(mean(head))) : [];
   }
 
-  /**
-   * The pattern as it is shown.
-   * @param {Stack} stack @param {Tensor} pattern @param {Sums} sums @returns {Tensor}
-   */
+  /** The pattern as it is shown.
+     @param {Stack} stack @param {Tensor} pattern @param {Sums} sums @returns {Tensor} */
   shown({ querySide, keySide, nQuery, nKey }, { data, dims }, sums) {
     const { special: how } = this.opened;
     if (how === "shown" || !sums) return { data, dims };
@@ -230,11 +220,9 @@ export class Message {
     return { data: visible, dims };
   }
 
-  /**
-   * The numbers of the heads of a layer that are sent in full.
-   * @param {Layer} place @param {Trace} trace @param {{heads: number[], queries: Span, keys: Span}} chosen
-   * @param {Sums} sums @param {Tensor} shown
-   */
+  /** The numbers of the heads of a layer that are sent in full.
+     @param {Layer} place @param {Trace} trace @param {{heads: number[], queries: Span, keys: Span}} chosen
+     @param {Sums} sums @param {Tensor} shown */
   exactOf({ stack, layer, address }, trace, { heads, queries, keys }, sums, shown) {
     const names = ARRAYS.filter((name) => `${address}.${name}` in trace);
     const arrays = names.map((name) => {
@@ -275,10 +263,8 @@ export class Message {
     return following || (this.model.abilities.includes("continue") ? null : likeliest);
   }
 
-  /**
-   * For each pronoun that was read, the noun that the encoder's output there names.
-   * @param {Trace} trace @returns {Antecedent[] | null}
-   */
+  /** For each pronoun that was read, the noun that the encoder's output there names.
+     @param {Trace} trace @returns {Antecedent[] | null} */
   antecedentsOf(trace) {
     if (!this.model.asked) return null;
     const { names } = this.model;
@@ -302,10 +288,8 @@ export class Message {
     return answer ? { translation: parts, typed: forced } : {};
   }
 
-  /**
-   * Where this text opens: on its pronoun or masked word, as an example says, or as the model does.
-   * @param {Antecedent[]} named @param {Record<string, number>} opens
-   */
+  /** Where this text opens: on its pronoun or masked word, as an example says, or as the model does.
+     @param {Antecedent[]} named @param {Record<string, number>} opens */
   focusOf([named], opens) {
     const { template } = this.model;
     const masked = this.encoder.indexOf(MASK);
@@ -370,11 +354,9 @@ export class Message {
     };
   }
 
-  /**
-   * The whole header.
-   * @param {Trace} trace @param {Trace} [before] the pass without the edits, where there are any
-   * @returns {Header}
-   */
+  /** The whole header.
+     @param {Trace} trace @param {Trace} [before] the pass without the edits, where there are any
+     @returns {Header} */
   header(trace, before) {
     const antecedents = this.antecedentsOf(trace);
     const named = (antecedents ?? []).filter(({ antecedent }) => antecedent !== null);
@@ -403,11 +385,9 @@ export class Message {
     };
   }
 
-  /**
-   * What the edits did; each stack gets the measure of how far its heads moved.
-   * @param {Trace} before @param {Trace} after
-   * @param {{id: string, stats: Record<string, number[]>}[]} stacks
-   */
+  /** What the edits did; each stack gets the measure of how far its heads moved.
+     @param {Trace} before @param {Trace} after
+     @param {{id: string, stats: Record<string, number[]>}[]} stacks */
   changeOf(before, after, stacks) {
     for (const { stack, address } of this.layersOf(after)) {
       const stats = stacks.find(({ id }) => id === stack.id)?.stats ?? {};
@@ -448,10 +428,8 @@ export class Message {
     };
   }
 
-  /**
-   * What became of the answer, and how far its outputs moved.
-   * @param {Output[][]} outputs @param {number[]} kl
-   */
+  /** What became of the answer, and how far its outputs moved.
+     @param {Output[][]} outputs @param {number[]} kl */
   answerAfter(outputs, kl) {
     const places = this.answered(outputs.length);
     const best = outputs.map((row) =>
@@ -487,10 +465,8 @@ export class Message {
   }
 }
 
-/**
- * How far the stream moved where it enters the first layer and leaves each, relative to what it was.
- * @param {Trace} before @param {Trace} after
- */
+/** How far the stream moved where it enters the first layer and leaves each, relative to what it was.
+   @param {Trace} before @param {Trace} after */
 function streamOf(before, after) {
   const length = (/** @type {Float32Array} */ row) => Math.hypot(...row);
   const sides = ["encoder", "decoder"].flatMap((side) => {

@@ -31,10 +31,8 @@ function checkRoom(n, most, unit = "tokens") {
 const EMPTY = "the text is empty; give at least one word";
 const LANGUAGES = { en: "English", fr: "French" };
 
-/**
- * @param {string} text @param {Record<string, number[]>} inputs @param {Record<string, string[]>} tokens
- * @param {Partial<Reading>} more @returns {Reading}
- */
+/** @param {string} text @param {Record<string, number[]>} inputs @param {Record<string, string[]>} tokens
+   @param {Partial<Reading>} more @returns {Reading} */
 function readingOf(text, inputs, tokens, more = {}) {
   const usual = { unknown: [], answer: "", following: null, forced: false, advice: null };
   return { inputs, tokens, text, ...usual, ...more };
@@ -54,10 +52,8 @@ function labelled(model, tokens, known = model.names) {
   });
 }
 
-/**
- * Words of one language and not of the other.
- * @param {Model} model @param {string[]} typed @param {"en" | "fr"} language
- */
+/** Words of one language and not of the other.
+   @param {Model} model @param {string[]} typed @param {"en" | "fr"} language */
 function only({ words: lists }, typed, language) {
   const [own, other] = [lists[language], lists[language === "en" ? "fr" : "en"]].map((list) => idsOf(list));
   return typed.filter((word) => own.has(word.toLowerCase()) && !other.has(word.toLowerCase())).length;
@@ -203,10 +199,8 @@ export function saidOf({ advice, unknown }) {
   return all && `Not in the model's vocabulary, read as <unk>: ${all}`;
 }
 
-/**
- * A text as the model reads it, without its answer; a sentence is thrown where it cannot.
- * @param {Model} model @param {string} text @param {Settings} settings
- */
+/** A text as the model reads it, without its answer; a sentence is thrown where it cannot.
+   @param {Model} model @param {string} text @param {Settings} settings */
 export const read = (model, text, settings) => READERS[model.reads](model, text, settings);
 
 /** @param {ArrayLike<number>} logits [position, output] @param {number} count @param {number} row */
@@ -216,12 +210,10 @@ function likeliest(logits, count, row = logits.length / count - 1) {
   return best - row * count;
 }
 
-/**
- * The same with the model's own greedy answer after it, or the one that was typed for it.
- * @param {Model} model @param {Reading} reading @param {Run} run gives the logits of inputs
- * @param {Settings} settings @param {number[]} draft tokens that it may write, to be quick
- * @returns {Promise<Reading>}
- */
+/** The same with the model's own greedy answer after it, or the one that was typed for it.
+   @param {Model} model @param {Reading} reading @param {Run} run gives the logits of inputs
+   @param {Settings} settings @param {number[]} draft tokens that it may write, to be quick
+   @returns {Promise<Reading>} */
 export async function answered(model, reading, run, { target = "", padding = 0 } = {}, draft = []) {
   const count = model.names.length;
   if ("source" in reading.inputs) {
@@ -255,10 +247,8 @@ export async function answered(model, reading, run, { target = "", padding = 0 }
   return { ...whole, answer: answer.join(" "), following: /** @type {string} */ (answer.at(-1)) };
 }
 
-/**
- * A pass tells what follows each of the tokens that it is given: a draft's count as long as they are those.
- * @param {Model} model @param {Reading} reading @param {Run} run @param {number[]} draft
- */
+/** A pass tells what follows each of the tokens that it is given: a draft's count as long as they are those.
+   @param {Model} model @param {Reading} reading @param {Run} run @param {number[]} draft */
 async function translated(model, reading, run, draft) {
   const { source } = reading.inputs;
   const room = Math.min(2 * source.length + 8, model.length - 2);
@@ -300,11 +290,10 @@ function forced(model, reading, target) {
   return { ...done, ...typed, tokens: { ...done.tokens, decoder }, unknown: lacks };
 }
 
-/**
- * A text with tokens after it that are drawn at a temperature, 0 the likeliest; cut in front to what is read.
- * @param {Model} model @param {string} text @param {Run} run
- * @param {number} count @param {number} temperature
- */
+/** A text with tokens after it that are drawn at a temperature, 0 the likeliest; cut in front to what is
+   read.
+   @param {Model} model @param {string} text @param {Run} run
+   @param {number} count @param {number} temperature */
 export async function continued(model, text, run, count, temperature) {
   const { names, maxLen } = model;
   const ids = read(model, text, {}).inputs.tokens;

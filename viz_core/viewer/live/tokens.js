@@ -57,11 +57,9 @@ function loweredFrom(text) {
   return { written, from };
 }
 
-/**
- * A text's words, those of the vocabulary as it writes them, others as they were typed.
- * @param {Tokenizer} tokenizer @param {string} text @param {string[]} among what may be suggested
- * @returns {Encoded}
- */
+/** A text's words, those of the vocabulary as it writes them, others as they were typed.
+   @param {Tokenizer} tokenizer @param {string} text @param {string[]} among what may be suggested
+   @returns {Encoded} */
 export function words({ vocabulary }, text, among = vocabulary.slice(FIRST_WORD)) {
   const ids = idsOf(vocabulary);
   const signs = [...text];
@@ -93,10 +91,8 @@ export function idsOf(vocabulary) {
   return ids;
 }
 
-/**
- * The ids of a text in characters, byte pairs or word pieces.
- * @param {Tokenizer} tokenizer @param {string} text
- */
+/** The ids of a text in characters, byte pairs or word pieces.
+   @param {Tokenizer} tokenizer @param {string} text */
 export function encode(tokenizer, text) {
   const ids = idsOf(tokenizer.vocabulary);
   const unknown = tokenizer.unknown_id ?? 0;
@@ -128,10 +124,8 @@ function asLetters(word) {
 
 /** @type {WeakMap<Tokenizer, Map<string, number>>} */ const ranks = new WeakMap();
 
-/**
- * Pairs merged in the order in which they were learnt (Sennrich et al. 2016).
- * @param {Tokenizer} tokenizer @param {string} word
- */
+/** Pairs merged in the order in which they were learnt (Sennrich et al. 2016).
+   @param {Tokenizer} tokenizer @param {string} word */
 function merged(tokenizer, word) {
   let rank = ranks.get(tokenizer);
   if (!rank) ranks.set(tokenizer, (rank = new Map(tokenizer.merges.map((pair, at) => [pair.join(" "), at]))));
@@ -147,10 +141,8 @@ function merged(tokenizer, word) {
   }
 }
 
-/**
- * The longest pieces from the left (Devlin et al. 2019); null for a word that has none, or is too long.
- * @param {string} word @param {Map<string, number>} ids @param {number} first
- */
+/** The longest pieces from the left (Devlin et al. 2019); null for a word that has none, or is too long.
+   @param {string} word @param {Map<string, number>} ids @param {number} first */
 function piecesOf(word, ids, first) {
   const signs = [...word];
   if (signs.length > LONGEST_WORD) return null;
@@ -165,10 +157,8 @@ function piecesOf(word, ids, first) {
   return pieces;
 }
 
-/**
- * Ids to text, without special tokens but the unknown one.
- * @param {Tokenizer} tokenizer @param {number[]} ids
- */
+/** Ids to text, without special tokens but the unknown one.
+   @param {Tokenizer} tokenizer @param {number[]} ids */
 export function decode({ kind, vocabulary, n_specials, unknown_id }, ids) {
   const tokens = ids.filter((id) => id >= n_specials || id === unknown_id).map((id) => vocabulary[id]);
   if (kind === "characters") return tokens.join("");
@@ -183,10 +173,8 @@ export function decode({ kind, vocabulary, n_specials, unknown_id }, ids) {
     .replace(/^ /, "");
 }
 
-/**
- * Words to text: l'animal, a comma at its word, and in French a no-break space before "?".
- * @param {Tokenizer} tokenizer @param {number[]} ids @param {boolean} french
- */
+/** Words to text: l'animal, a comma at its word, and in French a no-break space before "?".
+   @param {Tokenizer} tokenizer @param {number[]} ids @param {boolean} french */
 export function spoken({ vocabulary }, ids, french) {
   let text = "";
   for (const id of ids) {
@@ -198,10 +186,8 @@ export function spoken({ vocabulary }, ids, french) {
   return text;
 }
 
-/**
- * At most three of the known words that are a typing slip away from the given one, the nearest first.
- * @param {string} typed @param {string[]} known
- */
+/** At most three of the known words that are a typing slip away from the given one, the nearest first.
+   @param {string} typed @param {string[]} known */
 export function alike(typed, known) {
   const word = [...typed].map((sign) => sign.toLowerCase()).join("");
   if (word.length > 40) return [];
@@ -224,10 +210,8 @@ export function alike(typed, known) {
     .map(({ other }) => other);
 }
 
-/**
- * Letters to put in, take out, replace or swap with their neighbour (Damerau 1964).
- * @param {string} one @param {string} other
- */
+/** Letters to put in, take out, replace or swap with their neighbour (Damerau 1964).
+   @param {string} one @param {string} other */
 function distance(one, other) {
   /** @type {number[]} */ let before = [];
   let above = Array.from({ length: other.length + 1 }, (_, at) => at);

@@ -10,17 +10,15 @@ import { buttonsOf } from "../browser/plotly.js";
 /** @typedef {{x: number[], y: number[]}} Ranges of the axes, as Plotly has them */
 /** @typedef {import("../browser/message.js").Framed} Framed */
 /** @typedef {{cells: Framed, q0: number, k0: number, tall: number, wide: number}} Sent */
-/**
- * @typedef {object} Given
- * @property {number} largest of all weights of the whole
- * @property {boolean} log
- * @property {import("../browser/theme.js").Theme} theme
- * @property {{queries: string[], keys: string[]}} tokens
- * @property {Area} area
- * @property {{query: number, key: number} | undefined} looked
- * @property {number} width
- * @property {number} height
- */
+/** @typedef {object} Given
+   @property {number} largest of all weights of the whole
+   @property {boolean} log
+   @property {import("../browser/theme.js").Theme} theme
+   @property {{queries: string[], keys: string[]}} tokens
+   @property {Area} area
+   @property {{query: number, key: number} | undefined} looked
+   @property {number} width
+   @property {number} height */
 
 const FLOOR = 1e-6; // the smallest weight on a logarithmic scale
 const TICKS = 14;
@@ -98,11 +96,9 @@ export const rangesOf = (change, { x, y }) => ({
   y: [change["yaxis.range[0]"] ?? y[0], change["yaxis.range[1]"] ?? y[1]],
 });
 
-/**
- * The key and the query at a point of the plot; null where it is beside the picture.
- * @param {{margin: typeof MARGIN, width: number, height: number}} layout @param {Ranges} ranges
- * @param {{left: number, top: number}} point
- */
+/** The key and the query at a point of the plot; null where it is beside the picture.
+   @param {{margin: typeof MARGIN, width: number, height: number}} layout @param {Ranges} ranges
+   @param {{left: number, top: number}} point */
 export function placeOf({ margin: { l, r, t, b }, width, height }, { x, y }, { left, top }) {
   const [across, down] = [(left - l) / (width - l - r), (top - t) / (height - t - b)];
   if (!(across >= 0 && across < 1 && down >= 0 && down < 1)) return null;
@@ -122,10 +118,8 @@ export function largestOf(values) {
   return top;
 }
 
-/**
- * A span of at least `least` positions within 0..n that is as near to what was asked for as possible.
- * @param {Span} span @param {number} n @returns {Span}
- */
+/** A span of at least `least` positions within 0..n that is as near to what was asked for as possible.
+   @param {Span} span @param {number} n @returns {Span} */
 export function within({ from, to }, n, least = 8) {
   const size = Math.min(n, Math.max(least, Math.round(to) - Math.round(from)));
   const start = Math.min(Math.max(0, Math.round(from)), n - size);
@@ -148,20 +142,16 @@ export function moved({ from, to }, share) {
 export const isWhole = ({ rows, keys }, sizes) =>
   rows.to - rows.from === sizes.rows && keys.to - keys.from === sizes.keys;
 
-/**
- * A colour's place from 0 to 1: of a weight beside the largest one, or of its logarithm.
- * @param {number} weight @param {number} largest @param {boolean} log
- */
+/** A colour's place from 0 to 1: of a weight beside the largest one, or of its logarithm.
+   @param {number} weight @param {number} largest @param {boolean} log */
 export function level(weight, largest, log) {
   if (!log) return weight / (largest || 1);
   const bottom = Math.log10(FLOOR);
   return Math.max(0, 1 - Math.log10(Math.max(weight, FLOOR)) / bottom);
 }
 
-/**
- * The positions at an axis: at most so many, each as far from the next, at round numbers.
- * @param {Span} span @param {number} most
- */
+/** The positions at an axis: at most so many, each as far from the next, at round numbers.
+   @param {Span} span @param {number} most */
 export function places({ from, to }, most) {
   const least = (to - from) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
@@ -170,20 +160,16 @@ export function places({ from, to }, most) {
   return Array.from({ length: Math.max(0, Math.ceil(to / step) - first) }, (_, at) => (first + at) * step);
 }
 
-/**
- * The cell of a picture that holds a query and a key; null where it does not reach them.
- * @param {{q0: number, k0: number, tall: number, wide: number, rows: number, columns: number}} picture
- * @param {number} query @param {number} key
- */
+/** The cell of a picture that holds a query and a key; null where it does not reach them.
+   @param {{q0: number, k0: number, tall: number, wide: number, rows: number, columns: number}} picture
+   @param {number} query @param {number} key */
 export function cellAt({ q0, k0, tall, wide, rows, columns }, query, key) {
   const [row, column] = [Math.floor((query - q0) / tall), Math.floor((key - k0) / wide)];
   return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : null;
 }
 
-/**
- * What is said of the queries that are among no brightest pairs, since each sees one key alone.
- * @param {number} lone how many @param {number} n of how many queries
- */
+/** What is said of the queries that are among no brightest pairs, since each sees one key alone.
+   @param {number} lone how many @param {number} n of how many queries */
 export function leftOut(lone, n) {
   if (!lone) return "";
   if (lone === 1) return "One query sees one key alone and is left out: that weight is 1 whatever the text.";

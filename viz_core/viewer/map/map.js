@@ -204,10 +204,8 @@ export class PatternMap {
       this.plot.addEventListener(hand, () => (this.byHand = true), { capture: true, passive: true });
   }
 
-  /**
-   * Plotly has moved or zoomed; a key that was pressed since goes before.
-   * @param {Record<string, number>} change
-   */
+  /** Plotly has moved or zoomed; a key that was pressed since goes before.
+     @param {Record<string, number>} change */
   relaid(change) {
     if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) return;
     if (!this.byHand) return void this.draw();

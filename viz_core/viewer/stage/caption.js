@@ -132,10 +132,8 @@ const where = ({ view, data }, heads) => {
     : `of ${left}its attention in layer ${view.layer} head ${heads[0]}`;
 };
 
-/**
- * What the model answers, with what stands out in it, and what the example is there to show.
- * @param {Header} header
- */
+/** What the model answers, with what stands out in it, and what the example is there to show.
+   @param {Header} header */
 export function translationOf(header) {
   const parts = answerOf(header);
   const see = header.edits.length && !header.translation?.length ? "" : header.see; // said of no edited pass

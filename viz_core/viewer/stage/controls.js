@@ -11,10 +11,8 @@ import { headsAfter, stepOf, upTo } from "./view.js";
 /** @typedef {{value: string, text: string, title?: string}} Option */
 /** @import { View } from "./types" */
 
-/**
- * Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
- * @param {string} label @param {(value: string) => void} onChoose
- */
+/** Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
+   @param {string} label @param {(value: string) => void} onChoose */
 export function listOf(label, onChoose) {
   const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
   const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
@@ -28,17 +26,13 @@ export function listOf(label, onChoose) {
   return { root, name, list, update };
 }
 
-/**
- * A list of what a field of the view may be.
- * @param {import("./types").Stage} stage @param {Offered} name @param {(value: any) => void} [onChoose]
- */
+/** A list of what a field of the view may be.
+   @param {import("./types").Stage} stage @param {Offered} name @param {(value: any) => void} [onChoose] */
 export const listFor = (stage, name, onChoose = (value) => stage.set({ [name]: value })) =>
   listOf(CHOICES[name].label, onChoose);
 
-/**
- * Buttons for what a field of the view may be.
- * @param {import("./types").Stage} stage @param {Offered} name
- */
+/** Buttons for what a field of the view may be.
+   @param {import("./types").Stage} stage @param {Offered} name */
 const choiceFor = (stage, name) => new Choice(CHOICES[name].label, (value) => stage.set({ [name]: value }));
 
 export class MeasureBar {
@@ -210,10 +204,8 @@ const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
 
 const choiceOf = (/** @type {number} */ value) => ({ value, text: String(value) });
 
-/**
- * What a head does, as far as a measure says it, and with which others it shares its keys and values.
- * @param {import("./types").Stack} stack @param {number} layer @param {number} head
- */
+/** What a head does, as far as a measure says it, and with which others it shares its keys and values.
+   @param {import("./types").Stack} stack @param {number} layer @param {number} head */
 function titleOf(stack, layer, head) {
   const partners = partnersOf(stack, head);
   const shares = partners && `shares its keys and values: ${partners}`;

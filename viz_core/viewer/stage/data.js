@@ -13,34 +13,26 @@ import { number } from "../browser/numbers.js";
 /** @typedef {Area & Arrays & {d: number} & Partial<Some & Derived>} Exact */
 /** @typedef {{after: TraceData, before?: TraceData, difference?: TraceData}} Passes */
 
-/**
- * Whether a measure may be asked for in a stack: of cross-attention, no text repeats.
- * @param {Measure} measure @param {Stack} stack
- */
+/** Whether a measure may be asked for in a stack: of cross-attention, no text repeats.
+   @param {Measure} measure @param {Stack} stack */
 export const isOffered = ({ name, random }, stack) =>
   name in stack.stats || (random && stack.querySide === stack.keySide);
 
-/**
- * The measure that is chosen and whose numbers are not here yet.
- * @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view
- */
+/** The measure that is chosen and whose numbers are not here yet.
+   @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view */
 export function awaited(measures, stack, { sort }) {
   return measures.find((each) => each.name === sort && isOffered(each, stack) && !(sort in stack.stats));
 }
 
-/**
- * Puts what the server computed among the other numbers of each stack.
- * @param {Stack[]} stacks @param {Header["repeated"]} sent
- */
+/** Puts what the server computed among the other numbers of each stack.
+   @param {Stack[]} stacks @param {Header["repeated"]} sent */
 export function take(stacks, sent) {
   for (const stack of stacks) Object.assign(stack.stats, sent?.stats?.[stack.id]);
 }
 
-/**
- * What is said beside a definition: what was counted, or which pairs are meant; or of random tokens, of which
- * texts a measure is, why there is none, or that it is on its way.
- * @param {Measure | undefined} measure @param {Stack} stack @param {Header["repeated"]} sent
- */
+/** What is said beside a definition: what was counted, or which pairs are meant; or of random tokens, of
+   which texts a measure is, why there is none, or that it is on its way.
+   @param {Measure | undefined} measure @param {Stack} stack @param {Header["repeated"]} sent */
 export function noteOnMeasure(measure, stack, sent) {
   if (measure?.said || measure?.paired) return measure.said || stack.pairs;
   if (!measure?.random) return "";
@@ -56,19 +48,15 @@ export const headAt = ({ layers, heads }, at) => ({
 /** The place of a head in [layer * head]. @param {Stack} stack @param {number} layer @param {number} head */
 export const placeIn = ({ layers, heads }, layer, head) => layers.indexOf(layer) * heads + head;
 
-/**
- * The measure that is chosen, or undefined where none is, or where it is not defined for the stack.
- * @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view
- */
+/** The measure that is chosen, or undefined where none is, or where it is not defined for the stack.
+   @param {Measure[]} measures @param {Stack} stack @param {{sort: string}} view */
 export function measureOf(measures, stack, { sort }) {
   return measures.find(({ name }) => name === sort && stack.stats[name]);
 }
 
-/**
- * Every head of a stack, in order; those that do not pass stay where they are.
- * @param {Stack} stack @param {Pick<View, "order" | "keep" | "limit">} view
- * @param {Measure | undefined} measure @returns {Place[]}
- */
+/** Every head of a stack, in order; those that do not pass stay where they are.
+   @param {Stack} stack @param {Pick<View, "order" | "keep" | "limit">} view
+   @param {Measure | undefined} measure @returns {Place[]} */
 export function placesOf(stack, { order, keep, limit }, measure) {
   const all = Array.from({ length: stack.layers.length * stack.heads }, (_, at) => ({
     ...headAt(stack, at),
@@ -92,10 +80,8 @@ function passes(value, rank, keep, limit) {
   return keep !== "top" || rank < limit;
 }
 
-/**
- * A limit to begin with: of the first heads so many, else what half of the heads reach.
- * @param {number[]} values @param {View["keep"]} keep
- */
+/** A limit to begin with: of the first heads so many, else what half of the heads reach.
+   @param {number[]} values @param {View["keep"]} keep */
 export function firstLimit(values, keep) {
   if (keep === "top") return Math.min(5, values.length);
   const sorted = [...values].sort((a, b) => a - b);
@@ -110,22 +96,18 @@ export const canHide = ({ view, show }) => VIEWS.includes(view) && !(view === "h
 /** What a view shows of special tokens. @param {View} view */
 export const hidingOf = (view) => (canHide(view) ? (view.special ?? "shown") : "shown");
 
-/**
- * The position itself, else the next one in a direction that is not gone, else the next one in the other.
- * @param {number} at @param {number} count @param {Set<number>} gone @param {number} by
- */
+/** The position itself, else the next one in a direction that is not gone, else the next one in the other.
+   @param {number} at @param {number} count @param {Set<number>} gone @param {number} by */
 export function beside(at, count, gone, by = 1) {
   for (const step of [by, -by])
     for (let next = at; next >= 0 && next < count; next += step) if (!gone.has(next)) return next;
   return at;
 }
 
-/**
- * What a head's numbers are where special tokens are left out: `softmax` stays as it was traced, `pattern`
- * has 0 at the cells that are `blank`, and is divided by what is left of each row where that is asked for.
- * @template {{pattern: ArrayLike<number>, left?: ArrayLike<number>} & import("./types").Area} Sent
- * @param {Sent} sent @param {string} how @param {{queries: Set<number>, keys: Set<number>}} gone
- */
+/** What a head's numbers are where special tokens are left out: `softmax` stays as it was traced, `pattern`
+   has 0 at the cells that are `blank`, and is divided by what is left of each row where that is asked for.
+   @template {{pattern: ArrayLike<number>, left?: ArrayLike<number>} & import("./types").Area} Sent
+   @param {Sent} sent @param {string} how @param {{queries: Set<number>, keys: Set<number>}} gone */
 export function withoutSpecial(sent, how, { queries, keys }) {
   const { pattern, q0, k0, nq, nk, left } = sent;
   if (how === "shown" || !left || !(queries.size || keys.size)) return { ...sent, softmax: pattern };
@@ -140,21 +122,17 @@ export function withoutSpecial(sent, how, { queries, keys }) {
   return { ...sent, softmax: pattern, pattern: visible, blank };
 }
 
-/**
- * What the page adds to a row of which so much lies on hidden tokens, and so much on all others.
- * @param {string} how @param {number} hidden @param {number} left
- */
+/** What the page adds to a row of which so much lies on hidden tokens, and so much on all others.
+   @param {string} how @param {number} hidden @param {number} left */
 export function hiddenInRow(how, hidden, left) {
   if (how === "shown") return "";
   const none = how === "renormalised" && !(left > 0) ? ", nothing is left" : "";
   return `; ${number(hidden, 3)} on hidden tokens${none}`;
 }
 
-/**
- * What the grid says: how much of a row lies on hidden tokens, on average over all heads, and in which
- * heads least and most.
- * @param {string} how @param {Stack} stack @param {boolean} ready
- */
+/** What the grid says: how much of a row lies on hidden tokens, on average over all heads, and in which
+   heads least and most.
+   @param {string} how @param {Stack} stack @param {boolean} ready */
 export function hiddenInHeads(how, stack, ready) {
   const { hidden } = stack;
   if (how === "shown" || !hidden?.length) return "";
@@ -171,32 +149,30 @@ export function hiddenInHeads(how, stack, ready) {
   );
 }
 
-/**
- * @typedef {object} Stack
- * @property {string} id
- * @property {string} title
- * @property {number[]} layers their numbers, as addresses have them
- * @property {number} heads
- * @property {number} dHead
- * @property {string} normalizer
- * @property {number[]} scales what multiplies q · k, a layer each
- * @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
- * @property {boolean} turned positions turn queries and keys
- * @property {boolean} whole queries, keys, values and scores are traced, not the pattern alone
- * @property {number} sharing how many query heads share one key head
- * @property {"encoder" | "decoder"} querySide
- * @property {"encoder" | "decoder"} keySide
- * @property {{text: string, next?: string, mark?: string, typed?: string}[] | null} [rows] queries that write
- * @property {number} nQuery
- * @property {number} nKey
- * @property {number} thumbQuery
- * @property {number} thumbKey
- * @property {Framed} thumbs
- * @property {Record<string, number[]>} stats a number per head [layer * heads + head] of each measure
- * @property {string[]} labels
- * @property {string} pairs what pairs of queries and keys are, where some belong together
- * @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any
- */
+/** @typedef {object} Stack
+   @property {string} id
+   @property {string} title
+   @property {number[]} layers their numbers, as addresses have them
+   @property {number} heads
+   @property {number} dHead
+   @property {string} normalizer
+   @property {number[]} scales what multiplies q · k, a layer each
+   @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
+   @property {boolean} turned positions turn queries and keys
+   @property {boolean} whole queries, keys, values and scores are traced, not the pattern alone
+   @property {number} sharing how many query heads share one key head
+   @property {"encoder" | "decoder"} querySide
+   @property {"encoder" | "decoder"} keySide
+   @property {{text: string, next?: string, mark?: string, typed?: string}[] | null} [rows] queries that write
+   @property {number} nQuery
+   @property {number} nKey
+   @property {number} thumbQuery
+   @property {number} thumbKey
+   @property {Framed} thumbs
+   @property {Record<string, number[]>} stats a number per head [layer * heads + head] of each measure
+   @property {string[]} labels
+   @property {string} pairs what pairs of queries and keys are, where some belong together
+   @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any */
 
 export class TraceData {
   signed = false; // whether weights lie on both sides of 0
@@ -248,10 +224,9 @@ export class TraceData {
       : tokens;
   }
 
-  /**
-   * What stands at a stack's queries or keys; in cross-attention a query is a word read and the next written.
-   * @param {Stack} stack @param {"query" | "key"} role
-   */
+  /** What stands at a stack's queries or keys; in cross-attention a query is a word read and the next
+     written.
+     @param {Stack} stack @param {"query" | "key"} role */
   names(stack, role) {
     const rows = role === "query" && this.stack(stack.id).rows;
     const side = role === "query" ? stack.querySide : stack.keySide;
@@ -294,12 +269,10 @@ export class TraceData {
     return stack.thumbQuery === stack.nQuery && stack.thumbKey === stack.nKey;
   }
 
-  /**
-   * The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there
-   * only when positions add something to the scores. `softmax` is what the softmax gave, `pattern` what is
-   * shown of it.
-   * @param {string} stackId @param {number} layer @param {number} head
-   */
+  /** The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there
+     only when positions add something to the scores. `softmax` is what the softmax gave, `pattern` what is
+     shown of it.
+     @param {string} stackId @param {number} layer @param {number} head */
   exact(stackId, layer, head) {
     const name = `${stackId}/${layer}/${head}`;
     const known = this.cache.get(name);
@@ -321,21 +294,17 @@ export class TraceData {
     return withoutSpecial({ q0, k0, nq, nk, d, ...Object.fromEntries(arrays) }, this.how, gone);
   }
 
-  /**
-   * What was sent of a layer in full: of which heads, and all heads of its window as bytes.
-   * @param {string} stackId @param {number} layer
-   * @returns {(Area & {heads: number[], arrays: Record<string, Framed>, coarse: Framed | null})[]}
-   */
+  /** What was sent of a layer in full: of which heads, and all heads of its window as bytes.
+     @param {string} stackId @param {number} layer
+     @returns {(Area & {heads: number[], arrays: Record<string, Framed>, coarse: Framed | null})[]} */
   sent(stackId, layer) {
     const blocks = /** @type {any[]} */ (this.header.exact);
     return blocks.filter((block) => block.stack === stackId && block.layer === layer);
   }
 
-  /**
-   * The weights of one head as they were sent, or null. All others than the trace's own numbers are bytes,
-   * rounded to 1/255.
-   * @param {Stack} stack @param {number} layer @param {number} head
-   */
+  /** The weights of one head as they were sent, or null. All others than the trace's own numbers are bytes,
+     rounded to 1/255.
+     @param {Stack} stack @param {number} layer @param {number} head */
   cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
     if (exact) return { ...exact, values: exact.pattern, unit: 1, exact: true };
@@ -355,19 +324,15 @@ function dotProduct({ q, k, d }, i, j) {
   return sum;
 }
 
-/**
- * The heads that share one head of keys and values with this one, in words; "" where each has its own.
- * @param {import("./types").Stack} stack @param {number} head
- */
+/** The heads that share one head of keys and values with this one, in words; "" where each has its own.
+   @param {import("./types").Stack} stack @param {number} head */
 export function partnersOf({ sharing }, head) {
   const first = head - (head % sharing);
   return sharing > 1 ? `heads ${first} to ${first + sharing - 1}` : "";
 }
 
-/**
- * One matrix of an exact head: its pattern, its scores, or its dot products, summed here from q and k.
- * @param {Exact} exact @param {"pattern" | "scores" | "dots"} show
- */
+/** One matrix of an exact head: its pattern, its scores, or its dot products, summed here from q and k.
+   @param {Exact} exact @param {"pattern" | "scores" | "dots"} show */
 export function matrixOf(exact, show) {
   if (show !== "dots") return exact[show];
   const { nq, nk } = exact;
@@ -377,24 +342,18 @@ export function matrixOf(exact, show) {
   return exact.dots;
 }
 
-/**
- * The numbers of a head without those of hidden tokens.
- * @param {Exact} exact @param {Float32Array | Float64Array} values
- */
+/** The numbers of a head without those of hidden tokens.
+   @param {Exact} exact @param {Float32Array | Float64Array} values */
 export const shownOf = ({ blank }, values) =>
   blank ? Float64Array.from(values, (value, at) => (blank[at] ? Number.NaN : value)) : values;
 
-/**
- * What each channel gives to a score, before positions add to it and a mask takes the pair away.
- * @param {Exact} exact @param {number} i @param {number} j @param {number} scale
- */
+/** What each channel gives to a score, before positions add to it and a mask takes the pair away.
+   @param {Exact} exact @param {number} i @param {number} j @param {number} scale */
 export const productsOf = ({ q, k, d }, i, j, scale) =>
   Float64Array.from({ length: d }, (_, channel) => q[i * d + channel] * k[j * d + channel] * scale);
 
-/**
- * The keys that a row looks at most, heaviest first; the key j is always among them, hidden ones never.
- * @param {Exact} exact @param {number} i @param {number} j @param {number} count
- */
+/** The keys that a row looks at most, heaviest first; the key j is always among them, hidden ones never.
+   @param {Exact} exact @param {number} i @param {number} j @param {number} count */
 export function topKeys({ softmax, blank, nk }, i, j, count) {
   const row = softmax.subarray(i * nk, (i + 1) * nk);
   const order = Array.from(row, (_, at) => at).filter((at) => !blank?.[i * nk + at]);
@@ -403,10 +362,8 @@ export function topKeys({ softmax, blank, nk }, i, j, count) {
   return top;
 }
 
-/**
- * What z of a row is the sum of: the values of these keys times their weights, and all others together.
- * @param {Exact} exact @param {number} i @param {number[]} keys
- */
+/** What z of a row is the sum of: the values of these keys times their weights, and all others together.
+   @param {Exact} exact @param {number} i @param {number[]} keys */
 export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   const z = all.subarray(i * d, (i + 1) * d);
   const weighted = keys.map((at) =>
@@ -418,11 +375,9 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   return { z, weighted, others };
 }
 
-/**
- * A piece as a reader would write it: without its sign, and with a hyphen where its word is cut.
- * @param {string | undefined} sign "##" of a piece that goes on with a word, or that of the blank before one
- * @param {string} piece
- */
+/** A piece as a reader would write it: without its sign, and with a hyphen where its word is cut.
+   @param {string | undefined} sign "##" of a piece that goes on with a word, or that of the blank before one
+   @param {string} piece */
 function pieceOf(sign = "", piece, before = "", after = "") {
   const isCut = (/** @type {string} */ one, /** @type {string} */ next) =>
     sign === "##" ? next.startsWith(sign) : /[\p{L}\p{N}]$/u.test(one) && /^[\p{L}\p{N}]/u.test(next);
@@ -448,10 +403,8 @@ export function passesOf(header) {
   return { after, before, difference: new Difference(after, before) };
 }
 
-/**
- * What can be seen in a view: nothing but "after" where nothing was edited.
- * @param {string} view @param {Header} header @returns {View["when"][]}
- */
+/** What can be seen in a view: nothing but "after" where nothing was edited.
+   @param {string} view @param {Header} header @returns {View["when"][]} */
 export function timesOf(view, header) {
   return (header.before && SEEN[view]) || ["after"];
 }

@@ -8,12 +8,10 @@
 /** The place of an attention's values of one head. @param {string} stack @param {number} layer */
 export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
 
-/**
- * The edits that one press makes of what is open, in the order of a list.
- * @param {Pick<View, "view" | "stack" | "layer" | "head" | "query" | "key">} view
- * @param {{feeds: boolean}} model whether it has a feed-forward
- * @returns {Ready[]}
- */
+/** The edits that one press makes of what is open, in the order of a list.
+   @param {Pick<View, "view" | "stack" | "layer" | "head" | "query" | "key">} view
+   @param {{feeds: boolean}} model whether it has a feed-forward
+   @returns {Ready[]} */
 export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) {
   const attention = attentionOf(stack, layer);
   const side = `${stack.split(".")[0]}.${layer}`;
@@ -46,11 +44,9 @@ export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) 
 /** A weight from 0 to 1. @param {number} weight */
 export const bounded = (weight) => Math.max(0, Math.min(1, weight));
 
-/**
- * The cells of a row that are set by hand, as a line.
- * @param {Pick<View, "stack" | "layer" | "head" | "query">} view
- * @param {Iterable<[key: number, weight: number]>} cells
- */
+/** The cells of a row that are set by hand, as a line.
+   @param {Pick<View, "stack" | "layer" | "head" | "query">} view
+   @param {Iterable<[key: number, weight: number]>} cells */
 export function setLine(view, cells) {
   const written = Array.from(cells, ([key, weight]) => `${key}=${Number(weight.toFixed(3))}`);
   return `${rowOf(view)}: set ${written.join(" ")}`;
@@ -60,12 +56,10 @@ export function setLine(view, cells) {
 export const rowOf = ({ stack, layer, head, query }) =>
   `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
 
-/**
- * The edit that switches off the heads of the open layer that give half of a query's weight and more to a
- * key, or null where none does.
- * @param {Pick<View, "stack" | "layer">} view @param {import("./data.js").TraceData} data
- * @param {{query?: number | null, key?: number | null}} focus
- */
+/** The edit that switches off the heads of the open layer that give half of a query's weight and more to a
+   key, or null where none does.
+   @param {Pick<View, "stack" | "layer">} view @param {import("./data.js").TraceData} data
+   @param {{query?: number | null, key?: number | null}} focus */
 export function withoutLook({ stack, layer }, data, { query, key }) {
   if (typeof query !== "number" || typeof key !== "number") return null;
   const heads = Array.from({ length: data.stack(stack).heads }, (_, head) => head).filter((head) => {
@@ -76,10 +70,8 @@ export function withoutLook({ stack, layer }, data, { query, key }) {
   return heads.length ? `${attentionOf(stack, layer)} heads ${heads.join(",")}: zero` : null;
 }
 
-/**
- * Whether a head is switched off, alone or with others.
- * @param {import("./types").Header["off"]} off @param {{stack: string, layer: number, head: number}} at
- */
+/** Whether a head is switched off, alone or with others.
+   @param {import("./types").Header["off"]} off @param {{stack: string, layer: number, head: number}} at */
 export function isOff(off, { stack, layer, head }) {
   const heads = off[attentionOf(stack, layer)];
   return heads === null || Boolean(heads?.includes(head));

@@ -94,18 +94,14 @@ export class EffectView {
     );
   }
 
-  /**
-   * Where an answer is read of all positions there is one row, else one a token.
-   * @param {Header} header @param {number} at
-   */
+  /** Where an answer is read of all positions there is one row, else one a token.
+     @param {Header} header @param {number} at */
   nameAt({ pooled, tokens, stepSide }, at) {
     return pooled ? "the text" : (tokens[stepSide][at]?.text ?? "");
   }
 
-  /**
-   * The likeliest outputs at the step that is open, with and without the edits.
-   * @param {Header} header @param {Change} change
-   */
+  /** The likeliest outputs at the step that is open, with and without the edits.
+     @param {Header} header @param {Change} change */
   outputs(header, { outputs, kl }) {
     const at = Math.min(this.stage.view.step, outputs.length - 1);
     if (at < 0) return el("section");
@@ -118,10 +114,8 @@ export class EffectView {
     ]);
   }
 
-  /**
-   * The divergence at each position, and what the likeliest output became.
-   * @param {Header} header @param {Change} change
-   */
+  /** The divergence at each position, and what the likeliest output became.
+     @param {Header} header @param {Change} change */
   positions(header, { kl, outputs }) {
     if (header.pooled || kl.length < 2) return el("section");
     const most = Math.max(...kl, 1e-9);
@@ -148,10 +142,8 @@ export class EffectView {
     ]);
   }
 
-  /**
-   * How far the residual stream moved, a table for each stack.
-   * @param {Header} header @param {Change} change
-   */
+  /** How far the residual stream moved, a table for each stack.
+     @param {Header} header @param {Change} change */
   streams(header, { stream }) {
     return /** @type {("encoder" | "decoder")[]} */ (Object.keys(stream)).map((side) => {
       const moved = stream[side];
@@ -179,10 +171,8 @@ export class EffectView {
   }
 }
 
-/**
- * The likeliest output before (1) or after (2).
- * @param {[string, number, number][]} outputs @param {number} which
- */
+/** The likeliest output before (1) or after (2).
+   @param {[string, number, number][]} outputs @param {number} which */
 function best(outputs, which) {
   const of = (/** @type {any} */ row) => row[which];
   return outputs.reduce((top, row) => (of(row) > of(top) ? row : top))[0];

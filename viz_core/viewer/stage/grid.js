@@ -177,10 +177,8 @@ export class GridView {
     this.place(stack, plan);
   }
 
-  /**
-   * The largest change of all heads, so that they can be compared.
-   * @param {Stack} stack @param {Place[]} places
-   */
+  /** The largest change of all heads, so that they can be compared.
+     @param {Stack} stack @param {Place[]} places */
   largest(stack, places) {
     let most = 1e-12;
     for (const { layer, head } of places) {
@@ -241,10 +239,8 @@ export class GridView {
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 27, side + 6);
   }
 
-  /**
-   * @param {Stack} stack @param {ArrayLike<number>} thumb
-   * @param {import("./types").Theme["sequential"]} table
-   */
+  /** @param {Stack} stack @param {ArrayLike<number>} thumb
+     @param {import("./types").Theme["sequential"]} table */
   image({ thumbKey, thumbQuery }, thumb, table) {
     const { range } = this.stage.view;
     if (this.stage.data.signed) {

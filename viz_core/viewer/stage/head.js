@@ -20,10 +20,8 @@ import { CellWeight } from "./weights_by_hand.js";
 
 const SIDE = 190;
 
-/**
- * Where a window of `size` begins whose middle is at `at`, within `count`.
- * @param {number} at @param {number} count @param {number} size
- */
+/** Where a window of `size` begins whose middle is at `at`, within `count`.
+   @param {number} at @param {number} count @param {number} size */
 export function windowAround(at, count, size) {
   return Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
 }
@@ -76,10 +74,8 @@ export class MiniMap {
   }
 }
 
-/**
- * What is read of a cell: its tokens, then its weight with what that was computed from, or its change.
- * @param {HeadView} head @param {{query: number, key: number}} place @returns {Row[]}
- */
+/** What is read of a cell: its tokens, then its weight with what that was computed from, or its change.
+   @param {HeadView} head @param {{query: number, key: number}} place @returns {Row[]} */
 function rowsOf({ stage, exact, answer, numbers }, { query, key }) {
   if (!exact) return [["", "Reading this head's numbers…"]];
   const { stack, theme, data, view, passes } = stage;
@@ -123,28 +119,24 @@ function rowsOf({ stage, exact, answer, numbers }, { query, key }) {
   return rows;
 }
 
-/**
- * @typedef {object} Room
- * @property {number} cell pixels of a cell
- * @property {number} left pixels around the cells
- * @property {number} top
- * @property {number} right
- * @property {Theme & {template?: any}} theme
- * @property {Area} area
- * @property {string[]} keys names of the columns, or none
- * @property {string[]} queries names of the rows, or none
- * @property {boolean} signed
- */
+/** @typedef {object} Room
+   @property {number} cell pixels of a cell
+   @property {number} left pixels around the cells
+   @property {number} top
+   @property {number} right
+   @property {Theme & {template?: any}} theme
+   @property {Area} area
+   @property {string[]} keys names of the columns, or none
+   @property {string[]} queries names of the rows, or none
+   @property {boolean} signed */
 
 export const FONT = 13;
 export const BELOW = 6; // pixels below the cells
 const LINE = 15; // pixels from one token to the next
 const CLEAR = "rgba(0, 0, 0, 0)";
 
-/**
- * The trace without its numbers, which are levels 0..255, and the layout.
- * @param {any} chart @param {Room} room
- */
+/** The trace without its numbers, which are levels 0..255, and the layout.
+   @param {any} chart @param {Room} room */
 export function describe(chart, { cell, left, top, right, theme, area, keys, queries, signed }) {
   const { traces, x, y } = filled(chart, 0, theme);
   const frame = { showline: true, mirror: true, linecolor: theme.grid };
@@ -171,30 +163,25 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
   return [{ ...traces[0], ...numbers, colorscale }, layout];
 }
 
-/**
- * The names of cells; one that stands for several tokens, while exact numbers are on their way, has the
- * first's.
- * @param {{text: string}[]} tokens @param {number} from @param {number} count
- * @param {number} each tokens a cell
- */
+/** The names of cells; one that stands for several tokens, while exact numbers are on their way, has the
+   first's.
+   @param {{text: string}[]} tokens @param {number} from @param {number} count
+   @param {number} each tokens a cell */
 export const namesOf = (tokens, from, count, each, most = 14) =>
   upTo(count).map((at) => shorten(tokens[Math.floor((from + at) * each)]?.text ?? "", most));
 
-/**
- * The names that have room beside cells of so many pixels, and where they stand.
- * @param {string[]} names @param {number} cell
- */
+/** The names that have room beside cells of so many pixels, and where they stand.
+   @param {string[]} names @param {number} cell */
 function ticks(names, cell) {
   const every = Math.max(1, Math.ceil(LINE / cell));
   const tickvals = names.map((_, at) => at).filter((at) => at % every === 0);
   return { tickvals, ticktext: tickvals.map((at) => asTyped(names[at])) };
 }
 
-/**
- * What to change of a figure's layout for the names to fit the part that is seen.
- * @param {{xaxis: {range: [number, number]}, yaxis: {range: [number, number]}}} layout
- * @param {number} cell pixels of a cell where all are seen @param {string[]} keys @param {string[]} queries
- */
+/** What to change of a figure's layout for the names to fit the part that is seen.
+   @param {{xaxis: {range: [number, number]}, yaxis: {range: [number, number]}}} layout
+   @param {number} cell pixels of a cell where all are seen @param {string[]} keys
+   @param {string[]} queries */
 export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
   /** @param {[number, number]} range @param {string[]} names */
   const fitting = ([from, to], names) => ticks(names, (cell * names.length) / Math.abs(to - from));
@@ -205,10 +192,8 @@ export function ticksOfPart({ xaxis, yaxis }, cell, keys, queries) {
   };
 }
 
-/**
- * A cell's outline, and strips of colour at the names of its row and its column.
- * @param {{query: number, key: number}} place @param {Area} area @param {Theme} theme
- */
+/** A cell's outline, and strips of colour at the names of its row and its column.
+   @param {{query: number, key: number}} place @param {Area} area @param {Theme} theme */
 export function marks({ query, key }, area, theme) {
   const [i, j] = [query - area.q0, key - area.k0];
   if (i < 0 || j < 0 || i >= area.nq || j >= area.nk) return [];
@@ -226,10 +211,8 @@ export function marks({ query, key }, area, theme) {
 
 const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot products" };
 
-/**
- * What a reader of the screen hears of the figure.
- * @param {import("./types").View} view @param {string} head its name @param {Area} area
- */
+/** What a reader of the screen hears of the figure.
+   @param {import("./types").View} view @param {string} head its name @param {Area} area */
 export function labelOf({ show, when }, head, { nq, nk }) {
   const quantity = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : optionOf("show", show).text;
   const change = when === "difference" ? "change by the edits of the " : "";
@@ -364,10 +347,8 @@ export class HeadView {
     return Float32Array.from(thumb, (level) => level / 255);
   }
 
-  /**
-   * From a cell's index to its colour level 0..255, or to null where it is masked or has not happened yet.
-   * @returns {import("../browser/images.js").Level}
-   */
+  /** From a cell's index to its colour level 0..255, or to null where it is masked or has not happened yet.
+     @returns {import("../browser/images.js").Level} */
   levels() {
     const { stage, area } = this;
     const values = this.values();

@@ -52,9 +52,7 @@ export class LinesView {
     this.refresh();
   }
 
-  /**
-   * @param {HTMLElement} root @param {number} from @param {number} count @param {Role} role
-   */
+  /** @param {HTMLElement} root @param {number} from @param {number} count @param {Role} role */
   column(root, from, count, role) {
     const { data, stack } = this.stage;
     const tokens = data.names(stack, role).slice(from, from + count);
@@ -100,11 +98,9 @@ export class LinesView {
     return role === "none" ? {} : { [role]: view[role] };
   }
 
-  /**
-   * Visits the cells of one head that are in focus and drawn.
-   * @param {number} head @param {Target} target
-   * @param {(i: number, j: number, weight: number, exact: boolean) => void} visit
-   */
+  /** Visits the cells of one head that are in focus and drawn.
+     @param {number} head @param {Target} target
+     @param {(i: number, j: number, weight: number, exact: boolean) => void} visit */
   each(head, target, visit) {
     const { stack, data, view } = this.stage;
     const cells = data.cells(stack, view.layer, head);
@@ -151,10 +147,8 @@ export class LinesView {
     return `Hover a token on either side; click to keep it. ${undrawn}${weak}${hint}`;
   }
 
-  /**
-   * The smallest weight that is drawn, raised until at most MOST_LINES are; and the largest there is.
-   * @param {Target} target
-   */
+  /** The smallest weight that is drawn, raised until at most MOST_LINES are; and the largest there is.
+     @param {Target} target */
   drawnWeights(target) {
     /** @type {number[]} */ const weights = [];
     for (const head of this.stage.view.heads)
@@ -164,11 +158,9 @@ export class LinesView {
     return { least, most: sorted.length ? sorted[sorted.length - 1] : 0 };
   }
 
-  /**
-   * The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones alone.
-   * @param {CanvasRenderingContext2D} context @param {number} head @param {Target} target
-   * @param {number} least @param {number} strength @param {number} reach
-   */
+  /** The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones alone.
+     @param {CanvasRenderingContext2D} context @param {number} head @param {Target} target
+     @param {number} least @param {number} strength @param {number} reach */
   stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
     /** @type {Map<number, Path2D>} */ const thin = new Map();
@@ -202,10 +194,8 @@ export class LinesView {
     for (const [shade, path] of thin) draw(path, shade / SHADES / 5, 1 / (window.devicePixelRatio || 1));
   }
 
-  /**
-   * Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight).
-   * @param {Target} target
-   */
+  /** Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight).
+     @param {Target} target */
   shade(target) {
     const { heads } = this.stage.view;
     /** @type {Record<Role, Map<number, number>>} */ const sums = { query: new Map(), key: new Map() };
@@ -221,10 +211,8 @@ export class LinesView {
     this.shadeColumn(this.right, sums.key, target.key, Infinity);
   }
 
-  /**
-   * @param {HTMLElement} root @param {Map<number, number>} shares @param {number | undefined} chosen
-   * @param {number} last the last token that has happened
-   */
+  /** @param {HTMLElement} root @param {Map<number, number>} shares @param {number | undefined} chosen
+     @param {number} last the last token that has happened */
   shadeColumn(root, shares, chosen, last) {
     for (const child of root.children) {
       const button = /** @type {HTMLElement} */ (child);

@@ -12,18 +12,14 @@ import { upTo, within } from "./view.js";
 /** @import { Children } from "../browser/dom.js" */
 /** @typedef {"query" | "key"} Role */
 
-/**
- * @typedef {object} NormalizerStep
- * @property {string} title the step in words
- * @property {string} column what stands between score and weight
- * @property {(score: number) => number} of that number, of a score; NaN where the row is not all here
- */
+/** @typedef {object} NormalizerStep
+   @property {string} title the step in words
+   @property {string} column what stands between score and weight
+   @property {(score: number) => number} of that number, of a score; NaN where the row is not all here */
 
-/**
- * @param {string} normalizer of the model's config
- * @param {Float32Array} row the scores of one query, −∞ where masked
- * @param {boolean} whole all its keys are among them @returns {NormalizerStep}
- */
+/** @param {string} normalizer of the model's config
+   @param {Float32Array} row the scores of one query, −∞ where masked
+   @param {boolean} whole all its keys are among them @returns {NormalizerStep} */
 export function normalizerStep(normalizer, row, whole) {
   if (normalizer === "sigmoid") {
     const open = whole ? row.reduce((count, score) => count + Number(score > -Infinity), 0) : NaN;
@@ -49,16 +45,14 @@ export function normalizerStep(normalizer, row, whole) {
 
 const ROWS_SHOWN = 8;
 
-/**
- * @typedef {object} Cell
- * @property {import("./types").Exact} exact
- * @property {number} query
- * @property {number} key
- * @property {number} i the query's row in what was sent
- * @property {number} j the key's column
- * @property {string} queryName
- * @property {string} keyName
- */
+/** @typedef {object} Cell
+   @property {import("./types").Exact} exact
+   @property {number} query
+   @property {number} key
+   @property {number} i the query's row in what was sent
+   @property {number} j the key's column
+   @property {string} queryName
+   @property {string} keyName */
 
 /** The largest size of all numbers. @param {Numbers[]} lists */
 const most = (...lists) => Math.max(...lists.flatMap((list) => Array.from(list, Math.abs)));
@@ -131,11 +125,9 @@ export class NumbersView {
     picker?.focus();
   }
 
-  /**
-   * One row of coloured cells, a channel each.
-   * @param {string} name @param {string} role @param {Numbers} values
-   * @param {number} reach of the strongest colour
-   */
+  /** One row of coloured cells, a channel each.
+     @param {string} name @param {string} role @param {Numbers} values
+     @param {number} reach of the strongest colour */
   strip(name, role, values, reach, extra = "") {
     const { theme } = this.stage;
     const written = values.length <= 16;
@@ -233,11 +225,9 @@ export class NumbersView {
     return this.section("3", step.title, [tableOf({ class: "rows" }, rows, head)]);
   }
 
-  /**
-   * The rows of the keys that have none of their own: those that are hidden, and all others.
-   * @param {Cell} cell @param {number} listed how many have one @param {number} listedWeight their weight
-   * @param {boolean} divided there is a column of renormalised weights
-   */
+  /** The rows of the keys that have none of their own: those that are hidden, and all others.
+     @param {Cell} cell @param {number} listed how many have one @param {number} listedWeight their weight
+     @param {boolean} divided there is a column of renormalised weights */
   unlisted({ exact, i }, listed, listedWeight, divided) {
     const hidden = this.hiddenKeys();
     const [rest, onHidden] = [this.stage.stack.nKey - listed - hidden, exact.hidden?.[i] ?? 0];

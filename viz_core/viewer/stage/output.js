@@ -7,12 +7,10 @@ import { barsOf, tableOf, weightCell } from "../browser/tables.js";
 
 /** @import { Header } from "./types" */
 
-/**
- * Outputs with their probabilities, as bars and as numbers.
- * @param {[name: string, ...probabilities: number[]][]} outputs
- * @param {string[]} colours of the probabilities @param {string[]} columns their names, if any
- * @param {string | null} chosen the output that stands out
- */
+/** Outputs with their probabilities, as bars and as numbers.
+   @param {[name: string, ...probabilities: number[]][]} outputs
+   @param {string[]} colours of the probabilities @param {string[]} columns their names, if any
+   @param {string | null} chosen the output that stands out */
 export function outputsTable(outputs, colours, columns, chosen = null) {
   const rows = outputs.map(([name, ...probabilities]) => ({
     class: name === chosen ? "chosen" : null,

@@ -13,10 +13,8 @@ import { heaviestKey, MOVES, seenFrom } from "./view.js";
 
 const STRONGEST = 0.85; // how thick the colour of the greatest weight lies
 
-/**
- * The parts that have each a position, with the weight of that position, and the greatest of these weights.
- * @param {number[][]} places @param {Row | null} row
- */
+/** The parts that have each a position, with the weight of that position, and the greatest of these weights.
+   @param {number[][]} places @param {Row | null} row */
 export function weighed(places, row) {
   const weights = places.map((line) => line.map((at) => row?.weights[at - row.k0] ?? 0));
   return { weights, most: Math.max(...weights.flat()) };
@@ -28,10 +26,8 @@ export function elsewhere(places, count) {
   return Array.from({ length: count }, (_, at) => at).filter((at) => !read.has(at));
 }
 
-/**
- * The position that reads the point at these shares of the picture's height and width.
- * @param {number[][]} places @param {number} down @param {number} along
- */
+/** The position that reads the point at these shares of the picture's height and width.
+   @param {number[][]} places @param {number} down @param {number} along */
 export function placeAt(places, down, along) {
   /** @param {number} share @param {number} count */
   const within = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
@@ -39,10 +35,8 @@ export function placeAt(places, down, along) {
   return line[within(along, line.length)];
 }
 
-/**
- * The part that a position reads, as shares of the picture: from its first part to its last.
- * @param {number[][]} places @param {number} at
- */
+/** The part that a position reads, as shares of the picture: from its first part to its last.
+   @param {number[][]} places @param {number} at */
 export function boxOf(places, at) {
   const [rows, columns] = [places.length, places[0].length];
   const parts = places.flatMap((line, i) => line.flatMap((each, j) => (each === at ? [[i, j]] : [])));
@@ -56,10 +50,8 @@ export function boxOf(places, at) {
   };
 }
 
-/**
- * The position whose part lies so many parts further down and along; the same at an edge.
- * @param {number[][]} places @param {number} at @param {[number, number]} by
- */
+/** The position whose part lies so many parts further down and along; the same at an edge.
+   @param {number[][]} places @param {number} at @param {[number, number]} by */
 export function stepped(places, at, [down, along]) {
   const box = boxOf(places, at);
   if (!box) return places[0][0];
@@ -78,10 +70,8 @@ export function imageFrom({ values, shape: [rows, columns, channels = 1] }) {
   return canvas;
 }
 
-/**
- * Takes the colours out of what is drawn, so that the weights over it have the only one.
- * @param {CanvasRenderingContext2D} context @param {number} width @param {number} height
- */
+/** Takes the colours out of what is drawn, so that the weights over it have the only one.
+   @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
 export function drain(context, width, height) {
   context.globalCompositeOperation = "saturation";
   context.fillStyle = "#808080";
@@ -89,11 +79,9 @@ export function drain(context, width, height) {
   context.globalCompositeOperation = "source-over";
 }
 
-/**
- * Lays a colour over a picture's parts, as thick as the weights of the positions that read them.
- * @param {CanvasRenderingContext2D} context @param {ReturnType<typeof weighed>} weighed
- * @param {string} colour @param {number} width @param {number} height
- */
+/** Lays a colour over a picture's parts, as thick as the weights of the positions that read them.
+   @param {CanvasRenderingContext2D} context @param {ReturnType<typeof weighed>} weighed
+   @param {string} colour @param {number} width @param {number} height */
 export function lay(context, { weights, most }, colour, width, height) {
   const [down, along] = [height / weights.length, width / weights[0].length];
   context.fillStyle = colour;

@@ -13,11 +13,9 @@ import { Legend } from "./side.js";
 
 const DARKEST = 40; // of 0..255: the first colours are nearly the page's own
 
-/**
- * Points of a plane in pixels: as large as fits, one unit for both axes, in the middle.
- * @param {[number, number][]} points @param {number} width @param {number} height @param {number} margin
- * @returns {[number, number][]}
- */
+/** Points of a plane in pixels: as large as fits, one unit for both axes, in the middle.
+   @param {[number, number][]} points @param {number} width @param {number} height @param {number} margin
+   @returns {[number, number][]} */
 export function placed(points, width, height, margin) {
   const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
@@ -34,10 +32,8 @@ export function placed(points, width, height, margin) {
 const NAME = { font: 11, above: 6, below: 20 }; // pixels: of its letters, and where it lies under its point
 const RADIUS = 7;
 
-/**
- * Which points' names lie on no other point and on no other name, those of the first points first.
- * @param {[number, number][]} places @param {number[]} widths of the names
- */
+/** Which points' names lie on no other point and on no other name, those of the first points first.
+   @param {[number, number][]} places @param {number[]} widths of the names */
 export function namesWithRoom(places, widths) {
   /** @typedef {[left: number, top: number, right: number, bottom: number]} Box */
   const meet = (/** @type {Box} */ a, /** @type {Box} */ b) =>
@@ -57,16 +53,12 @@ export function namesWithRoom(places, widths) {
 /** @param {string[]} names @param {import("./types").Theme} theme */
 const widthsOf = (names, theme) => names.map((name) => textWidth(name, `${NAME.font}px ${theme.font}`));
 
-/**
- * A point's name; one without room is seen while the point is pointed at.
- * @param {string} text @param {boolean} fits
- */
+/** A point's name; one without room is seen while the point is pointed at.
+   @param {string} text @param {boolean} fits */
 const nameOf = (text, fits) => el("span", { class: fits ? "name" : "name crowded", text });
 
-/**
- * What gives the heads their colours, from the first colour to the last: a measure, or the layer.
- * @param {Stack} stack @param {Measure | undefined} measure
- */
+/** What gives the heads their colours, from the first colour to the last: a measure, or the layer.
+   @param {Stack} stack @param {Measure | undefined} measure */
 export function colouring({ layers, heads, stats }, measure) {
   const byLayer = layers.flatMap((layer) => Array(heads).fill(layer));
   const values = measure ? stats[measure.name] : byLayer;
@@ -158,10 +150,8 @@ export class MapView {
   }
 }
 
-/**
- * What the distances mean, how far the plane shows them, and of which queries; or why there is no map.
- * @param {import("./types").HeadMap | null} map @param {number} nQuery
- */
+/** What the distances mean, how far the plane shows them, and of which queries; or why there is no map.
+   @param {import("./types").HeadMap | null} map @param {number} nQuery */
 function describe(map, nQuery) {
   if (!map) return "Comparing all heads…";
   if (map.problem || !map.shares) return map.problem ?? "";

@@ -16,20 +16,16 @@ export function requestOf({ view, show, stack, layer, head, q0, k0 }) {
   return view === "head" && isFurther(show) ? { type: "further", show, stack, layer, head, q0, k0 } : null;
 }
 
-/**
- * Of what the server sent, what is asked for; null where it is of something else.
- * @param {Result | undefined} sent @param {ReturnType<typeof requestOf>} request
- */
+/** Of what the server sent, what is asked for; null where it is of something else.
+   @param {Result | undefined} sent @param {ReturnType<typeof requestOf>} request */
 export function fitting(sent, request) {
   if (!sent?.asked || !request) return null;
   const { show, stack, layer, head, q0, k0 } = request;
   return String(sent.asked) === String([show, stack, layer, head, q0, k0]) ? sent : null;
 }
 
-/**
- * The numbers of a window of so many cells: as they were sent, else none.
- * @param {Result | null} answer @param {{nq: number, nk: number}} area
- */
+/** The numbers of a window of so many cells: as they were sent, else none.
+   @param {Result | null} answer @param {{nq: number, nk: number}} area */
 export function numbersOf(answer, { nq, nk }) {
   const whole = answer?.shape?.[0] === nq && answer.shape[1] === nk;
   return Float64Array.from(whole && answer.values ? answer.values : Array(nq * nk).fill(Number.NaN));

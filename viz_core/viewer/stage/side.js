@@ -19,12 +19,10 @@ const WIDTH = 190;
 const HEIGHT = 12;
 const NOTHING = 1e-12; // the strongest colour of values that are all 0
 
-/**
- * What stands below the colours, from left to right.
- * @param {import("./types").View["range"]} range
- * @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
- * @param {number} extent the number of the strongest colour
- */
+/** What stands below the colours, from left to right.
+   @param {import("./types").View["range"]} range
+   @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
+   @param {number} extent the number of the strongest colour */
 export function legendEnds(range, signed, extent) {
   if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
   if (signed && extent <= NOTHING) return ["", "0 everywhere", ""];
@@ -41,10 +39,8 @@ export class Legend {
     this.parts = [this.colours, this.ends];
   }
 
-  /**
-   * @param {import("../browser/images.js").Table} table @param {string[]} ends
-   * @param {number} first colour that is drawn
-   */
+  /** @param {import("../browser/images.js").Table} table @param {string[]} ends
+     @param {number} first colour that is drawn */
   draw(table, ends, first = 0) {
     const image = imageOf(256 - first, 1, (at) => at + first, table);
     fitCanvas(this.colours, WIDTH, HEIGHT).drawImage(image, 0, 0, WIDTH, HEIGHT);

@@ -33,11 +33,9 @@ import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, usualView } fro
 /** @import { View } from "./types" */
 /** @import { Send } from "../browser/rendering.js" */
 
-/**
- * Keeps the style property --top of an element at its distance from the top of the page, while things come
- * and go above it. Returns what ends that.
- * @param {HTMLElement} root
- */
+/** Keeps the style property --top of an element at its distance from the top of the page, while things come
+   and go above it. Returns what ends that.
+   @param {HTMLElement} root */
 export function keepTop(root) {
   const [scrolled, above] = [find(page.scrolled), find(page.above)];
   if (!scrolled || !above) return () => {};
@@ -228,11 +226,9 @@ export class Stage {
     return `Explore · ${this.stack.title} · ${of} ${at + 1} of ${count}`;
   }
 
-  /**
-   * To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
-   * from the last one to the next page; or back.
-   * @param {1 | -1} by
-   */
+  /** To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
+     from the last one to the next page; or back.
+     @param {1 | -1} by */
   advance(by) {
     const { of, at, count } = this.sequence;
     if (this.tells ? this.views.story.advance(by) : at + by >= 0 && at + by < count) {
@@ -267,11 +263,9 @@ export class Stage {
     this.set({ level, ...(level === "read" || this.view.view === "story" ? { view: usual.view } : {}) });
   }
 
-  /**
-   * Asks the server for something beside what is shown, once.
-   * @param {{type: string} & Record<string, any>} act
-   * @param {Record<string, string>} of the inputs that it is of
-   */
+  /** Asks the server for something beside what is shown, once.
+     @param {{type: string} & Record<string, any>} act
+     @param {Record<string, string>} of the inputs that it is of */
   askOnce(act, of = this.data.header.link) {
     const need = JSON.stringify([of, act]);
     if (this.requests.get(act.type) === need) return;
@@ -294,10 +288,8 @@ export class Stage {
     if (request && !fitting(data.header.further, request)) this.askOnce(request);
   }
 
-  /**
-   * Makes an edit, as edit_lines.py says.
-   * @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
-   */
+  /** Makes an edit, as edit_lines.py says.
+     @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how */
   edit(line, how = "toggle") {
     this.act({ type: "edit", line, how, count: this.stack.heads });
   }

@@ -245,10 +245,8 @@ export class StoryView {
     return at >= 0 && view.query === focus.query ? at : null;
   }
 
-  /**
-   * The step whose output ends the story: that of the query; for an encoder's token that of its pronoun, or
-   * the one that looks at it most, on average over all heads of the decoder. Null where there is none.
-   */
+  /** The step whose output ends the story: that of the query; for an encoder's token that of its pronoun, or
+     the one that looks at it most, on average over all heads of the decoder. Null where there is none. */
   answerStep() {
     const { data, stack, view } = this.stage;
     const { steps, stepSide, pooled } = data.header;
@@ -355,10 +353,8 @@ export class StoryView {
     this.drawAnswer();
   }
 
-  /**
-   * A row of numbers, a channel a cell.
-   * @param {HTMLElement} place @param {ArrayLike<number>} values
-   */
+  /** A row of numbers, a channel a cell.
+     @param {HTMLElement} place @param {ArrayLike<number>} values */
   strip(place, values) {
     const { level } = colourLevels(values, values.length, "full", true, this.reach || 1);
     const clipped = (/** @type {number} */ at) => Math.max(0, Math.min(255, level(at) ?? 127));
@@ -460,9 +456,8 @@ export class StoryView {
     else strip.replaceChildren();
   }
 
-  /**
-   * @param {{text: string, mark?: string, typed?: string}} token @param {number} key @param {boolean} isSelf
-   */
+  /** @param {{text: string, mark?: string, typed?: string}} token @param {number} key
+     @param {boolean} isSelf */
   column(token, key, isSelf) {
     const { stage } = this;
     const name = shorten(token.text, 22);
@@ -485,11 +480,9 @@ export class StoryView {
     ]);
   }
 
-  /**
-   * Why a key fits the query: the products of their channels, which add up to the score.
-   * @param {Told} told
-   * @param {number} [at] the key, of those that were sent; by default that of the highest score
-   */
+  /** Why a key fits the query: the products of their channels, which add up to the score.
+     @param {Told} told
+     @param {number} [at] the key, of those that were sent; by default that of the highest score */
   drawMatch({ exact, i }, at) {
     const { data, stack, view, theme } = this.stage;
     if (!stack.whole) return;

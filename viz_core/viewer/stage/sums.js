@@ -33,13 +33,11 @@ export function writtenAs(positions) {
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(".");
 }
 
-/**
- * What is chosen: as the state of the view says, and where it leaves one side open all queries, or the marked
- * key. Where it leaves both open, what is worth asking of the text, else how the marked query looks at the
- * marked key.
- * @param {Pick<View, "queries" | "keys" | "query" | "key">} view
- * @param {Pick<Stack, "nQuery" | "nKey">} stack @param {{queries: number[], keys: number[]}} [asks]
- */
+/** What is chosen: as the state of the view says, and where it leaves one side open all queries, or the
+   marked key. Where it leaves both open, what is worth asking of the text, else how the marked query looks at
+   the marked key.
+   @param {Pick<View, "queries" | "keys" | "query" | "key">} view
+   @param {Pick<Stack, "nQuery" | "nKey">} stack @param {{queries: number[], keys: number[]}} [asks] */
 export function chosenOf({ queries, keys, query, key }, { nQuery, nKey }, asks) {
   const some = positionsOf(queries, nQuery);
   const of = positionsOf(keys, nKey);
@@ -47,11 +45,9 @@ export function chosenOf({ queries, keys, query, key }, { nQuery, nKey }, asks) 
   return { queries: some.length ? some : upTo(nQuery), keys: of.length ? of : [key] };
 }
 
-/**
- * What is chosen after a press on a token: it joins or leaves; with `through`, all from the one that was
- * pressed before join. One always stays.
- * @param {number[]} chosen @param {number} at @param {number | null} through
- */
+/** What is chosen after a press on a token: it joins or leaves; with `through`, all from the one that was
+   pressed before join. One always stays.
+   @param {number[]} chosen @param {number} at @param {number | null} through */
 export function afterPress(chosen, at, through) {
   const now = new Set(chosen);
   if (through !== null) {
@@ -61,11 +57,9 @@ export function afterPress(chosen, at, through) {
   return now.size ? [...now].sort((a, b) => a - b) : chosen;
 }
 
-/**
- * The heads that a mean is over.
- * @param {Stack} stack @param {View} view @param {import("./types").Measure | undefined} measure
- * @returns {Place[]}
- */
+/** The heads that a mean is over.
+   @param {Stack} stack @param {View} view @param {import("./types").Measure | undefined} measure
+   @returns {Place[]} */
 export function headsOver(stack, view, measure) {
   return placesOf(stack, { ...view, order: "layer" }, measure).filter(({ layer, head, passes }) => {
     if (view.over === "passing") return passes;

@@ -47,11 +47,9 @@ export class SweepTables {
     this.root.replaceChildren(...parts);
   }
 
-  /**
-   * @param {string} name of a stack's attention, or of a stack
-   * @param {number[][]} rows [layer, head or position] @param {number[]} layers the number of each row
-   * @param {string} how @param {number} least that is no rounding
-   */
+  /** @param {string} name of a stack's attention, or of a stack
+     @param {number[][]} rows [layer, head or position] @param {number[]} layers the number of each row
+     @param {string} how @param {number} least that is no rounding */
   cells(name, rows, layers, how, least) {
     const { theme, data } = this.stage;
     const ofHeads = name.includes(".");
@@ -90,10 +88,8 @@ export class SweepTables {
     ]);
   }
 
-  /**
-   * Bars to both sides of 0, the largest first, and what all of them sum to.
-   * @param {[string, number][]} parts @param {number} sum
-   */
+  /** Bars to both sides of 0, the largest first, and what all of them sum to.
+     @param {[string, number][]} parts @param {number} sum */
   parts(parts, sum) {
     const { theme } = this.stage;
     const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 1e-12);
@@ -139,10 +135,8 @@ const WHAT = /** @type {Record<string, string>} */ ({
   positions: "each position alone is as in the other text",
 });
 
-/**
- * What was found, or why there is nothing.
- * @param {Swept | null} answer @param {string} sweep @param {string} [put]
- */
+/** What was found, or why there is nothing.
+   @param {Swept | null} answer @param {string} sweep @param {string} [put] */
 export function sweepSentence(answer, sweep, put = "zero") {
   if (!answer) return "Computing…";
   if (answer.problem) return answer.problem;
@@ -173,10 +167,8 @@ export function sweepSentence(answer, sweep, put = "zero") {
 /** @type {Name[]} in the server's order */
 const ORDER = ["sweep", "goal", "step", "put", "other", "sender", "receiver", "through"];
 
-/**
- * What can be looked at in a sweep.
- * @param {string} sweep @param {Pick<Header, "tokens" | "scored">} header
- */
+/** What can be looked at in a sweep.
+   @param {string} sweep @param {Pick<Header, "tokens" | "scored">} header */
 export function targetsOf(sweep, { tokens, scored }) {
   const absent = new Set([
     ...(tokens.decoder ? [] : ["loss"]),
@@ -194,11 +186,9 @@ const putsOf = (sweep) =>
 /** Whether a sweep takes values of another text. @param {string} sweep @param {string} put */
 const readsOther = (sweep, put) => sweep === "positions" || put === "from";
 
-/**
- * What the server is asked: nothing that does not matter to the sweep, so that it computes nothing twice.
- * @param {View} view @param {Header} header @param {{sender: string, receiver: string}} usual
- * @returns {SweepRequest}
- */
+/** What the server is asked: nothing that does not matter to the sweep, so that it computes nothing twice.
+   @param {View} view @param {Header} header @param {{sender: string, receiver: string}} usual
+   @returns {SweepRequest} */
 export function requestOf(view, header, usual) {
   const { sweep, step } = view;
   const targets = targetsOf(sweep, header).map(({ value }) => value);

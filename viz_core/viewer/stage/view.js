@@ -7,10 +7,8 @@ import { isFurther, isSigned } from "./quantities.js";
 /** @import { Framed } from "../browser/message.js" */
 /** @import { TraceData } from "./data.js" */
 
-/**
- * An option of a field of the view, with its words (view.toml).
- * @param {Offered} name @param {string} value
- */
+/** An option of a field of the view, with its words (view.toml).
+   @param {Offered} name @param {string} value */
 export const optionOf = (name, value) =>
   /** @type {Option} */ (CHOICES[name].options.find((option) => option.value === value));
 
@@ -29,13 +27,11 @@ export function within(at, count) {
 export const nearest = (at, numbers) =>
   numbers.reduce((best, each) => (Math.abs(each - at) < Math.abs(best - at) ? each : best));
 
-/**
- * What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
- * the example says, such as at the first pronoun.
- * Who reads sees the story, or a picture as one.
- * @param {Pick<Header, "defaults" | "focus" | "pictures">} header @param {string | undefined} stack
- * @param {View["level"]} level @returns {Loose}
- */
+/** What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
+   the example says, such as at the first pronoun.
+   Who reads sees the story, or a picture as one.
+   @param {Pick<Header, "defaults" | "focus" | "pictures">} header @param {string | undefined} stack
+   @param {View["level"]} level @returns {Loose} */
 export function usualView({ defaults, focus, pictures }, stack, level) {
   /** @type {Partial<View>} */ const read = level === "read" ? { view: pictures ? "picture" : "story" } : {};
   return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}), ...read };
@@ -43,11 +39,9 @@ export function usualView({ defaults, focus, pictures }, stack, level) {
 
 const LEVEL = "attention-lab.level";
 
-/**
- * The level on which a link opens: the one that it names; all controls where it names anything else of a
- * view, or edits; else as this browser was left, at first for reading.
- * @param {Pick<Header, "linked" | "edits">} header @returns {View["level"]}
- */
+/** The level on which a link opens: the one that it names; all controls where it names anything else of a
+   view, or edits; else as this browser was left, at first for reading.
+   @param {Pick<Header, "linked" | "edits">} header @returns {View["level"]} */
 export function levelOf({ linked, edits }) {
   if (linked.level) return linked.level;
   if (edits.length || Object.keys(linked).length) return "lab";
@@ -65,10 +59,8 @@ export function keepLevel(level) {
   } catch {}
 }
 
-/**
- * Keeps a state of the view within what the trace has.
- * @param {Loose} view @param {TraceData} data @returns {View}
- */
+/** Keeps a state of the view within what the trace has.
+   @param {Loose} view @param {TraceData} data @returns {View} */
 export function settle(view, data) {
   const stack = data.stack(view.stack);
   const { steps } = data.header;
@@ -95,11 +87,9 @@ export function settle(view, data) {
   return /** @type {View} */ (view);
 }
 
-/**
- * Where a view opens whose link names no step: the effect where its headline speaks of it, a sweep where an
- * answer that has ended was least sure; all others at the end, where a text goes on.
- * @param {Pick<Loose, "view">} view @param {TraceData} data
- */
+/** Where a view opens whose link names no step: the effect where its headline speaks of it, a sweep where an
+   answer that has ended was least sure; all others at the end, where a text goes on.
+   @param {Pick<Loose, "view">} view @param {TraceData} data */
 export function stepOf({ view }, { header }) {
   const { at, kl } = header.change ?? {};
   if (view === "effect" && kl?.length) return at ?? Infinity;
@@ -108,10 +98,8 @@ export function stepOf({ view }, { header }) {
   return sure.reduce((least, share, at) => (share < sure[least] ? at : least), 0);
 }
 
-/**
- * The marked cell lies beside special tokens where these are hidden; a text without any hides none.
- * @param {Loose} view @param {TraceData} data @param {import("./types").Stack} stack
- */
+/** The marked cell lies beside special tokens where these are hidden; a text without any hides none.
+   @param {Loose} view @param {TraceData} data @param {import("./types").Stack} stack */
 function besideSpecial(view, { header }, { querySide, keySide, nQuery, nKey }) {
   const { special = {} } = header;
   if (!Object.values(special).some((each) => each.length)) view.special = "shown";
@@ -120,10 +108,8 @@ function besideSpecial(view, { header }, { querySide, keySide, nQuery, nKey }) {
   view.key = beside(view.key ?? 0, nKey, new Set(special[keySide]));
 }
 
-/**
- * The weights of a query in the heads that are shown, or null where they were not sent.
- * @param {View} view @param {TraceData} data @param {number} query @returns {Row | null}
- */
+/** The weights of a query in the heads that are shown, or null where they were not sent.
+   @param {View} view @param {TraceData} data @param {number} query @returns {Row | null} */
 export function rowOf(view, data, query) {
   if (view.view === "picture") return seenFrom(view, data, query);
   const heads = view.view === "lines" ? view.heads : [view.head];
@@ -141,11 +127,9 @@ export function rowOf(view, data, query) {
   return { ...row, hidden: mean("hidden"), left: mean("left") };
 }
 
-/**
- * The weights of a query over all keys in what a picture is seen through: the heads that are shown, their
- * mean, or attention rolled out through all layers (then of no heads). Null where they were not sent.
- * @param {View} view @param {TraceData} data @param {number} query @returns {Row | null}
- */
+/** The weights of a query over all keys in what a picture is seen through: the heads that are shown, their
+   mean, or attention rolled out through all layers (then of no heads). Null where they were not sent.
+   @param {View} view @param {TraceData} data @param {number} query @returns {Row | null} */
 export function seenFrom(view, data, query) {
   const { sight } = data.header;
   if (!sight) return null;
@@ -166,18 +150,14 @@ export function seenFrom(view, data, query) {
   return { weights, k0: 0, heads };
 }
 
-/**
- * The row of a query in a pattern.
- * @param {ArrayLike<number>} pattern @param {Framed} of it, or what it is a part of @param {number} query
- */
+/** The row of a query in a pattern.
+   @param {ArrayLike<number>} pattern @param {Framed} of it, or what it is a part of @param {number} query */
 const part = (pattern, of, query) =>
   Float64Array.from(upTo(of.size(1)), (at) => pattern[query * of.size(1) + at]);
 
-/**
- * The weights that a key gets in the heads that are shown, of the queries from `q0` up to `last`; or null.
- * @param {View} view @param {TraceData} data @param {number} key @param {number} last
- * @returns {{weights: Float64Array, q0: number, heads: number[]} | null}
- */
+/** The weights that a key gets in the heads that are shown, of the queries from `q0` up to `last`; or null.
+   @param {View} view @param {TraceData} data @param {number} key @param {number} last
+   @returns {{weights: Float64Array, q0: number, heads: number[]} | null} */
 export function columnOf(view, data, key, last) {
   const heads = view.view === "lines" ? view.heads : [view.head];
   const all = heads.flatMap((head) => data.exact(view.stack, view.layer, head) ?? []);
@@ -201,11 +181,9 @@ export function heaviestKey(row) {
   return largest(row.weights) + row.k0;
 }
 
-/**
- * What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
- * `only` leaves it alone. One head always stays.
- * @param {number[]} chosen @param {number} head @param {boolean} only
- */
+/** What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
+   `only` leaves it alone. One head always stays.
+   @param {number[]} chosen @param {number} head @param {boolean} only */
 export function headsAfter(chosen, head, only) {
   const others = chosen.filter((each) => each !== head);
   let heads = chosen.includes(head) ? others : [...chosen, head].sort((a, b) => a - b);
@@ -213,11 +191,9 @@ export function headsAfter(chosen, head, only) {
   return { head: heads.includes(head) ? head : heads[0], heads };
 }
 
-/**
- * The query parameters of a link to what is shown: the server's part, and what differs from the usual view;
- * its level, where another would be expected.
- * @param {Record<string, string>} link @param {import("./types").Loose} usual @param {View} view
- */
+/** The query parameters of a link to what is shown: the server's part, and what differs from the usual view;
+   its level, where another would be expected.
+   @param {Record<string, string>} link @param {import("./types").Loose} usual @param {View} view */
 export function linkOf(link, usual, view) {
   const params = new URLSearchParams(link);
   const written = (/** @type {unknown} */ value) => (Array.isArray(value) ? value.join(".") : String(value));

@@ -11,10 +11,8 @@ import { bounded, rowOf, setLine } from "./edits.js";
 
 const PRESS = 0.05;
 
-/**
- * What a stroke from one bar to another paints: those between get the weights between.
- * @param {Spot | null} from @param {Spot} to @returns {Spot[]}
- */
+/** What a stroke from one bar to another paints: those between get the weights between.
+   @param {Spot | null} from @param {Spot} to @returns {Spot[]} */
 export function stroke(from, to) {
   if (!from || from.at === to.at) return [to];
   const steps = Math.abs(to.at - from.at);
@@ -248,10 +246,8 @@ export class CellWeight {
     this.put(+this.slider.value + by);
   }
 
-  /**
-   * A drag up or down with Shift held, on the cell that the pointer is on.
-   * @param {HTMLElement} board @param {() => {place: Place, weight: number} | null} over
-   */
+  /** A drag up or down with Shift held, on the cell that the pointer is on.
+     @param {HTMLElement} board @param {() => {place: Place, weight: number} | null} over */
   listen(board, over) {
     const begin = (/** @type {PointerEvent} */ event) => {
       const cell = event.shiftKey && this.isOpen ? over() : null;

@@ -8,25 +8,22 @@ import { rowOf } from "../browser/tables.js";
 import { themeOf } from "../browser/theme.js";
 
 /** @typedef {{name: string, numeric: boolean}} Column */
-/**
- * @typedef {object} Row
- * @property {string} id
- * @property {string[]} cells
- * @property {boolean} chosen
- * @property {boolean} [opened]
- * @property {number[]} marks
- * @property {string[]} [members] of a group's row: the ids of the rows that it unfolds
- * @property {string} [group] of a member's row: the id of its group's row
- * @property {boolean} [heading] whether its one cell says what the rows below have in common
- */
-/**
- * @typedef {object} Content
- * @property {string} caption
- * @property {Column[]} columns
- * @property {Row[]} rows
- * @property {boolean} choose whether rows have boxes
- * @property {string | null} sort the column by which they are sorted, after "-" from its end; null: for good
- */
+/** @typedef {object} Row
+   @property {string} id
+   @property {string[]} cells
+   @property {boolean} chosen
+   @property {boolean} [opened]
+   @property {number[]} marks
+   @property {string[]} [members] of a group's row: the ids of the rows that it unfolds
+   @property {string} [group] of a member's row: the id of its group's row
+   @property {boolean} [heading] whether its one cell says what the rows below have in common */
+/** @typedef {object} Content
+   @property {string} caption
+   @property {Column[]} columns
+   @property {Row[]} rows
+   @property {boolean} choose whether rows have boxes
+   @property {string | null} sort the column by which they are sorted, after "-" from its end; null: for
+   good */
 
 class Table {
   /** @type {string} the message */ shown;
@@ -65,10 +62,8 @@ class Table {
     this.fold();
   }
 
-  /**
-   * The columns' names. They stay as long as the columns do, and with them the keyboard's focus.
-   * @param {Column[]} columns @param {boolean} choose @param {string | null} sort
-   */
+  /** The columns' names. They stay as long as the columns do, and with them the keyboard's focus.
+     @param {Column[]} columns @param {boolean} choose @param {string | null} sort */
   headings(columns, choose, sort) {
     if (isNew(this.head, [columns, choose, sort === null])) {
       const names = columns.map((column) => this.heading(column, sort !== null));
@@ -125,10 +120,8 @@ class Table {
       .flatMap((row) => row.querySelector("input") ?? []);
   }
 
-  /**
-   * @param {Row} given @param {Column[]} columns @param {boolean} choose whether it has a box
-   * @param {HTMLTableRowElement | undefined} old
-   */
+  /** @param {Row} given @param {Column[]} columns @param {boolean} choose whether it has a box
+     @param {HTMLTableRowElement | undefined} old */
   row({ id, cells, chosen, opened, marks, members, group, heading }, columns, choose, old) {
     if (heading) return this.part(id, cells[0], columns.length + Number(choose), old);
     const row = old ?? el("tr", { "data-id": id });
@@ -165,11 +158,9 @@ class Table {
     return row;
   }
 
-  /**
-   * The row above those that are sorted together.
-   * @param {string} id @param {string} text @param {number} across how many columns there are
-   * @param {HTMLTableRowElement | undefined} old
-   */
+  /** The row above those that are sorted together.
+     @param {string} id @param {string} text @param {number} across how many columns there are
+     @param {HTMLTableRowElement | undefined} old */
   part(id, text, across, old) {
     const row = old ?? el("tr", { "data-id": id, class: "part" });
     if (isNew(row, [across, text]))

@@ -86,10 +86,8 @@ class Way {
     reveal(this.forget, opened.length);
   }
 
-  /**
-   * @param {Stop} stop @param {import("../browser/marks.js").Marks} known
-   * @param {string | undefined} next the first place that was not opened
-   */
+  /** @param {Stop} stop @param {import("../browser/marks.js").Marks} known
+     @param {string | undefined} next the first place that was not opened */
   stop({ name, title, after, section, parts }, known, next) {
     const links = Object.entries(parts).map(([part, label]) => {
       const place = `${name}/${part}`;

@@ -7,12 +7,10 @@ import { caption } from "../words.js";
 /** @typedef {[from: Point, to: Point]} Line */
 /** @import { Node } from "../specs" */
 
-/**
- * A line from one side of a box to the facing side of another.
- * @param {Line} centres of both boxes @param {Point} size of a box
- * @param {boolean} upright whether it goes from top to bottom or back, where it could go either way
- * @returns {Line}
- */
+/** A line from one side of a box to the facing side of another.
+   @param {Line} centres of both boxes @param {Point} size of a box
+   @param {boolean} upright whether it goes from top to bottom or back, where it could go either way
+   @returns {Line} */
 function lineOf([[x1, y1], [x2, y2]], [wide, tall], upright) {
   const [dx, dy] = [x2 - x1, y2 - y1];
   if (Math.abs(dx) <= 1 || (upright && Math.abs(dy) > tall)) {
@@ -29,10 +27,8 @@ function lineOf([[x1, y1], [x2, y2]], [wide, tall], upright) {
   ];
 }
 
-/**
- * Whether a line passes behind a box; where it starts or ends, it only touches one.
- * @param {Line} line @param {Point} centre of the box @param {Point} size
- */
+/** Whether a line passes behind a box; where it starts or ends, it only touches one.
+   @param {Line} line @param {Point} centre of the box @param {Point} size */
 function passes([[x1, y1], [x2, y2]], [x, y], size) {
   const [wide, tall] = size.map((side) => side - 1);
   const [dx, dy] = [(x2 - x1) / 2, (y2 - y1) / 2];
@@ -44,11 +40,9 @@ function passes([[x1, y1], [x2, y2]], [x, y], size) {
   );
 }
 
-/**
- * The lines of a diagram's arrows: all that lead to another row leave by the same sides.
- * @param {Line[]} edges from the centre of a box to that of another @param {Point[]} boxes their centres
- * @param {Point} size of a box
- */
+/** The lines of a diagram's arrows: all that lead to another row leave by the same sides.
+   @param {Line[]} edges from the centre of a box to that of another @param {Point[]} boxes their centres
+   @param {Point} size of a box */
 export function arrowsOf(edges, boxes, size) {
   const ways = [false, true].map((upright) => edges.map((edge) => lineOf(edge, size, upright)));
   const crossings = (/** @type {Line[]} */ lines) =>
@@ -204,11 +198,9 @@ export class Panel {
     return Math.min(34, between);
   }
 
-  /**
-   * Text in a box: smaller where it is too long, down to SMALLEST of its size, then cut.
-   * @param {string} className @param {string} text @param {number} x @param {number} y @param {string} fill
-   * @param {number} size @param {number} wide
-   */
+  /** Text in a box: smaller where it is too long, down to SMALLEST of its size, then cut.
+     @param {string} className @param {string} text @param {number} x @param {number} y @param {string} fill
+     @param {number} size @param {number} wide */
   words(className, text, x, y, fill, size, wide) {
     const bold = className === "box-label" && this.spec.levels ? "bold " : ""; // as the lit one is
     const fits = (wide - 4) / textWidth(text, `${bold}${size}px ${this.board.theme.font}`);

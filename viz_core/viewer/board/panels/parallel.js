@@ -19,11 +19,9 @@ const within = (/** @type {number} */ height) => Math.min(1, Math.max(0, height)
 /** Whether a range is all of its axis. @param {Range | null} range */
 export const isWhole = (range) => !range || (range[0] <= SAME && range[1] >= 1 - SAME);
 
-/**
- * Where the axes stand in their panel, in pixels: at 0, 1, 2, ... of a figure, each from 0 to 1.
- * @param {{x: number[], y: number[]}} shown from and to, as Plotly has them
- * @param {{left: number, top: number, width: number, height: number}} body @param {number} count
- */
+/** Where the axes stand in their panel, in pixels: at 0, 1, 2, ... of a figure, each from 0 to 1.
+   @param {{x: number[], y: number[]}} shown from and to, as Plotly has them
+   @param {{left: number, top: number, width: number, height: number}} body @param {number} count */
 export function placesOf({ x, y }, { left, top, width, height }, count) {
   const down = (/** @type {number} */ at) => top + ((y[1] - at) / (y[1] - y[0])) * height;
   return Array.from({ length: count }, (_, at) => ({
@@ -33,10 +31,8 @@ export function placesOf({ x, y }, { left, top, width, height }, count) {
   }));
 }
 
-/**
- * The axis at a point of the panel, and its height there; null beside all axes.
- * @param {ReturnType<typeof placesOf>} places @param {number} x @param {number} y
- */
+/** The axis at a point of the panel, and its height there; null beside all axes.
+   @param {ReturnType<typeof placesOf>} places @param {number} x @param {number} y */
 export function axisAt(places, x, y) {
   const at = places.findIndex(
     ({ left, top, height }) => Math.abs(x - left) <= BESIDE && y >= top - OVER && y <= top + height + OVER,
@@ -45,10 +41,8 @@ export function axisAt(places, x, y) {
   return { at, height: within(1 - (y - places[at].top) / places[at].height) };
 }
 
-/**
- * What is gripped at a height of an axis.
- * @param {Range | null} range @param {number} height @param {number} pixels of the axis @returns {Grip}
- */
+/** What is gripped at a height of an axis.
+   @param {Range | null} range @param {number} height @param {number} pixels of the axis @returns {Grip} */
 export function gripAt(range, height, pixels) {
   if (!range || isWhole(range)) return "new";
   const [low, high] = range.map((end) => Math.abs(end - height) * pixels);
@@ -56,10 +50,8 @@ export function gripAt(range, height, pixels) {
   return height > range[0] && height < range[1] ? "all" : "new";
 }
 
-/**
- * The range after a drag from one height to another.
- * @param {Grip} grip @param {Range | null} range @param {number} from @param {number} to @returns {Range}
- */
+/** The range after a drag from one height to another.
+   @param {Grip} grip @param {Range | null} range @param {number} from @param {number} to @returns {Range} */
 export function dragged(grip, range, from, to) {
   const [low, high] = range ?? [0, 1];
   if (grip === "all") {
@@ -70,12 +62,10 @@ export function dragged(grip, range, from, to) {
   return [within(Math.min(fixed, moved)), within(Math.max(fixed, moved))];
 }
 
-/**
- * The range after a key on one of its ends, which goes from stop to stop and not past the other end; null for
- * a key that does nothing there.
- * @param {Range | null} range @param {0 | 1} end the lower or the upper one @param {string} key
- * @param {number[]} stops @returns {Range | null}
- */
+/** The range after a key on one of its ends, which goes from stop to stop and not past the other end; null
+   for a key that does nothing there.
+   @param {Range | null} range @param {0 | 1} end the lower or the upper one @param {string} key
+   @param {number[]} stops @returns {Range | null} */
 export function stepped(range, end, key, stops) {
   const now = range ?? [0, 1];
   const [least, most] = end ? [now[0], 1] : [0, now[1]];
@@ -89,10 +79,8 @@ export function stepped(range, end, key, stops) {
   return end ? [now[0], keys[key]] : [keys[key], now[1]];
 }
 
-/**
- * The words at an end: the value that is nearest to it; of choices, the outermost that is taken in.
- * @param {import("../specs").Upright} upright @param {0 | 1} end @param {number} height
- */
+/** The words at an end: the value that is nearest to it; of choices, the outermost that is taken in.
+   @param {import("../specs").Upright} upright @param {0 | 1} end @param {number} height */
 export function wordsAt({ stops, said }, end, height) {
   const far = stops.map((stop) => Math.abs(stop - height));
   const at = far.indexOf(Math.min(...far));

@@ -161,10 +161,8 @@ export class PlotPanel {
     });
   }
 
-  /**
-   * The bar of the entry that is pointed at elsewhere gets an outline, and the cell of a picture a frame.
-   * @param {import("../specs").Lit} lit
-   */
+  /** The bar of the entry that is pointed at elsewhere gets an outline, and the cell of a picture a frame.
+     @param {import("../specs").Lit} lit */
   light(lit) {
     const { axis, labels, together, row_axis, column_axis } = this.spec;
     if (together && this.Plotly) this.cursor.show(lit[row_axis ?? ""], lit[column_axis ?? ""]);
