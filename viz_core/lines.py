@@ -46,9 +46,8 @@ def attention_lines(
     chosen = pattern[heads_here]  # [drawn head, query, key]
     is_heavy, left_out = _heaviest(chosen, threshold)
     rows = max(n_query, n_key)
-    room = max(
-        4.0, min(30.0, 1400 / rows)
-    )  # pixels from one token to the next: 1,400 for all, if they can be
+    # Pixels from one token to the next: 1,400 for all, if they can be.
+    room = max(4.0, min(30.0, 1400 / rows))
     y_query, y_key = _positions(n_query, rows), _positions(n_key, rows)
     # Offsets in rows, one per head, so that lines of several heads to one token do not cover each other.
     n_heads = len(heads_here)

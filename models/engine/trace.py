@@ -87,9 +87,8 @@ class Trace:
         if self.graph is not None:
             tensor = tensor if tensor.requires_grad else tensor.detach().requires_grad_()
             self.graph[address] = tensor
-            return tensor.view_as(
-                tensor
-            )  # not the given one, so that whoever recorded a copy goes on with it
+            # Not the given one, so that whoever recorded a copy goes on with it.
+            return tensor.view_as(tensor)
         return tensor
 
     def in_graph(self) -> "Trace":

@@ -180,9 +180,10 @@ def attribute_edges(
                 read = graph[f"{layer}.self.{name}"]
                 (grad,) = torch.autograd.grad(number, read, retain_graph=True)
                 each = torch.eye(grad.shape[1]).to(grad)[:, None, :, None, None] * grad  # one head at a time
+                # [receiver head, 1, position, d_model]
                 (at_entry,) = torch.autograd.grad(
                     read, entering, each, retain_graph=True, is_grads_batched=True
-                )  # [receiver head, 1, position, d_model]
+                )
                 for sender in senders:
                     effect = torch.einsum("spd,rpd->sr", moved[sender], at_entry[:, 0].double())
                     edges.append(Edge(sender, f"{layer}.self.{name}", effect))
@@ -199,9 +200,8 @@ def _moved(
         if stack != side:
             continue
         z = plain[job.place()]
-        delta = (job.change(side_by_side(z)) - side_by_side(z)).unflatten(
-            1, (len(z), -1)
-        )  # [position, head, _]
+        # [position, head, _]
+        delta = (job.change(side_by_side(z)) - side_by_side(z)).unflatten(1, (len(z), -1))
         w_o = model.projection(f"{stack}.{kind}", int(layer))
         assert w_o is not None  # the stream is known to be a sum of its heads
         moved.setdefault(job.address, []).append(torch.einsum("phc,hcd->pd", delta.double(), w_o.double()))

@@ -115,9 +115,8 @@ def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, n
             path, checkpoint = further.path / CHECKPOINT, further.checkpoint()
             assert checkpoint is not None  # it was copied
             tensors = checkpoint.tensors.items()
-            kept = {
-                at: each for at, each in tensors if not at.startswith("optimizer.")
-            }  # as at a run's start
+            # As at a run's start.
+            kept = {at: each for at, each in tensors if not at.startswith("optimizer.")}
             write_checkpoint(path, replace(checkpoint, tensors=kept))
     return further
 

@@ -344,11 +344,8 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     watch.note(smaller=queue.out_of_memory(config))
 
     def starts(training: Training) -> None:
-        device, n, chosen = (
-            next(training.model.parameters()).device.type,
-            config.training.workers,
-            training.chosen,
-        )
+        device = next(training.model.parameters()).device.type
+        n, chosen = config.training.workers, training.chosen
         if n > 1 and type(training).__name__ == "Training":
             chosen = f"{chosen}, in one process: only a Ray cluster gives workers={n}"
         watch.trains(training.step, lambda: training.seconds, chosen, device)

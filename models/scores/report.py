@@ -134,10 +134,8 @@ def without(batch: Batch, known: set[tuple[object, ...]]) -> Batch:
 def rows_of(batch: Batch, rows: Sequence[int]) -> Batch:
     """Some examples of a batch."""
     at = torch.tensor(rows, dtype=torch.int64)
-    inputs, extra = (
-        tuple(side[at] for side in batch.inputs),
-        {n: value[at] for n, value in batch.extra.items()},
-    )
+    inputs = tuple(side[at] for side in batch.inputs)
+    extra = {n: value[at] for n, value in batch.extra.items()}
     return replace(batch, inputs=inputs, targets=batch.targets[at], extra=extra)
 
 

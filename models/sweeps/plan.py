@@ -96,9 +96,8 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     Raises ValueError, with value, rule and remedy: for settings that do not exist, values of which none makes
     a model, a score that the task does not have; and JobRefused for more than the limits allow.
     """
-    parted(
-        spec.task, [f"{name}=1" for name in (*spec.fixed, *spec.space)]
-    )  # which knows all names, or says so
+    # Which knows all names, or says so.
+    parted(spec.task, [f"{name}=1" for name in (*spec.fixed, *spec.space)])
     configs = Configs(spec)
     if spec.how == "grid":
         points, skipped = _grid(spec, configs, by)

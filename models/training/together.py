@@ -47,9 +47,8 @@ class TogetherTraining(Training):
 
     def agreed(self, *flags: bool) -> list[bool]:
         """What rank 0 says, at every rank."""
-        answers = torch.tensor(
-            [float(each) for each in flags]
-        )  # by gloo, which sees at once that one is gone
+        # By gloo, which sees at once that one is gone.
+        answers = torch.tensor([float(each) for each in flags])
         with _heeding_the_others():
             dist.broadcast(answers, src=0)
         return [bool(flag) for flag in answers.tolist()]

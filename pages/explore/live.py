@@ -78,11 +78,8 @@ def description(name: str) -> bytes:
     subject, body = subject_of(inputs), payload.body_of_inputs(inputs, payload.Opened())
     model, header = subject.model, json.loads(body.packed.header)
     assert isinstance(model, TrainedModel)
-    rarity, every = (
-        model.rarity(subject.reading),
-        {"id": ".self", "stats": [measure.name for measure in MEASURES]},
-    )
-    every["stats"] = [*every["stats"], MOVED]
+    rarity = model.rarity(subject.reading)
+    every = {"id": ".self", "stats": [*(measure.name for measure in MEASURES), MOVED]}
     said = {"rare": head_measures.IN_THE_TEXT if rarity is None else rarity.said}
     taught = glossary.found_in(TERMS, offer.taught, (*body.special, "<unk>"))
     template = {

@@ -214,9 +214,8 @@ class _Sheet:
             _colour(theme.palette()[name]) for name in ("ink", "muted", "grid")
         )
         self.taken: list[Box] = []  # where names beside points lie
-        self.listed: dict[
-            str, list[tuple[str, Spec]]
-        ] = {}  # what each legend names, and the style of its line
+        # What each legend names, and the style of its line.
+        self.listed: dict[str, list[tuple[str, Spec]]] = {}
         self.crop(0, 0, self.width, self.height)
         self._axes()
         self._draw()
@@ -445,9 +444,8 @@ class _Sheet:
         table = _shades(trace.get("colorscale") or theme.colour_scale("sequential"))
         table[:, 3] *= trace.get("opacity", 1)
         shade = np.clip(np.nan_to_num((z - low) / (high - low or 1)), 0, 1) * 255
-        shade = (
-            np.rint(shade / 4) * 4 if z.size > MANY else shade
-        )  # so that more neighbours are of one colour
+        # So that more neighbours are of one colour.
+        shade = np.rint(shade / 4) * 4 if z.size > MANY else shade
         level = np.where(np.isfinite(z), np.rint(shade).clip(0, 255), -1).astype(int)
         xs, ys = x.at(x.edges(trace, "x")), y.at(y.edges(trace, "y"))
         self._cells(level, xs, ys, table, trace.get("xgap") or 0, self.body(number))
@@ -656,11 +654,8 @@ class _Sheet:
             zip(fills, *([*column] for column in _columns(trace)), strict=True)
         ):
             part = cells if row else header
-            bottom, size, colour = (
-                top + part["height"],
-                part["font"]["size"] - 1,
-                _colour(part["font"]["color"]),
-            )
+            bottom, font = top + part["height"], part["font"]
+            size, colour = font["size"] - 1, _colour(font["color"])
             self.area(_rectangle(left, top, right, bottom), _colour(fill))
             for text, (start, end) in zip(texts, pairwise(edges), strict=True):
                 room, width = end - start - 10, self.widest([text], size)
@@ -860,8 +855,7 @@ def _runs(text: str, size: float) -> list[list[tuple[str, bool, float]]]:
         elif part.startswith(("<span", "</span")):
             own = float(part.split("size:")[1].split("px")[0]) if "size:" in part else size
         elif part and not _TAG.fullmatch(part):
-            words = (
-                html.unescape(part).replace("\u200b", "").replace("\u2060", "")
-            )  # marks of names, not read
+            # Marks of names, not read.
+            words = html.unescape(part).replace("\u200b", "").replace("\u2060", "")
             lines[-1].append((words, bold, own))
     return lines

@@ -305,10 +305,8 @@ _SPEAKERS = (JE, JE, JE, YOU, WE, HE, SHE, THEY, *_FRENCH_ONLY)
 _ONE_FORM_VERBS = {VERBS["read"], VERBS["fit"]}  # English "read" is past and present: only a context tells
 _MANNERS = _phrases(ADDITIONS.manners)
 _SINGULAR, _SINGULAR_WEIGHTS = ("the", "a", "this", "my", "our", "every"), (45, 22, 10, 10, 7, 6)
-_PLURAL, _PLURAL_WEIGHTS = (
-    ("the", "these", "my", "our", "two", "three", "many", "some"),
-    (32, 10, 8, 6, 12, 10, 10, 12),
-)
+_PLURAL = ("the", "these", "my", "our", "two", "three", "many", "some")
+_PLURAL_WEIGHTS = (32, 10, 8, 6, 12, 10, 10, 12)
 _PEOPLE_STATES = adjectives_of(ADDITIONS.people_adjectives)
 
 

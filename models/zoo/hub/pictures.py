@@ -177,9 +177,8 @@ def _path(name: str) -> Path:
 def _processor(folder: Folder) -> Any:
     """What prepares pictures for a model. Raises FileError where its description is damaged."""
     description = read_json_if_any(folder.path / PROCESSOR)
-    sizes = [
-        description.get(name) for name in ("size", "crop_size")
-    ]  # one number, or by the names of its sides
+    # One number, or by the names of its sides.
+    sizes = [description.get(name) for name in ("size", "crop_size")]
     listed = [side for size in sizes for side in (size.values() if isinstance(size, dict) else [size])]
     sides = [side for side in listed if isinstance(side, int | float)]
     if any(not 0 < side <= MOST_SIDE for side in sides):

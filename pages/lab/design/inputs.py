@@ -132,9 +132,8 @@ def inputs_of(name: str) -> dict[str, Any]:
 def design_of(inputs: Inputs) -> Design:
     """Raises ValueError where the sizes make no model."""
     _check(inputs)
-    config = ModelConfig(
-        **{field: getattr(inputs, field) for field in _SAME}, tied_embeddings=inputs.tied
-    )  # d_head is d_model / n_heads, as in every published model here
+    # d_head is d_model / n_heads, as in every published model here.
+    config = ModelConfig(**{field: getattr(inputs, field) for field in _SAME}, tied_embeddings=inputs.tied)
     published = preset(inputs.preset)
     if config == published.config:
         return Design(config, published.label, published)
