@@ -284,7 +284,7 @@ def _outcome(known: Shipped, cut: list[Quality], sentences: int, n_heads: int) -
             f"{without}"
         ),
         charts=_charts(known, cut, n_heads),
-    )  # fmt: skip
+    )
 
 
 def _charts(known: Shipped, cut: list[Quality], n_heads: int) -> tuple[Chart, ...]:

@@ -116,9 +116,7 @@ Metric = Callable[[Any], Any]
 its argument is named `trace`, of the trace of a pass one number.
 """
 RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, distance at 3, loss, or score"
-_NUMBERS = {
-    "probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "distance": 0, "loss": 0, "score": 0
-}  # fmt: skip
+_NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "distance": 0, "loss": 0, "score": 0}
 """How many outputs each kind names."""
 _LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at (-?[0-9]+))?")
 _WHOLE = ("loss", "score", "metric", "trace")

@@ -181,7 +181,7 @@ def compute(job: Job) -> HeadPicture:
     n_lone = int(heads.lone(head).sum())
     return HeadPicture(
         request, document.tokens, document.stretched, document.stacks, place, picture, pairs, n_lone
-    )  # fmt: skip
+    )
 
 
 def _read(job: Job) -> Document:

@@ -110,7 +110,7 @@ COMMON = {
     "model": Field(DEFAULT, MODEL, "Model", CHOOSE, "list"),
     "text": Field(SHOWCASE, characters(MAX_CHARACTERS)),
     "edits": Field("", characters(MAX_EDITS)),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, init=False)

@@ -220,7 +220,7 @@ class Pairs(Task):
         n_read = int((reading.inputs[0] != PAD).sum())
         return Writing(
             (BOS,), self._room(n_read), frozenset({EOS}), lambda ids: self._with_target(reading, ids)
-        )  # fmt: skip
+        )
 
     def _room(self, n_read: int) -> int:
         """How many tokens a translation of so many may have."""

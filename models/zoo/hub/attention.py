@@ -119,7 +119,7 @@ def _described(module: nn.Module, query: Tensor, key: Tensor, keywords: dict[str
     sinks = any("sink" in name for name, _ in module.named_parameters(recurse=False))
     return AttentionCall(
         module, n_heads, n_key_heads, d_head, n_queries, n_keys, scale, cap, _has_bias(keywords), sinks
-    )  # fmt: skip
+    )
 
 
 def _has_bias(keywords: dict[str, Any]) -> bool:
@@ -262,9 +262,7 @@ def _product(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     views = _view(operands[0], order[0]), _view(operands[1], order[1])
     if views[0] is None or views[1] is None:
         return None
-    return _Product(
-        function, before, rest, (operands[0], operands[1]), (views[0], views[1]), order[2], scale
-    )  # fmt: skip
+    return _Product(function, before, rest, (operands[0], operands[1]), (views[0], views[1]), order[2], scale)
 
 
 def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] | None:

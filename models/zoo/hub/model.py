@@ -279,9 +279,9 @@ class HubModel(TracedModel):
                 how = {}
                 unkept = LongTrace(lambda address: False)
                 opened.enter_context(reading_long(self.net, self._addresses, unkept))
-            ids = self.net.generate(
-                source, max_new_tokens=most, do_sample=False, num_beams=1, **how
-            )[0].tolist()  # fmt: skip
+            ids = self.net.generate(source, max_new_tokens=most, do_sample=False, num_beams=1, **how)[
+                0
+            ].tolist()
         return ids[:-1] if len(ids) > 2 and ids[-1] == self.net.generation_config.eos_token_id else ids
 
     def writing(self, reading: Reading) -> Writing:

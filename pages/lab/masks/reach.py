@@ -137,7 +137,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-CONTROLS = (
-    of_mask("flow", "flow_argument"), "length", on_explore("flow", "flow_argument", "length"), PAINT
-)  # fmt: skip
+CONTROLS = (of_mask("flow", "flow_argument"), "length", on_explore("flow", "flow_argument", "length"), PAINT)
 PART = part(__name__, CONTROLS, lesson, questions, scrub="layers")

@@ -364,7 +364,7 @@ def lesson(inputs: Inputs) -> Lesson:
         sizes=rf"d_k = {lm.config.head_size},\; \sqrt{{d_k}} = {lm.config.head_size**0.5:g}",
         axes={"temperature": len(TEMPERATURES), "key": len(keys), "vocabulary": len(lm.task.words)},
         code=(row_of, softmax, heated, output),
-    )  # fmt: skip
+    )
 
 
 def questions() -> tuple[Answer, ...]:

@@ -80,4 +80,4 @@ def _described(name: str, kind: type[Task]) -> TaskInfo:
     sizes, training, fixes = dict(kind.sizes), dict(kind.training), dict(kind.fixes)
     return TaskInfo(
         name, kind.title, group, about, kind.see, kind.kind, options, sizes, training, fixes, kind.see_own
-    )  # fmt: skip
+    )

@@ -258,9 +258,7 @@ class Parallel(ChartPanel):
         x = np.stack([places, places, np.full_like(places, np.nan)], -1).ravel()
         y = np.tile([0.0, 1.0, np.nan], len(self.axes))
         line = {"color": Paint("muted"), "width": 1.5}
-        return dict(
-            type="scatter", x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False
-        )  # fmt: skip
+        return dict(type="scatter", x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
 
     def _ticks(self) -> dict[str, Any]:
         """The numbers and names beside the axes: where no line is beside the first and the last."""
