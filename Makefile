@@ -4,13 +4,14 @@ PORT ?= 8501
 WORKERS ?= 2
 MINUTES ?= 60
 FUZZ ?= 3000
+OUT ?= site
 METRICS ?= 127.0.0.1:9102
 # The first interpreter that is new enough; if there is none, tools/install.py says what to do.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
+.PHONY: help install run serve site test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
 	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
@@ -25,6 +26,9 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
+
+site: install-dev  ## write the lab as static files, for any web server; OUT=site
+	@$(VENV_PYTHON) -m attention_lab.site "$(OUT)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile

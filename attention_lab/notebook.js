@@ -2,6 +2,7 @@
 
 import { el } from "./viz_core/viewer/browser/dom.js";
 import { hostedBy } from "./viz_core/viewer/browser/page.js";
+import { runPacked } from "./viz_core/viewer/browser/plotly.js";
 
 /** @import { AnyModel, Render as Widget } from "@anywidget/types" */
 /** @import { Render } from "./viz_core/viewer/contract" */
@@ -75,10 +76,6 @@ async function plotly() {
   if (globalThis.LabPlotly) return;
   const codes = [...shown].map((model) => model.get("plotly"));
   const packed = new Blob([/** @type {any} */ (codes.find((code) => code?.byteLength))]);
-  const code = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  // A notebook may have a loader of modules, to which Plotly's would tell its name and nobody else.
-  const alone = `(function (define, module, exports) {${code}\n}).call(globalThis);`;
-  const address = URL.createObjectURL(new Blob([alone], { type: "text/javascript" }));
-  await import(address);
-  URL.revokeObjectURL(address);
+  const code = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  await runPacked(new Uint8Array(await new Response(code).arrayBuffer()));
 }

@@ -23,7 +23,10 @@ MODULES = ROOT / "node_modules"
 TYPES = ROOT / ".types"
 STAMP = MODULES / "installed-package-lock.json"
 VENDORED = ROOT / "viz_core" / "viewer" / "vendored"
-OTHERS = {"plotly.js": ("plotly.js-cartesian-dist-min", "plotly-cartesian.min.js")}
+OTHERS = {
+    "plotly.js": ("plotly.js-cartesian-dist-min", "plotly-cartesian.min.js"),
+    "katex.js": ("katex", "dist/katex.min.js"),
+}
 """What browsers get that is not ours: the package of each file, and where it is there."""
 RUNTIME = {"wasm": "", "jspi": ".jspi"}
 """Of onnxruntime-web, for one thread and for WebGPU: what is imported, and what marks the files it needs."""

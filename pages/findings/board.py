@@ -4,12 +4,17 @@ import re
 
 import numpy as np
 
-from attention_lab.models.findings import BarFilm, Chart, Film, Number, Outcome
+from attention_lab.models.findings import BarFilm, Chart, Film, Finding, Number, Outcome
 from attention_lab.viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Table, film_scrub
 from attention_lab.viz_core.labels import decimal, tick_labels
 
 HYPHEN = re.compile(r"(?<![\w.–-])-(?=\d)")  # that stands before a number for a minus
 COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
+
+
+def claim(finding: Finding) -> str:
+    """What a paper claims, in Markdown."""
+    return f"**The claim.** {finding.claim} *{finding.paper}.*"
 
 
 def board_of(outcome: Outcome) -> Board:

@@ -10,6 +10,7 @@ from typing import Any
 import attention_lab.models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from attention_lab.models.findings import Finding, Outcome, findings
 from attention_lab.models.findings.outcomes import measured_beforehand
+from attention_lab.models.zoo.model import Model
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.work import Job, Queue
 
@@ -29,10 +30,17 @@ def measure(job: Job) -> Outcome:
     request: FindingRequest = job.request
     finding, parameters = findings()[request.finding], dict(request.parameters)
     known = measured_beforehand(finding, request.model, parameters)
-    if known is not None:
-        return known
-    model = cache.model(request.model) if request.model else None
-    return finding.measured(model, job.tell, **parameters)
+    return known or finding.measured(_model(request.model), job.tell, **parameters)
+
+
+def _model(name: str) -> Model | None:
+    return cache.model(name) if name else None
+
+
+def usual_outcome(finding: Finding) -> Outcome:
+    """A finding on its own model, with its own parameters."""
+    usual = {name: each.default for name, each in finding.parameters.items()}
+    return measured_beforehand(finding, finding.model, usual) or finding.measured(_model(finding.model))
 
 
 queue = Queue(

@@ -7,7 +7,7 @@ import streamlit as st
 from attention_lab.models.findings import Finding, findings
 from attention_lab.models.findings.outcomes import measured_beforehand
 from attention_lab.pages.findings import state
-from attention_lab.pages.findings.board import board_of
+from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import lines_of, queue
 from attention_lab.pages.shared import model_download
 from attention_lab.pages.shared.board import on_page
@@ -25,16 +25,12 @@ def page() -> None:
     finding = findings()[inputs.kept["finding"]]
     with heading("Findings", state.PAGE):
         inputs.draw("finding", width=320, format_func=state.listed)
-    st.markdown(_claim(finding))
+    st.markdown(claim(finding))
     main, side = st.columns([3.3, 1], gap="medium")
     PAGE.draw(
         lambda: state.request(finding, inputs.kept), main, partial(figure, finding),
         (side, lambda job: controls(finding, job)),
     )  # fmt: skip
-
-
-def _claim(finding: Finding) -> str:
-    return f"**The claim.** {finding.claim} *{finding.paper}.*"
 
 
 def controls(finding: Finding, job: Job | None) -> None:
@@ -43,7 +39,7 @@ def controls(finding: Finding, job: Job | None) -> None:
     names = state.fields(finding)
     with st.container(key="findings_side"):
         with st.container(key="findings_claim"):  # seen while it is presented, when one line stands above
-            st.markdown(_claim(finding))
+            st.markdown(claim(finding))
         for name in names:
             inputs.draw(name, **state.offered(finding, name))
         if lacking := state.lacking(finding, inputs.kept):

@@ -314,7 +314,7 @@ def _enter(page: LabPage, part: Part, by: int) -> None:
     page.state.put({"part": part.name, **walks})
 
 
-def _whereabouts(page: LabPage, part: Part, now: Any) -> str:
+def whereabouts(page: LabPage, part: Part, now: Any) -> str:
     """Page and part, and the stop of a part that is gone through, for whoever presents."""
     where = f"{page.title} · {part.label}, part {page.parts.index(part) + 1} of {len(page.parts)}"
     if not part.walks:
@@ -335,7 +335,7 @@ def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, An
         "generation": generation((page.name, part.name, view.inputs, view.problem, now, moves)),
         "link": page.link(part),
         "fits": True,
-        "where": _whereabouts(page, part, now),
+        "where": whereabouts(page, part, now),
         "spoils": spoiled_by(page, part, view.lesson.board.notice),
         "parts": [each.name for each in page.parts],
         "terms": glossary.sentences(view.terms),

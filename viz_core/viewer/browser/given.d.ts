@@ -28,5 +28,8 @@ declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => imp
 /* What was presented last (present.js). */
 declare var attentionLabPresents: object | undefined;
 
-/* Our Plotly, once its script has run (plotly_js.py). */
+/* Our Plotly, once its script has run (program.py). */
 declare var LabPlotly: any;
+
+/* KaTeX, on pages of static files that have formulas. */
+declare var katex: { render(text: string, into: HTMLElement, options: object): void };

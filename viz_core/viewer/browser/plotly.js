@@ -41,6 +41,20 @@ export function loadPlotly() {
   return loading;
 }
 
+/** Runs Plotly's code where a host has it in its own bytes. @param {Uint8Array} code */
+export async function runPacked(code) {
+  if (globalThis.LabPlotly) return;
+  // A notebook may have a loader of modules, to which Plotly's would tell its name and nobody else.
+  const parts = [
+    "(function (define, module, exports) {",
+    /** @type {any} */ (code),
+    "\n}).call(globalThis);",
+  ];
+  const address = URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
+  await import(address);
+  URL.revokeObjectURL(address);
+}
+
 /* Fetches Plotly's code without running it, once the browser has nothing else to do. */
 export function fetchPlotlyAhead() {
   if (page.plotly) return;

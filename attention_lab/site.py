@@ -1,0 +1,175 @@
+"""The lab as a folder of static files, which any web server hands out: `make site`.
+
+    python -m attention_lab.site site
+
+All addresses are relative, and nothing else is asked for. Pages are made by viz_core/viewer/static and by the
+static.py of each kind of page; Explore's models run in the browser (viz_core/viewer/live).
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from attention_lab.models.zoo.offers import offers
+from attention_lab.pages.beside import static as beside
+from attention_lab.pages.explore.live import live_models, write_live
+from attention_lab.pages.findings import static as findings
+from attention_lab.pages.lab import static as lab
+from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.shared.lab_stops import STOPS
+from attention_lab.pages.start.way import MESSAGE
+from attention_lab.viz_core.viewer.program import plotly_script
+from attention_lab.viz_core.viewer.static import documents as static
+from tools.javascript import copy_runtime, install
+
+ICONS = Path(__file__).parent / "pages" / "shared"
+MENU = {"": "Start here", "explore/": "Explore", "findings/": "Findings", "beside/": "Side by side"} | {
+    f"{stop.name}/": stop.title for stop in STOPS
+}
+"""The pages by their addresses, in the order of a clicker."""
+START = (
+    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}<p>Nine stops through "
+    "<em>Attention Is All You Need</em> (Vaswani et al., 2017). At each, move something, predict what "
+    "happens, then look.</p><div class=place></div>"
+)
+POLICY = static.POLICY.format(scripts="'self' 'wasm-unsafe-eval'", styles="'self'", asked="'self'")
+
+
+class Site:
+    """A folder that is written: its files are named by what is in them, so that a browser may keep them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kept: list[str] = []
+        """What a browser keeps for when it is offline."""
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in ("icon.svg", "logo.svg"):
+            self.add(name, (ICONS / name).read_bytes(), named=False)
+        self.style = self.add("site.css", static.style())
+
+    def add(self, name: str, content: str | bytes, *, named: bool = True) -> str:
+        """Writes a file and returns its address. named: whether its content joins its name."""
+        raw = content.encode() if isinstance(content, str) else content
+        stem, dot, ending = name.rpartition(".")
+        address = f"{stem}-{hashlib.sha256(raw).hexdigest()[:8]}{dot}{ending}" if named else name
+        path = self.folder / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+        self.kept.append(re.sub(r"(^|/)index\.html$", r"\1", address))
+        return address
+
+    def add_page(self, at: str, title: str, main: str, content: Any, scripts: Sequence[str]) -> None:
+        """at: its address in the site. scripts: those that it runs, one after the other."""
+        root = "../" * at.count("/") or "./"
+        links = [
+            f'<a href="{root + address}"{" aria-current=page" * (address == at)}>{escape(name)}</a>'
+            for address, name in MENU.items()
+        ]
+        lab = f"<details><summary>The lab</summary><div>{''.join(links[-len(STOPS) :])}</div></details>"
+        header = (
+            f'<header><a class="logo" href="{root}">'
+            f'<img src="{root}logo.svg" alt="Attention Lab" width="147" height="28"></a>'
+            f"<nav aria-label=Pages>{''.join(links[: -len(STOPS)])}{lab}</nav></header>\n"
+        )
+        icon, style = f'rel="icon" href="{root}icon.svg"', f'rel="stylesheet" href="{root}{self.style}"'
+        page = static.document(
+            title, main, content, root=root, page=at.rstrip("/"), header=header, policy=POLICY,
+            styles=f"<link {icon}><link {style}>",
+            scripts="".join(f'<script src="{root}{script}"></script>' for script in scripts),
+        )  # fmt: skip
+        self.add(f"{at}index.html", page, named=False)
+
+
+def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(MENU)) -> Site:
+    """Writes the site, in the place of one that was there. Raises FileExistsError for anything else there.
+
+    models: those that Explore offers, by default all that a browser can run. pages: addresses of `MENU`.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / "worker.js").exists():
+        raise FileExistsError(f"{folder} holds other files; name a folder that is empty or not there")
+    site = Site(folder.with_name(f"{folder.name}.part"))
+    plotly = site.add("plotly.js", plotly_script())
+    katex = site.add("katex.js", static.KATEX.read_bytes())
+    board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
+    way = site.add("way.js", static.script("way", "host"))
+    site.add_page("", MENU[""], START, {"message": site.add("way.json", MESSAGE)}, [way])
+    if "explore/" in pages:
+        _add_explore(site, f"../{plotly}", models)
+    makers = {"findings/": findings.parts_of, "beside/": beside.parts_of}
+    for address in pages:
+        if address in ("", "explore/"):
+            continue
+        name = address.rstrip("/")
+        parts = makers[address]() if address in makers else lab.parts_of(lab_page(name))
+        content = static.content_of(name, parts, site.add)
+        site.add_page(address, MENU[address], static.main_of(MENU[address], parts), content, [katex, board])
+    listed = json.dumps(sorted({"", *site.kept}))
+    version = hashlib.sha256(listed.encode()).hexdigest()[:12]
+    worker = (static.HERE / "worker.js").read_text("utf-8")
+    worker = worker.replace('"VERSION"', json.dumps(version)).replace('["FILES"]', listed)
+    site.add("worker.js", worker, named=False)
+    shutil.rmtree(folder, ignore_errors=True)
+    site.folder.rename(folder)
+    return site
+
+
+def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
+    """Explore, with the models that run in a browser. Of these only the first is kept before it is opened."""
+    reasons = live_models()
+    names = list(models) or [name for name, why in reasons.items() if not why]
+    known = {name: offers()[name] for name in names}
+    stage = site.add("stage.js", static.script("stage", "explore", plotly))
+    folder = site.folder / "models"
+    folder.mkdir()
+    copy_runtime(folder)
+    for name in names:
+        write_live(name, folder)
+    runtime = [file.name for file in folder.glob("*ort*") if "jspi" not in file.name]
+    site.kept += [f"models/{name}" for name in (f"{names[0]}.onnx", f"{names[0]}.bin", *runtime)]
+    options = "".join(
+        f'<option value="{name}" title="{escape(offer.summary)}">{escape(offer.title)}</option>'
+        for name, offer in known.items()
+    )
+    needs = " ".join(escape(why) for why in reasons.values() if why)
+    main = (
+        "<div class=heading><h1>Explore</h1><div class=writing><label for=text></label>"
+        "<input id=text autocomplete=off spellcheck=false disabled></div>"
+        f"<label class=model>Model <select id=model>{options}</select></label></div>"
+        f"<div class=tries></div>{static.PLACE_OF_PROBLEM}<p class=said role=status></p>"
+        "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
+        f"<p class=needs>{needs} Your own models and runs, and training, are {static.NEEDS_THE_APP}</p>"
+    )
+    listed = [
+        {
+            "name": name,
+            "label": offer.label,
+            "examples": [{"text": each["text"], "label": each["label"]} for each in offer.examples],
+        }
+        for name, offer in known.items()
+    ]
+    site.add_page("explore/", "Explore", main, {"offers": listed}, [stage])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the files go: new, empty, or a site built before")
+    folder = parser.parse_args().folder
+    install()
+    try:
+        build(folder)
+    except FileExistsError as error:
+        sys.exit(str(error))
+    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
+    print(f"{folder}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB. Look at it by")
+    print(f"  python -m http.server --directory {folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Side by side without a server: the comparisons that the page offers by a press."""
+
+from typing import Any
+
+from attention_lab.models.fields import written
+from attention_lab.pages.beside import state
+from attention_lab.pages.beside.board import board_of, on_one_grid
+from attention_lab.pages.beside.comparison import compute
+from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.work import Job
+from attention_lab.viz_core.viewer.static.documents import NEEDS_THE_APP, Part, State, html
+
+SEE = (
+    "Two passes in linked views with one cursor, and their difference. ≠ is another token here, – no such "
+    "token. Grey cells are gaps."
+)
+
+
+def parts_of() -> list[Part]:
+    return [_part(label, values) for label, values in state.presets().items()]
+
+
+def _part(label: str, values: dict[str, Any]) -> Part:
+    fields = state.page().params
+    link = {name: written(value) for name, value in values.items() if value != fields[name].default}
+    values = {name: field.default for name, field in fields.items()} | values
+    comparison = compute(Job(request=state.request(values)))
+    selection = state.selection(values, comparison)
+    board = board_of(on_one_grid(comparison, selection.heads[0][0]), selection)
+    first = float(comparison.first) if board.scrub else None
+    content = message(
+        board, part=label, link=link, at=first, usual=first, fits=True, where=f"Side by side · {label}",
+        words={"see": html(SEE)},
+    )  # fmt: skip
+    needs = f"Other texts, models, heads and knobs are {NEEDS_THE_APP}"
+    return Part(label, label, [State(content, link)], needs=needs)

@@ -1,0 +1,58 @@
+/* Explore on a page of static files: the model runs in the visitor's browser (viz_core/viewer/live). */
+
+import { button, el } from "../browser/dom.js";
+import { addressBar } from "../browser/page.js";
+import { openLive } from "../live/live.js";
+import { content, follow, one, prepare, renderInto, say } from "./host.js";
+
+/** @import { Render } from "../contract" */
+/** @typedef {{name: string, label: string, examples: {text: string, label: string}[]}} Offer */
+
+const MODELS = "../models/";
+
+/** Reads what the address says, then what is typed. @param {Render} render */
+export async function start(render) {
+  prepare();
+  const params = addressBar.params?.() ?? new URLSearchParams();
+  const { text: typed, edits, model: name, ...rest } = Object.fromEntries(params);
+  /** @type {Offer[]} */ const offers = content().offers;
+  const offer = offers.find((each) => each.name === name) ?? offers[0];
+  const choice = /** @type {HTMLSelectElement} */ (one("#model"));
+  choice.value = offer.name;
+  choice.addEventListener("change", () => {
+    location.search = choice.value === offers[0].name ? "" : `?model=${choice.value}`;
+  });
+  const field = /** @type {HTMLInputElement} */ (one("#text"));
+  one("[for=text]").textContent = offer.label;
+  const live = await openLive(MODELS, offer.name).catch((error) => say(error.message));
+  if (!live) return;
+  const settings = Object.fromEntries(Object.entries(rest).filter(([name]) => name in live.model.usual));
+  const view = Object.entries(rest).filter(
+    ([name]) => !(name in settings || ["theme", "embed"].includes(name)),
+  );
+  live.model.template.linked = Object.fromEntries(
+    view.map(([name, value]) => [name, Number.isInteger(Number(value)) ? Number(value) : value]),
+  );
+  live.on("change:problem", () => say(live.get("problem")));
+  live.on("change:message", () => {
+    one(".said").textContent = live.get("said");
+    if (field !== document.activeElement) field.value = live.asked.text;
+  });
+  live.on("change:act", () => {
+    const { type, by } = live.get("act");
+    if (type !== "contrast") follow(by);
+  });
+  await live.ask({
+    text: typed ?? live.model.text,
+    edits: edits?.split("\n") ?? [],
+    settings,
+  });
+  one(".waits").remove();
+  renderInto(render, live);
+  field.disabled = false;
+  field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));
+  const examples = offer.examples.map(({ text, label }) =>
+    button({ text: label, title: text, onclick: () => live.ask({ text, settings: {} }) }),
+  );
+  one(".tries").replaceChildren(el("strong", { text: "Examples" }), ...examples);
+}

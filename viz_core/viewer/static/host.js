@@ -1,0 +1,132 @@
+/* Pages of static files as hosts of the viewer (../README.md): documents.py writes them. */
+
+import { el } from "../browser/dom.js";
+import { addressBar, find, hostedBy } from "../browser/page.js";
+import { runPacked } from "../browser/plotly.js";
+
+/** @import { Act, Model, Render } from "../contract" */
+
+export const NEEDS_THE_APP =
+  "This is computed by the app, which runs on your own computer: make run starts it.";
+
+/** @param {string} selector */
+export function one(selector) {
+  return /** @type {HTMLElement} */ (document.querySelector(selector));
+}
+
+/** What a document has for its script. */
+export function content() {
+  return JSON.parse(one("#content").textContent ?? "");
+}
+
+/** Says what is wrong, or nothing. @param {string} problem */
+export function say(problem) {
+  one(".problem").textContent = problem;
+  one(".problem").hidden = !problem;
+}
+
+/** To the next page, or the one before. @param {number} by */
+export function follow(by) {
+  const links = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header nav a"))];
+  const next = links[links.findIndex((link) => link.ariaCurrent) + by];
+  if (next) location.href = next.href;
+}
+
+/** The bytes of a file of this page. @param {string} address as documents.py names it */
+export async function bytesOf(address) {
+  const isInside = address.startsWith("data:");
+  const answer = await fetch(isInside ? address : document.body.dataset.root + address);
+  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); load the page again`);
+  const body = /** @type {ReadableStream<any>} */ (answer.body);
+  const unpacked = isInside ? new Response(body.pipeThrough(new DecompressionStream("gzip"))) : answer;
+  return new Uint8Array(await unpacked.arrayBuffer());
+}
+
+/** Says what is around the view; true where that is another page. */
+export function prepare() {
+  const params = new URLSearchParams(location.search);
+  const { dataset } = document.documentElement;
+  const { plotly, theme } = content();
+  const [asked, isEmbedded] = [params.get("theme") ?? theme, params.get("embed") === "1"];
+  if (["light", "dark"].includes(asked)) dataset.theme = asked;
+  if (isEmbedded) dataset.embed = "";
+  else if (!plotly && "serviceWorker" in navigator && isSecureContext)
+    navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
+  if (isEmbedded && parent !== window) tellHeight();
+  hostedBy({
+    ...addressBar,
+    write: isEmbedded || plotly ? null : addressBar.write, // no address of a file holds what is shown in it
+    plotly: plotly ? async () => runPacked(await bytesOf(plotly)) : null,
+    keys: () => window,
+    presents: !isEmbedded,
+    above: ".heading",
+    parts: ".parts [aria-current=true]",
+    questions: ".drawer.questions",
+    text: ".writing",
+    field: "#text:enabled",
+  });
+  return isEmbedded;
+}
+
+/* The page around a frame is told how high it has to be: {type: "attention-lab:height", height} in pixels. */
+function tellHeight() {
+  const tell = () =>
+    parent.postMessage({ type: "attention-lab:height", height: document.body.scrollHeight }, "*");
+  new ResizeObserver(tell).observe(document.body);
+}
+
+/* A model as the contract has it. */
+export class Shown {
+  /** @type {Record<string, any>} */ values = {};
+  heard = new EventTarget();
+
+  /** @param {(act: any) => void} send */
+  constructor(send) {
+    this.send = send;
+  }
+
+  /** @param {string} name */
+  get(name) {
+    return this.values[name];
+  }
+
+  /** @param {string} name @param {any} value */
+  set(name, value) {
+    this.values[name] = value;
+    this.heard.dispatchEvent(new Event(`change:${name}`));
+  }
+
+  save_changes() {}
+
+  /** @param {string} event @param {() => void} callback */
+  on(event, callback) {
+    this.heard.addEventListener(event, callback);
+  }
+
+  /** @param {string} event @param {() => void} callback */
+  off(event, callback) {
+    this.heard.removeEventListener(event, callback);
+  }
+}
+
+/**
+ * Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
+ * @param {Render} render @param {object} shown
+ */
+export function renderInto(render, shown) {
+  const place = el("div");
+  one(".place").attachShadow({ mode: "open" }).append(place);
+  render({ model: /** @type {Model} */ (/** @type {any} */ (shown)), el: place });
+}
+
+/** Shows the one view of a page. @param {Render} render */
+export async function start(render) {
+  prepare();
+  const shown = new Shown(({ type, page, part, by }) => {
+    if (type === "open") location.href = `${page}/?part=${part}`;
+    else if (type === "go" || type === "skip") follow(by);
+    else if (find(".problem")) say(NEEDS_THE_APP);
+  });
+  shown.set("message", await bytesOf(content().message));
+  renderInto(render, shown);
+}
