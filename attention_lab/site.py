@@ -30,7 +30,7 @@ from attention_lab.viz_core.viewer.static import documents as static
 from tools.javascript import copy_runtime, install
 
 ICONS = Path(__file__).parent / "pages" / "shared"
-MENU = {"": "Start here", "explore/": "Explore", "findings/": "Findings", "beside/": "Side by side"} | {
+MENU = {"": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings"} | {
     f"{stop.name}/": stop.title for stop in STOPS
 }
 """The pages by their addresses, in the order of a clicker."""

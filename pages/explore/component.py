@@ -28,7 +28,7 @@ ACTS: Kinds = {
     "repeated": {},
     "further": PLACE | {"show": str},
     "sums": {"stack": str, "queries": str, "keys": str},
-    "takeaway": WHOLE | {"among": list},
+    "takeaway": WHOLE | {"among": list, "address": str},
     "beside": {"stack": str, "layer": int, "head": int},
     "contrast": WHOLE | {"model": str},
 }

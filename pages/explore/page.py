@@ -64,10 +64,10 @@ def figure() -> None:
     if current.payload:
         stage.show(current.payload, key=KEY, on_act=on_act)
         st.html(glossary.drawer(current.terms, "Terms of this page"))
-    if "takeaway" in st.session_state:
+    if current.payload and "takeaway" in st.session_state:
         from attention_lab.pages.explore import takeaway  # Plotly's figures are needed only now
 
-        takeaway.dialog(st.session_state.pop("takeaway"))
+        takeaway.dialog(st.session_state.pop("takeaway"), current.payload)
 
 
 @st.fragment(key="lab")

@@ -28,7 +28,7 @@ from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
 from attention_lab.pages.shared import cache, takeaway_dialog
 from attention_lab.pages.shared.page_parts import last, show_problems
-from attention_lab.pages.shared.takeaway_dialog import Download
+from attention_lab.pages.shared.takeaway_dialog import Download, Web
 from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
@@ -37,11 +37,11 @@ from attention_lab.viz_core import (
     head_map,
     query_key_plane,
     rollout,
-    to_html,
 )
 from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
 from attention_lab.viz_core.labels import tick, tick_labels, visible
 from attention_lab.viz_core.paper import Bundle
+from attention_lab.viz_core.viewer.static.documents import view_as_file
 
 FIGURE_WINDOW = 128
 MOST_BARS = 64
@@ -536,12 +536,14 @@ LARGEST_ARCHIVE = in_force().trace_mb * MB
 
 
 @st.dialog("Take away", width="large")
-def dialog(act: dict[str, Any]) -> None:
-    """Offers what the stage shows (`act` is the state of its view) as files and code."""
-    show_all(act, dark=st.context.theme.type == "dark")
+def dialog(act: dict[str, Any], message: bytes) -> None:
+    """Offers what the stage shows (`act` is the state of its view, `message` what it was sent) as files and
+    code.
+    """
+    show_all(act, message, dark=st.context.theme.type == "dark")
 
 
-def show_all(act: dict[str, Any], *, dark: bool) -> None:
+def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
     """Draws the inside of the dialog."""
     inputs = last("explore", Inputs())
     with waiting.waiting_for(inputs, st.empty()):
@@ -551,10 +553,14 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
         except ValueError as error:
             show_problems([str(error)])
             return
+
+    def page() -> str:
+        return view_as_file("stage", f"Explore: {away.title}", message, state=act)
+
     run = waiting.runner(inputs)  # a file is made when its button is pressed, without a page
     name, size, note = away.file_name, away.archive_bytes, None
     files = [
-        Download("Figure, offline HTML", lambda: to_html(away.figure), f"{name}.html", "text/html"),
+        Download("Figure, offline HTML", page, f"{name}.html", "text/html"),
         Download(f"{away.table}, CSV", partial(run, table, inputs, act), f"{name}.csv", "text/csv"),
     ]
     if size <= LARGEST_ARCHIVE:
@@ -571,5 +577,12 @@ def show_all(act: dict[str, Any], *, dark: bool) -> None:
         sources=away.sources,
     )  # fmt: skip
     takeaway_dialog.show(
-        away.figure, files, title=away.title, file_name=name, code=away.code, note=note, paper=lambda: bundle
+        away.figure,
+        files,
+        title=away.title,
+        file_name=name,
+        code=away.code,
+        note=note,
+        paper=lambda: bundle,
+        web=Web(act.get("address", "")),
     )

@@ -1,5 +1,6 @@
 """The common part of the take-away dialogs: files to download, the figure with its camera, the code."""
 
+import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
+from attention_lab.pages.shared.browser import requests
 from attention_lab.pages.shared.state import guard_choice
 from attention_lab.viz_core.paper import VENUES, Bundle
 
@@ -25,6 +27,22 @@ class Download:
     mime: str
 
 
+@dataclass(frozen=True)
+class Web:
+    """What a page of one's own may show. address: the browser's, which says what is shown. whole: makes one
+    file of the page with all its parts.
+    """
+
+    address: str
+    whole: Callable[[], str] | None = None
+
+    def frame(self, title: str) -> str:
+        """The HTML that shows it in a frame."""
+        address = html.escape(f"{self.address}{'&' if '?' in self.address else '?'}embed=1")
+        name = html.escape(title)
+        return f'<iframe src="{address}" title="{name}" width="100%" height="640" style="border:0"></iframe>'
+
+
 def show(
     figure: go.Figure,
     downloads: Sequence[Download],
@@ -34,9 +52,11 @@ def show(
     code: str,
     note: str | None = None,
     paper: Callable[[], Bundle] | None = None,
+    web: Web | None = None,
 ) -> None:
     """Draws the inside of a dialog. file_name: of images, without ending. note: why a file is not offered.
     paper: the figure for a paper, to whose zip the files of numbers are added; it may draw widgets.
+    web: what a page of one's own may show of it.
     """
     with st.container(horizontal=True, key="takeaway_files"):
         for file in downloads:
@@ -45,6 +65,9 @@ def show(
             numbers = {file.file_name: file.make for file in downloads if file.mime in NUMBERS}
             with st.popover("For a paper, ZIP"):
                 _for_a_paper(replace(paper(), code=code, numbers=numbers), file_name)
+        if web:
+            with st.popover("For a web page"):
+                _for_a_web_page(web, title, file_name)
     if note:
         st.caption(note)
     with st.container(horizontal=True, vertical_alignment="center", key="takeaway_image"):
@@ -63,6 +86,20 @@ def show(
     }
     st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")
     st.code(code, language="python", wrap_lines=True)
+
+
+def _for_a_web_page(web: Web, title: str, file_name: str) -> None:
+    """One file with all of the page, and the line that shows this figure, live, in another page."""
+    if web.whole:
+        name = f"{file_name.partition('-')[0]}-page.html"
+        st.download_button("This page, one HTML file", web.whole, name, "text/html", on_click="ignore")
+        st.caption(
+            "All parts of this page with their sliders, experiments and questions; it needs no server."
+        )
+    st.code(web.frame(title), language="html", wrap_lines=True)
+    sites = requests.framing_sites()
+    named = f"Pages of {', '.join(sites)} may show it" if sites else "By default no other site may show it"
+    st.caption(f"{named}: whoever runs this server names sites in `{requests.FRAMES}`.")
 
 
 def _for_a_paper(bundle: Bundle, file_name: str) -> None:

@@ -34,6 +34,8 @@ export interface Page {
   takesAway: boolean;
   /** Whether a view may fill the whole window. */
   presents: boolean;
+  /** Whether a view may take the height that the window leaves, where its message says so. */
+  fits: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */
   keys(root: HTMLElement): EventTarget;
   /** Whether the page shows this theme by now, after the system has changed. */

@@ -6,7 +6,7 @@ from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
 ACTS: Kinds = {
     **OF_CLICKERS,
     "edit": {"field": str, "value": str},
-    "takeaway": {"frame": int},
+    "takeaway": {"frame": int, "address": str},
     "part": {"name": str},
     "answer": {"question": int, "option": int},
     "brush": {"axis": int, "low": (int, float), "high": (int, float)},

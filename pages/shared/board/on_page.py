@@ -76,14 +76,17 @@ def wants_take_away() -> bool:
 
 def take_away(
     title: str, file_name: str, board: Board, code: Callable[[int], str],
-    facts: Mapping[str, object] = {}, sources: Sequence[str] = (),
+    facts: Mapping[str, object] = {}, sources: Sequence[str] = (), whole: Callable[[], str] | None = None,
 ) -> None:  # fmt: skip
     """Opens the dialog where it was asked for. code: the lines of Python that give a frame. facts: what the
-    board is of: model, text, seed. sources: texts that name the papers it stands on.
+    board is of: model, text, seed. sources: texts that name the papers it stands on. whole: makes one file
+    of the page with all its parts.
     """
     if not wants_take_away():
         return
     from attention_lab.pages.shared.board import takeaway  # Plotly's figures are needed only now
+    from attention_lab.pages.shared.takeaway_dialog import Web
 
-    frame = st.session_state.pop(TAKE_AWAY).get("frame", 0)
-    takeaway.dialog(title, file_name, board, frame, code(frame), facts, sources)
+    act = st.session_state.pop(TAKE_AWAY)
+    frame, web = act.get("frame", 0), Web(act.get("address", ""), whole)
+    takeaway.dialog(title, file_name, board, frame, code(frame), facts, sources, web)

@@ -12,11 +12,13 @@ import numpy as np
 import streamlit as st
 
 from attention_lab.pages.shared import takeaway_dialog
-from attention_lab.pages.shared.takeaway_dialog import Download, spreadsheet_cells
+from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.takeaway_dialog import Download, Web, spreadsheet_cells
 from attention_lab.viz_core import to_html
 from attention_lab.viz_core.boards import Board, Panel, board_figure
 from attention_lab.viz_core.boards.board import scrub_words
 from attention_lab.viz_core.paper import Bundle
+from attention_lab.viz_core.viewer.static.documents import view_as_file
 
 MOST_ROWS = 200_000
 _HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
@@ -87,10 +89,11 @@ def _rows(board: Board, frame: int) -> Iterator[Row]:
 
 @st.dialog("Take away", width="large")
 def dialog(
-    title: str, file_name: str, board: Board, frame: int, code: str, facts: Facts, sources: Sequence[str]
-) -> None:
+    title: str, file_name: str, board: Board, frame: int, code: str, facts: Facts, sources: Sequence[str],
+    web: Web,
+) -> None:  # fmt: skip
     """Offers a board as files. frame: the one on the screen; the browser names it, so it is not trusted.
-    facts, sources: what it is of, and texts that name papers, as a `Bundle` has them.
+    facts, sources: what it is of, and texts that name papers, as a `Bundle` has them. web: for one's own page.
 
     The sizes are bounded by what the board's message may hold, and by `numbers.MOST_ROWS`.
     """
@@ -99,10 +102,16 @@ def dialog(
     dark = st.context.theme.type == "dark"
 
     def page() -> str:
+        at = float(board.scrub.values[frame]) if board.scrub else None
+        message = on_page.message(board, part=file_name, link={}, at=at, keep=False, fits=True, where=title)
+        return view_as_file("board", title, message)
+
+    def film() -> str:
         return to_html(board_figure(board, frame=frame, frames=True, dark=dark, title=title))
 
-    film = " with its film" if board.scrub else ""
-    files = [Download(f"Figure{film}, offline HTML", page, f"{file_name}.html", "text/html")]
+    files = [Download("Figure, offline HTML", page, f"{file_name}.html", "text/html")]
+    if board.scrub:
+        files.append(Download("Film, offline HTML", film, f"{file_name}-film.html", "text/html"))
     note = None
     try:
         text = table(board, frame)
@@ -122,7 +131,9 @@ def dialog(
             said=notice, facts={**facts, **at}, sources=(notice, *sources),
         )  # fmt: skip
 
-    takeaway_dialog.show(figure, files, title=title, file_name=file_name, code=code, note=note, paper=paper)
+    takeaway_dialog.show(
+        figure, files, title=title, file_name=file_name, code=code, note=note, paper=paper, web=web
+    )
 
 
 def _panels_on_paper(board: Board) -> Board:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit
 import streamlit as st
@@ -99,7 +100,13 @@ def inline_scripts() -> list[str]:
     return re.findall(r"<script>(.*?)</script>", _document(True), re.DOTALL)
 
 
-def _send(request: Request, *, programs: tuple[str, str]) -> HTMLResponse:
+def _send(request: Request, *, programs: tuple[str, str]) -> Response:
+    query = request.query_params
+    if query.get("embed") == "1":  # Streamlit's front end has other words for it, and for colours
+        colours = [("embed_options", f"{theme}_theme") for theme in query.getlist("theme")]
+        others = [pair for pair in query.multi_items() if pair[0] not in ("embed", "theme")]
+        address = urlencode([("embed", "true"), *colours, *others])
+        return RedirectResponse(f"./{request.path_params['page']}?{address}", 307)
     has_charts = bool(request.path_params["page"])  # Explore, the page without a name, fetches Plotly later
     headers = {"Cache-Control": "no-cache"}
     if visitors.is_class():
@@ -113,6 +120,11 @@ HOSTS = "ATTENTION_LAB_HOSTS"
 proxy before it, for one. Without it, a server for one person answers to 127.0.0.1 and to localhost, and that
 of a class, where another site's page would be a visitor like any other, to all names.
 """
+FRAMES = "ATTENTION_LAB_FRAMES"
+"""The environment variable with the sites, with commas between, whose pages may show the app in a frame, such
+as https://course.example.edu; by default none may.
+"""
+_SITE = re.compile(r"https?://(?:\*\.)?[\w.-]+(?::\d+)?", re.ASCII)
 _STREAMLITS = "/_stcore"
 _NEEDED = re.compile(r"/_stcore/(?:health|host-config|stream|upload_file/.*|bidi-components/.*)")
 """What a page asks of Streamlit. Its other addresses tell of all visitors (metrics), or drive the app."""
@@ -124,7 +136,6 @@ _OTHERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "X-Frame-Options": "SAMEORIGIN",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
@@ -193,13 +204,26 @@ def _name(host: str) -> str:
 
 @cache
 def answer_headers() -> dict[str, str]:
-    """The headers of every answer. Everything comes from here, and no other site may embed a page.
+    """The headers of every answer. Everything comes from here; sites that are named may embed a page.
 
     Streamlit makes modules of our components' code, and styles while a page is open.
     """
+    sites = framing_sites()
+    whole = {} if sites else {"X-Frame-Options": "SAMEORIGIN"}  # it cannot name sites
     digests = (hashlib.sha256(script.encode()).digest() for script in inline_scripts())
     known = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = f"""default-src 'self'; script-src 'self' blob: {known}; style-src 'self' 'unsafe-inline';
         img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' blob:; worker-src 'self' blob:;
         connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"""
-    return {"Content-Security-Policy": " ".join(policy.split()), **_OTHERS}
+    return {"Content-Security-Policy": " ".join([*policy.split(), *sites]), **_OTHERS, **whole}
+
+
+def framing_sites() -> list[str]:
+    """The sites whose pages may show the app in a frame. Raises ValueError for a name that is none."""
+    sites = [site.strip() for site in os.environ.get(FRAMES, "").split(",") if site.strip()]
+    for site in sites:
+        if not _SITE.fullmatch(site):
+            raise ValueError(
+                f"{FRAMES} has {site!r}, which is no site; write it as https://course.example.edu"
+            )
+    return sites

@@ -1,7 +1,13 @@
 /* Streamlit's page as a host of the viewer (viz_core/viewer/README.md). */
 
 import { el, onPhone } from "../../../viz_core/viewer/browser/dom.js";
-import { addressBar, find, hostedBy } from "../../../viz_core/viewer/browser/page.js";
+import {
+  addressBar,
+  find,
+  hostedBy,
+  isEmbedded,
+  prepareEmbedded,
+} from "../../../viz_core/viewer/browser/page.js";
 
 /** @import { Act, Model, Render } from "../../../viz_core/viewer/contract" */
 /** @typedef {{heard: Set<() => void>, data: Uint8Array, trigger: Trigger, leave: () => void}} Shown */
@@ -54,6 +60,7 @@ export function mounting(render) {
 /** @param {Render} render @param {ShadowRoot} parent @param {Uint8Array} data @param {Trigger} trigger */
 function show(render, parent, data, trigger) {
   if (onPhone()) closeMenu();
+  if (isEmbedded()) prepareEmbedded(/** @type {HTMLElement} */ (find("[data-testid=stMainBlockContainer]")));
   const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");
   const place = el("div", { style: `display: contents; ${style}` });
   /** @type {Shown} */ const shown = { heard: new Set(), data, trigger, leave() {} };

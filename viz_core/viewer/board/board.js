@@ -141,7 +141,7 @@ export class Board {
 
   /** @param {HTMLElement} host */
   constructor(host) {
-    const takeAway = () => this.act({ type: "takeaway", frame: this.frame });
+    const takeAway = () => this.act({ type: "takeaway", frame: this.frame, address: location.href });
     this.story = storyLine("Figure", takeAway, () => this.writeLink());
     this.scrubber = new Scrubber(this);
     const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
@@ -280,7 +280,7 @@ export class Board {
   layOut() {
     this.present.takeRoom();
     this.claim.replaceChildren(...this.glossary.nodes((this.present.on && this.header.claim) || ""));
-    this.fits = this.present.on || (Boolean(this.header.fits) && this.fitting.takeRoom());
+    this.fits = this.present.on || (page.fits && Boolean(this.header.fits) && this.fitting.takeRoom());
     this.root.classList.toggle("fits", this.fits);
     this.drawers.allow({ side: this.present.on, all: Boolean(this.header.page) });
     const width = (this.width = this.rows.clientWidth);

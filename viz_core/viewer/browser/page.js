@@ -8,6 +8,7 @@ export const page = {
   plotly: null,
   takesAway: false,
   presents: false,
+  fits: true,
   keys: (root) => root,
   hasFollowed: () => true,
   scrolled: "",
@@ -23,6 +24,23 @@ export const page = {
 /** @param {Partial<import("../contract").Page>} own */
 export function hostedBy(own) {
   Object.assign(page, own);
+}
+
+/* Whether another page shows this one in a frame: ?embed=1, or Streamlit's own ?embed=true. */
+export function isEmbedded() {
+  return ["1", "true"].includes(new URLSearchParams(location.search).get("embed") ?? "");
+}
+
+/**
+ * Of a page in a frame, whose view has a height of its own. The page around it is told how high the frame has
+ * to be: {type: "attention-lab:height", height}, in pixels.
+ * @param {HTMLElement} inside
+ */
+export function prepareEmbedded(inside) {
+  document.documentElement.dataset.embed = "";
+  hostedBy({ write: null, presents: false, takesAway: false, fits: false });
+  const message = () => ({ type: "attention-lab:height", height: inside.scrollHeight });
+  if (parent !== window) new ResizeObserver(() => parent.postMessage(message(), "*")).observe(inside);
 }
 
 /** The first element of a selector that may be none. @param {string} selector @param {ParentNode} within */

@@ -145,7 +145,7 @@ export class Stage {
       const { sums, sweep } = this.views;
       const request =
         this.view.view === "sweep" ? sweep.request : this.view.view === "sums" ? sums.request : {};
-      this.act({ type: "takeaway", ...this.view, ...request, among: sums.among() });
+      this.act({ type: "takeaway", ...this.view, ...request, among: sums.among(), address: location.href });
     };
     this.swap = button({ class: "primary", onclick: () => this.swapText() });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap]);

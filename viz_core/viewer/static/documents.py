@@ -159,19 +159,19 @@ def document(
     )
 
 
-def view_as_file(kind: str, title: str, message: bytes, *, theme_name: str = "") -> str:
+def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, Any] | None = None) -> str:
     """One view as one HTML file that opens offline and asks for nothing. kind: of `KINDS` in program.py.
-    message: its bytes. theme_name: light or dark; else as the system of whoever opens it.
+    message: its bytes. state: what is selected.
     """
     main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_PROBLEM}<div class=place></div>"
-    return _as_file(title, main, {"message": inside("", message)}, script(kind, "host"), theme_name)
+    return _as_file(title, main, {"message": inside("", message), "state": state}, script(kind, "host"))
 
 
-def page_as_file(title: str, page: str, parts: Sequence[Part], *, theme_name: str = "") -> str:
+def page_as_file(title: str, page: str, parts: Sequence[Part]) -> str:
     """A page with all its parts as one HTML file."""
     content, code = content_of(page, parts, inside), script("board", "parts")
     formulas = KATEX.read_text("utf-8")
-    return _as_file(title, main_of(title, parts), content, f"{formulas}\n{code}", theme_name, page)
+    return _as_file(title, main_of(title, parts), content, f"{formulas}\n{code}", page)
 
 
 def inside(name: str, content: bytes) -> str:
@@ -179,10 +179,8 @@ def inside(name: str, content: bytes) -> str:
     return "data:application/gzip;base64," + base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def _as_file(
-    title: str, main: str, content: dict[str, Any], code: str, theme_name: str, page: str = ""
-) -> str:
-    content = content | {"plotly": inside("", plotly_script().encode()), "theme": theme_name}
+def _as_file(title: str, main: str, content: dict[str, Any], code: str, page: str = "") -> str:
+    content = content | {"plotly": inside("", plotly_script().encode())}
     code = code.replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     return document(

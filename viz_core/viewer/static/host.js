@@ -1,7 +1,7 @@
 /* Pages of static files as hosts of the viewer (../README.md): documents.py writes them. */
 
 import { el } from "../browser/dom.js";
-import { addressBar, find, hostedBy } from "../browser/page.js";
+import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
 
 /** @import { Act, Model, Render } from "../contract" */
@@ -42,37 +42,26 @@ export async function bytesOf(address) {
   return new Uint8Array(await unpacked.arrayBuffer());
 }
 
-/** Says what is around the view; true where that is another page. */
+/** Says what is around the view. */
 export function prepare() {
-  const params = new URLSearchParams(location.search);
-  const { dataset } = document.documentElement;
-  const { plotly, theme } = content();
-  const [asked, isEmbedded] = [params.get("theme") ?? theme, params.get("embed") === "1"];
-  if (["light", "dark"].includes(asked)) dataset.theme = asked;
-  if (isEmbedded) dataset.embed = "";
-  else if (!plotly && "serviceWorker" in navigator && isSecureContext)
-    navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
-  if (isEmbedded && parent !== window) tellHeight();
+  const { plotly } = content();
+  const asked = new URLSearchParams(location.search).get("theme");
+  if (asked) document.documentElement.dataset.theme = asked;
   hostedBy({
     ...addressBar,
-    write: isEmbedded || plotly ? null : addressBar.write, // no address of a file holds what is shown in it
+    write: plotly ? null : addressBar.write, // no address of a file holds what is shown in it
     plotly: plotly ? async () => runPacked(await bytesOf(plotly)) : null,
     keys: () => window,
-    presents: !isEmbedded,
+    presents: true,
     above: ".heading",
     parts: ".parts [aria-current=true]",
     questions: ".drawer.questions",
     text: ".writing",
     field: "#text:enabled",
   });
-  return isEmbedded;
-}
-
-/* The page around a frame is told how high it has to be: {type: "attention-lab:height", height} in pixels. */
-function tellHeight() {
-  const tell = () =>
-    parent.postMessage({ type: "attention-lab:height", height: document.body.scrollHeight }, "*");
-  new ResizeObserver(tell).observe(document.body);
+  if (isEmbedded()) prepareEmbedded(document.body);
+  else if (!plotly && "serviceWorker" in navigator && isSecureContext)
+    navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
 }
 
 /* A model as the contract has it. */
@@ -122,11 +111,13 @@ export function renderInto(render, shown) {
 /** Shows the one view of a page. @param {Render} render */
 export async function start(render) {
   prepare();
+  const { message, state } = content();
   const shown = new Shown(({ type, page, part, by }) => {
     if (type === "open") location.href = `${page}/?part=${part}`;
     else if (type === "go" || type === "skip") follow(by);
-    else if (find(".problem")) say(NEEDS_THE_APP);
+    else say(NEEDS_THE_APP);
   });
-  shown.set("message", await bytesOf(content().message));
+  shown.set("message", await bytesOf(message));
+  shown.set("state", state);
   renderInto(render, shown);
 }

@@ -22,8 +22,8 @@ const ROLES = { q: "query", k: "key", v: "value", new: "accent" };
 
 /** Shows what a document's content says. @param {Render} render */
 export function start(render) {
-  const isEmbedded = prepare();
-  new Parts(render, content().parts, isEmbedded).arrive();
+  prepare();
+  new Parts(render, content().parts).arrive();
 }
 
 /* Formulas are drawn by the browser (MathML), in which a role's colour is the page's. */
@@ -51,13 +51,10 @@ class Parts {
   at = 0;
   asked = 0; // what was asked for last: a file may come late
 
-  /**
-   * @param {Render} render @param {Part[]} parts @param {boolean} isEmbedded
-   */
-  constructor(render, parts, isEmbedded) {
+  /** @param {Render} render @param {Part[]} parts */
+  constructor(render, parts) {
     this.render = render;
     this.parts = parts;
-    this.isEmbedded = isEmbedded;
     this.shown = new Shown((act) => this.answer(act));
     for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-part]")))
       link.addEventListener("click", (event) => {
@@ -110,10 +107,7 @@ class Parts {
     const scrub = header.scrub && { ...header.scrub };
     if (scrub && to !== null) scrub.at = Number(to);
     this.write(header.words, isOther);
-    this.shown.set(
-      "message",
-      withHeader(bytes, { scrub, fits: !this.isEmbedded, moves: this.asked, generation: this.asked }),
-    );
+    this.shown.set("message", withHeader(bytes, { scrub, moves: this.asked, generation: this.asked }));
     if (!before) renderInto(this.render, this.shown);
   }
 
