@@ -9,8 +9,10 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from attention_lab.models import load_model
+from attention_lab.pages.findings import static as findings
 from attention_lab.viz_core import head_grid
 from attention_lab.viz_core.paper import draw
+from attention_lab.viz_core.viewer.static.documents import page_as_file
 from tools import as_gpt2, chromium
 from tools.background_servers import ROOT, serving_the_app
 
@@ -19,6 +21,7 @@ DOCUMENT = ROOT / "tools" / "long-text.png"
 GPT2 = ROOT / "tools" / "gpt2.png"
 EDIT = ROOT / "tools" / "edit.png"
 PAPER = ROOT / "tools" / "paper.png"
+FILE = ROOT / "tools" / "one-file.png"
 EDITED = {"view": "effect", "edits": "encoder.1.self heads 0-3: zero"}
 TEXT = "First Citizen: Before we proceed any"
 SHOWCASE = "the animal did not cross the street because it was too tired"
@@ -61,9 +64,15 @@ def main() -> None:
         page.locator(".stage[data-generation]").wait_for(timeout=60_000)
         page.wait_for_timeout(1_000)
         page.screenshot(path=GPT2)
+        file = Path(folder) / "findings.html"
+        file.write_text(page_as_file("Findings", "findings", findings.parts_of()), "utf-8")
+        page.goto(file.as_uri())
+        page.locator(".plot svg").first.wait_for()
+        page.wait_for_timeout(1_000)
+        page.screenshot(path=FILE)
         browser.close()
     PAPER.write_bytes(on_paper())
-    for picture in (PICTURE, EDIT, DOCUMENT, GPT2, PAPER):
+    for picture in (PICTURE, EDIT, DOCUMENT, GPT2, FILE, PAPER):
         print(f"wrote {picture.relative_to(ROOT)}")
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attention_lab.models.contrast import knobs
 from attention_lab.models.zoo.offers import offer_of
-from attention_lab.pages.beside import state
+from attention_lab.pages.beside import state, static
 from attention_lab.pages.beside.board import PLACE, board_of, on_one_grid, token_words
 from attention_lab.pages.beside.comparison import Comparison, queue, steps_of
 from attention_lab.pages.beside.takeaway import code_of
@@ -21,6 +21,7 @@ from attention_lab.pages.shared.wording import plain
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("beside", queue, "Compare again", seconds=0.3)
+WHOLE = on_page.whole("Side by side", "beside", static.parts_of)
 SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."
 
 
@@ -148,6 +149,7 @@ def figure(job: Job) -> None:
         "Side by side", f"beside-{request.differs}", content,
         lambda frame: code_of(request, selection, comparison, frame if content.scrub else None),
         {"model": request.model, "text": request.text, f"other {request.differs}": request.other},
+        whole=WHOLE,
     )  # fmt: skip
 
 

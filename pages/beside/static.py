@@ -17,10 +17,11 @@ SEE = (
 
 
 def parts_of() -> list[Part]:
-    return [_part(label, values) for label, values in state.presets().items()]
+    return [part_of(label, values) for label, values in state.presets().items()]
 
 
-def _part(label: str, values: dict[str, Any]) -> Part:
+def part_of(label: str, values: dict[str, Any]) -> Part:
+    """One comparison; values: those of its inputs that are set."""
     fields = state.page().params
     link = {name: written(value) for name, value in values.items() if value != fields[name].default}
     values = {name: field.default for name, field in fields.items()} | values

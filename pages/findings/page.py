@@ -6,7 +6,7 @@ import streamlit as st
 
 from attention_lab.models.findings import Finding, findings
 from attention_lab.models.findings.outcomes import measured_beforehand
-from attention_lab.pages.findings import state
+from attention_lab.pages.findings import state, static
 from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import lines_of, queue
 from attention_lab.pages.shared import model_download
@@ -16,6 +16,7 @@ from attention_lab.pages.shared.page_parts import heading, say_count
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("findings", queue, "Measure it again")
+WHOLE = on_page.whole("Findings", "findings", static.parts_of)
 
 
 @st.fragment
@@ -74,7 +75,7 @@ def figure(finding: Finding, job: Job) -> None:
     title, name = f"Findings: {finding.title}", f"finding-{finding.name}"
     facts = {"model": request.model, **dict(request.parameters)}
     code = lines_of(finding, request)
-    on_page.take_away(title, name, content, lambda frame: code, facts, (repr(finding),))
+    on_page.take_away(title, name, content, lambda frame: code, facts, (repr(finding),), WHOLE)
 
 
 state.enter()

@@ -22,7 +22,6 @@ from attention_lab.pages.shared.page_parts import computed_or_last, generation, 
 from attention_lab.pages.shared.state import guard_choice, problems, refuse
 from attention_lab.viz_core import theme
 from attention_lab.viz_core.viewer.message import Packed, pack
-from attention_lab.viz_core.viewer.static.documents import page_as_file
 
 
 def ask(page: LabPage, part: Part) -> None:
@@ -189,20 +188,11 @@ def _lab(page: LabPage) -> None:
     if on_page.wants_take_away():
         code, file = script(page, part, view), LAB / page.name / f"{part.name}.py"
         texts = repr(stop(page.name).parts.get(part.name)), file.read_text("utf-8") if file.exists() else ""
-        facts, whole = _facts(page, part, view), functools.partial(_whole, page)
+        from attention_lab.pages.lab import static  # which reads this module
+
+        whole = on_page.whole(page.title, page.name, lambda: static.parts_of(page))
+        facts = _facts(page, part, view)
         on_page.take_away(title, name, view.lesson.board, lambda frame: code, facts, texts, whole)
-
-
-def _whole(page: LabPage) -> str:
-    """The page with all its parts as one file."""
-    from attention_lab.pages.lab import static  # which reads this module
-
-    def make() -> tuple[str, int]:
-        server_load.check_memory()
-        file = page_as_file(page.title, page.name, static.parts_of(page))
-        return file, len(file)
-
-    return cast(str, cache.cached(cache.results, ("whole", page.name), make))
 
 
 def script(page: LabPage, part: Part, view: PartView) -> str:

@@ -1,4 +1,6 @@
-"""The lab as static files: served as `python -m http.server` does, from a folder of a larger site."""
+"""The lab as static files: served as `python -m http.server` does, from a folder of a larger site, and as one
+file from a disk; and the app in a frame of another site.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,17 +9,21 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from attention_lab.pages.shared.lab_stops import STOPS
+from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.lab.static import parts_of
 from attention_lab.site import build
+from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
 
 WAITS = 20_000  # milliseconds
+PAGES = ("", "explore/", "softmax/", "masks/")
+HIGHEST = 3_000_000  # bytes on the wire before the first figure, nothing packed
 
 
 @pytest.fixture
 def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[tuple[Page, str, list[str]]]:
     """A page, the site's address, and what is requested; neither may go wrong nor lead elsewhere."""
-    build(tmp_path / "lab", ["masked"])
+    build(tmp_path / "lab", ["masked"], PAGES)
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page, faults, asked = context.new_page(), list[str](), list[str]()
     context.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
@@ -25,44 +31,41 @@ def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[t
     context.on("request", lambda request: asked.append(request.url))
     with served(tmp_path) as address:
         yield page, f"{address}lab/", asked
-        context.set_offline(True)  # its files were kept at the first visit
-        page.goto(f"{address}lab/masks/")
-        expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
     assert faults == []
-    assert all(url.startswith((f"{address}lab/", "data:", "blob:")) for url in asked)
+    assert all(url.startswith((address, "data:", "blob:")) for url in asked)
     context.close()
 
 
 def test_the_site_is_whole_without_a_server(site: tuple[Page, str, list[str]]) -> None:
     page, address, asked = site
-    page.goto(address)
-    page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
-    page.get_by_role("link", name="Rotary").click()
-    expect(page).to_have_url(f"{address}positions/?part=rotary")
-    for stop in STOPS[::-1]:
-        page.goto(f"{address}{stop.name}/")
-        expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
-        expect(page.locator(".see")).not_to_be_empty()
-        assert page.locator("header").evaluate("each => each.scrollWidth <= each.clientWidth")
-    _explore(page, address)
+    _arrive(page, address)
     _take_part(page, address, asked)
+    _explore(page, address)
     _be_embedded(page, address)
+    page.context.set_offline(True)  # its files were kept at the first visit
+    page.goto(f"{address}masks/")
+    expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
 
 
-def _explore(page: Page, address: str) -> None:
-    """What is typed is read by the model in the browser, and stands in the address."""
-    page.goto(f"{address}explore/")
-    expect(page.locator(".notice").first).to_contain_text("[MASK]", timeout=WAITS)
-    page.fill("#text", "the dog did not cross the [MASK] because the street was too wide")
-    expect(page.locator(".place")).to_contain_text("wide")
-    expect(page).to_have_url(re.compile(r"/explore/\?.*text=the\+dog"))
+def _arrive(page: Page, address: str) -> None:
+    """The first figure of whoever follows a link to it, and the way to the others."""
+    page.goto(f"{address}softmax/")
+    expect(page.locator(".board .notice")).to_contain_text("deviation", timeout=WAITS)
+    sent = "performance.getEntries().reduce((sum, each) => sum + (each.transferSize ?? 0), 0)"
+    assert page.evaluate(sent) < HIGHEST
+    page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
+    page.get_by_role("link", name="Start here").click()
+    page.get_by_role("link", name="Graph").click()
+    expect(page).to_have_url(f"{address}masks/?part=graph")
+    expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    assert page.locator("header").evaluate("each => each.scrollWidth <= each.clientWidth")
 
 
 def _take_part(page: Page, address: str, asked: list[str]) -> None:
     """An experiment, a question and a slider; the slider asks for nothing, and its link brings all back."""
     page.goto(f"{address}softmax/?part=head")
     notice = page.locator(".board .notice")
-    expect(notice).to_contain_text("street")
+    expect(notice).to_contain_text("street", timeout=WAITS)
     page.get_by_role("button", name="heat all four to 50").click()
     expect(notice).not_to_contain_text("1.00")
     page.get_by_role("button", name="questions").click()
@@ -71,6 +74,7 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="formula").click()
     expect(page.locator(".drawer.formula math").first).to_be_visible()
+    expect(page.locator(".drawer.formula .query").first).to_have_css("color", re.compile("rgb"))
     count = len(asked)
     page.get_by_role("slider").fill("3")
     expect(page.locator(".board[data-frame='3']")).to_be_visible()
@@ -78,12 +82,40 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
     assert len(asked) == count
     said = notice.inner_text()
     page.reload()
-    expect(page.locator(".board[data-frame='3']")).to_be_visible()
+    expect(page.locator(".board[data-frame='3']")).to_be_visible(timeout=WAITS)
     expect(notice).to_have_text(said)
+
+
+def _explore(page: Page, address: str) -> None:
+    """What is typed is read by the model in the browser, and stands in the address."""
+    page.goto(f"{address}explore/")
+    notice = page.locator(".notice").first
+    expect(notice).to_contain_text("[MASK]", timeout=WAITS)
+    page.fill("#text", "the dog did not cross the [MASK] because the street was too wide")
+    expect(page.locator(".place")).to_contain_text("wide")
+    expect(page).to_have_url(re.compile(r"/explore/\?.*text=the\+dog"))
+    for name in ("Lab", "Grid", "Layer 0 head 0, is on"):
+        page.get_by_role("button", name=name, exact=True).first.click()
+    expect(notice).to_contain_text("Without this head it")
+    page.fill("#text", "the ☃ [MASK]")
+    expect(page.locator(".said")).to_contain_text("“☃” (nothing near it is known)")
+    page.fill("#text", "")
+    expect(page.locator(".problem")).to_have_text("the text is empty; give at least one word")
 
 
 def _be_embedded(page: Page, address: str) -> None:
     """A frame shows the board alone, in the colours that are asked for, and says its height."""
+    page.goto(f"{address}..")  # the list of a folder, which may frame what it likes
+    _frame(page, f"{address}masks/?embed=1&theme=dark")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    expect(frame.locator("header, .heading, .side").first).to_be_hidden()
+    assert 200 < page.evaluate("told") < 2_000
+    colour = frame.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
+    assert colour == "rgb(14, 17, 23)"
+
+
+def _frame(page: Page, address: str) -> None:
     page.evaluate(
         """(address) => {
         const frame = document.createElement("iframe");
@@ -92,11 +124,30 @@ def _be_embedded(page: Page, address: str) -> None:
           data.type === "attention-lab:height" && data.height > 200 && hear(data.height)));
         frame.src = address;
         }""",
-        f"{address}masks/?embed=1&theme=dark",
+        address,
     )
+
+
+def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: Path) -> None:
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    file = tmp_path / "softmax.html"
+    file.write_text(page_as_file("Softmax and scale", "softmax", parts_of(lab_page("softmax"))), "utf-8")
+    page.goto(file.as_uri())
+    expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
+    page.get_by_role("link", name="A real head").click()
+    expect(page.locator(".board .notice")).to_contain_text("street")
+    page.get_by_role("slider").fill("3")
+    expect(page.locator(".board[data-frame='3']")).to_be_visible()
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)
+
+
+def test_the_app_in_a_frame_shows_the_figure_alone_and_says_its_height(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/favicon.png")  # a page of the same site, which may always frame it
+    _frame(page, f"{app_url}/masks?embed=1&theme=dark")
     frame = page.frame_locator("iframe")
     expect(frame.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
-    expect(frame.locator("header, .heading, .side").first).to_be_hidden()
-    assert page.evaluate("told") < 2_000
-    colour = frame.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
-    assert colour == "rgb(14, 17, 23)"
+    for outside in (".st-key-lab_heading", ".st-key-lab_side", ".stAppHeader"):
+        expect(frame.locator(outside)).to_be_hidden()
+    assert 200 < page.evaluate("told") < 2_000
+    assert frame.locator(".stApp").evaluate("each => getComputedStyle(each).colorScheme") == "dark"

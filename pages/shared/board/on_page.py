@@ -2,16 +2,17 @@
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
-from attention_lab.pages.shared import chain
+from attention_lab.pages.shared import cache, chain, server_load
 from attention_lab.pages.shared.board.component import board as component
 from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.viz_core.boards import Board
 from attention_lab.viz_core.viewer.message import pack
+from attention_lab.viz_core.viewer.static.documents import Part, page_as_file
 
 TAKE_AWAY = "takeaway"
 """Where the session notes that a take-away is wanted, until its dialog opens."""
@@ -72,6 +73,17 @@ def show(board: Board, *, key: str, on_act: Callable[[Act], None] | None = None,
 def wants_take_away() -> bool:
     """Whether the visitor has asked for the take-away, and its dialog has not opened yet."""
     return TAKE_AWAY in st.session_state
+
+
+def whole(title: str, page: str, make: Callable[[], Sequence[Part]]) -> Callable[[], str]:
+    """What makes one file of a page with all its parts."""
+
+    def file() -> tuple[str, int]:
+        server_load.check_memory()
+        html = page_as_file(title, page, make())
+        return html, len(html)
+
+    return lambda: cast(str, cache.cached(cache.results, ("whole", page), file))
 
 
 def take_away(

@@ -93,7 +93,7 @@ def dialog(
     web: Web,
 ) -> None:  # fmt: skip
     """Offers a board as files. frame: the one on the screen; the browser names it, so it is not trusted.
-    facts, sources: what it is of, and texts that name papers, as a `Bundle` has them. web: for one's own page.
+    facts, sources: what it is of, and texts that name papers, as a `Bundle` has them. web: for a web page.
 
     The sizes are bounded by what the board's message may hold, and by `numbers.MOST_ROWS`.
     """

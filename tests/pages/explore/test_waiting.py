@@ -15,7 +15,7 @@ from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of
 from attention_lab.pages.explore.takeaway import StageView, TakeAway, csv_of
 from attention_lab.pages.shared import visitors, work, work_process
-from attention_lab.viz_core import to_html
+from attention_lab.viz_core.viewer.static.documents import inside
 from tests.limits import SetLimits
 
 DEAR = Inputs("untrained", " ".join(f"w{at}" for at in range(300)), n_layers=2, n_heads=16, seed=3)
@@ -65,12 +65,12 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
         offered.update(figure=figure, files={file.label: file for file in downloads}, **said)
 
     monkeypatch.setattr(takeaway.takeaway_dialog, "show", show)
-    takeaway.show_all(ACT, dark=False)
+    takeaway.show_all(ACT, b"the message", dark=False)
     assert process.did == ["take_away"]
     files = offered["files"]
     table = files["This head, CSV"].make()
     archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
-    assert len(files["Figure, offline HTML"].make()) == len(to_html(offered["figure"]))
+    assert inside("", b"the message") in files["Figure, offline HTML"].make()
     assert process.did == ["take_away", "table", "archive"]
     process.works = True
     same = StageView(DEAR, ACT)

@@ -27,7 +27,7 @@ SHOWN = {
     "key": 0,
     "limit": 0.5,
 }
-SHOWN["among"] = [2, 5]
+SHOWN |= {"among": [2, 5], "address": "http://127.0.0.1:8501/?view=head"}
 
 
 def test_a_field_may_be_of_one_of_several_kinds() -> None:

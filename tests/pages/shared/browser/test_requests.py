@@ -45,6 +45,37 @@ def test_pages_but_explore_begin_to_load_plotly_with_their_document(path: str):
     assert (f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>' in answer.text) == (path != "/")
 
 
+def test_no_other_site_may_frame_the_app_until_it_is_named(monkeypatch: pytest.MonkeyPatch):
+    requests.answer_headers.cache_clear()
+    alone = requests.answer_headers()
+    assert alone["Content-Security-Policy"].endswith("frame-ancestors 'self'")
+    assert alone["X-Frame-Options"] == "SAMEORIGIN"
+    monkeypatch.setenv(requests.FRAMES, "https://course.example.edu, https://*.example.org:8443")
+    requests.answer_headers.cache_clear()
+    framed = requests.answer_headers()
+    expected = "frame-ancestors 'self' https://course.example.edu https://*.example.org:8443"
+    assert framed["Content-Security-Policy"].endswith(expected) and "X-Frame-Options" not in framed
+    requests.answer_headers.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "site", ["course.example.edu", "https://a.example/page", "https://a; script-src *", "*"]
+)
+def test_a_site_that_is_none_is_refused_with_what_to_write(site: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(requests.FRAMES, site)
+    with pytest.raises(ValueError, match=r"ATTENTION_LAB_FRAMES has .*, which is no site; write it as https"):
+        requests.framing_sites()
+
+
+@pytest.mark.parametrize("path", ["", "softmax"])
+def test_a_page_in_a_frame_is_told_to_the_front_end_in_its_own_words(path: str):
+    client = TestClient(Starlette(routes=requests.document_routes()), follow_redirects=False)
+    answer = client.get(f"/{path}?part=head&embed=1&theme=dark&text=a%20b")
+    expected = f"./{path}?embed=true&embed_options=dark_theme&part=head&text=a+b"
+    assert answer.status_code == 307 and answer.headers["location"] == expected
+    assert client.get(f"/{path}?embed=true").status_code == 200
+
+
 @pytest.fixture(autouse=True)
 def afresh() -> Iterator[None]:
     """What the environment says is read once."""
