@@ -51,8 +51,8 @@ def _module(kind: str) -> str:
 
 
 @cache
-def _plotly() -> bytes:
-    return gzip.compress(viewer.plotly_script().encode(), 6)
+def _plotly(whole: bool = False) -> bytes:
+    return gzip.compress(viewer.plotly_script(whole=whole).encode(), 6)
 
 
 class Figure(anywidget.AnyWidget):
@@ -79,7 +79,7 @@ class BoardFigure(Figure):
         """Shows a board in the place of what was here. at: the value of its slider to begin with."""
         content = on_page.message(board, part=self._part, link={}, at=at)
         if not self.plotly and b'"drawn_by":"plot"' in content:
-            self.plotly = _plotly()
+            self.plotly = _plotly(viewer.needs_whole(content))
         self.message = content
 
 

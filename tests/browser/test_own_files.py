@@ -32,7 +32,7 @@ PLACES = {
     "checkered.py": "models/engine/masks/kinds",
     "gauge.py": "viz_core/boards/panels",
     "gauge.js": "viz_core/viewer/board/panels",
-    "boxes.py": "viz_core/boards/panels",
+    "falls.py": "viz_core/boards/panels",
     "page.py": "pages/lab/objective",
 }
 """Files, and the folders of a copy of the app in which they lie."""
@@ -205,10 +205,10 @@ def test_a_kind_with_javascript_of_its_own_is_drawn_moved_and_taken_away(lab: Bo
 
 
 def test_a_kind_of_charts_may_have_any_trace_that_plotly_knows(lab: BoardPage) -> None:
-    """Its type is registered when it is first drawn; without that, Plotly would draw points."""
-    assert [trace["type"] for trace in lab.traces("sample")] == ["box"]
+    """All of Plotly comes when it is first needed; without that, it would draw points."""
+    assert [trace["type"] for trace in lab.traces("sample")] == ["waterfall"]
     drawn = lab.panel("sample").locator(".plot")
-    expect(drawn.locator(".boxlayer path.box")).to_have_count(1)
-    assert drawn.evaluate("(figure) => figure.calcdata[0][0].med") == 3
+    expect(drawn.locator(".waterfalllayer .point")).to_have_count(5)
+    assert drawn.evaluate("(figure) => figure.calcdata[0][4].s") == 15
     known = {name for name in graph_objects.__all__ if name.islower()} - {"layout"}
     assert set(lab.page.evaluate(REGISTERED)) == known

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import plotly
+
 from .. import theme
 
 HERE = Path(__file__).parent
@@ -34,6 +36,13 @@ CHOICES = {
 _PLOTLY = HERE / "vendored" / "plotly.js"
 PLOTLY_ADDRESS = f"./plotly/{re.findall(r'v([0-9.]+)', _PLOTLY.read_text('utf-8')[:100])[0]}.js"
 """Where a host serves `plotly_script`: relative, as a page's other links are, even behind a proxy."""
+PLOTLY_WHOLE = PLOTLY_ADDRESS.replace(".js", "-whole.js")
+"""The same for `plotly_script(whole=True)`."""
+WITH_AXES = (
+    *("bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie"),
+    *("scatter", "scatterternary", "violin"),
+)
+"""The kinds of traces that Plotly for charts with axes draws."""
 # Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
 _OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
@@ -55,7 +64,10 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
     main, style = HERE / kind / f"{kind}.js", HERE / kind / f"{kind}.css"
     panels = sorted((HERE / "board" / "panels").glob("*.js")) if kind == "board" else []
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
-    values: dict[str, Any] = {"THEME": themes, "PLOTLY": {"address": plotly_address}}
+    values: dict[str, Any] = {
+        "THEME": themes,
+        "PLOTLY": {"address": plotly_address, "whole": PLOTLY_WHOLE, "kinds": WITH_AXES},
+    }
     values |= {"STYLE": "\n".join(file.read_text() for file in (HERE / "browser" / "shell.css", style))}
     values |= {"CHOICES": CHOICES} if kind == "stage" else {}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
@@ -64,9 +76,18 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
     return Program("\n".join(script), f"{module_name(main)}.render")
 
 
-def plotly_script() -> str:
-    """Plotly.js for charts with axes, as LabPlotly: a third of the whole."""
-    return f"{_PLOTLY.read_text('utf-8')}\n{_OWN_NAME}"
+def plotly_script(*, whole: bool = False) -> str:
+    """Plotly.js as LabPlotly. whole: of all kinds of traces, three times as large."""
+    file = Path(plotly.__file__).with_name("package_data") / "plotly.min.js" if whole else _PLOTLY
+    return f"{file.read_text('utf-8')}\n{_OWN_NAME}"
+
+
+def needs_whole(message: bytes) -> bool:
+    """Whether a board's message has a chart with a trace that has no axes."""
+    header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
+    panels = [panel for row in header.get("board", {}).get("rows", ()) for panel in row]
+    traces = [trace for panel in panels for trace in panel.get("chart", {}).get("traces", ())]
+    return any(trace.get("type", "scatter") not in WITH_AXES for trace in traces)
 
 
 def assembled_script(files: Iterable[Path]) -> str:

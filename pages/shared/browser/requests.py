@@ -40,7 +40,8 @@ from attention_lab.viz_core.viewer import program as viewer
 
 def plotly_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
-    return [program_route(viewer.PLOTLY_ADDRESS, viewer.plotly_script)]
+    whole = program_route(viewer.PLOTLY_WHOLE, partial(viewer.plotly_script, whole=True))
+    return [program_route(viewer.PLOTLY_ADDRESS, viewer.plotly_script), whole]
 
 
 def program_route(address: str, script: Callable[[], str]) -> BaseRoute:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from attention_lab.viz_core.boards.panels.boxes import Boxes
+from attention_lab.viz_core.boards.panels.falls import Falls
 from attention_lab.viz_core.boards.panels.gauge import Gauge
 
 from attention_lab.models.fields import setting, whole
@@ -22,7 +22,7 @@ class Inputs:
 def lesson(_: Inputs) -> Lesson:
     panels = [
         Gauge(title="pressure", reading=np.array([0.5, 1.5, 2.0]), most=2),
-        Boxes(title="sample", sample=np.array([1.0, 2, 3, 4, 5])),
+        Falls(title="sample", sample=np.array([1.0, 2, 3, 4, 5])),
     ]
     scrub = Scrub(field="hour", label="hour", values=np.array([0, 1, 2]))
     return Lesson(rows=[panels], notice="", scrub=scrub, formula="p", sizes="1", shapes=(), code=(lesson,))

@@ -15,9 +15,11 @@ from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of
 from attention_lab.pages.explore.takeaway import StageView, TakeAway, csv_of
 from attention_lab.pages.shared import visitors, work, work_process
+from attention_lab.viz_core.viewer.message import pack
 from attention_lab.viz_core.viewer.static.documents import inside
 from tests.limits import SetLimits
 
+MESSAGE = pack(a=1).message(b=2)
 DEAR = Inputs("untrained", " ".join(f"w{at}" for at in range(300)), n_layers=2, n_heads=16, seed=3)
 CHEAP = Inputs("untrained", "the cat sat", n_layers=2, n_heads=16, seed=3)
 ACT = {"view": "head", "layer": 1, "head": 2}
@@ -65,12 +67,12 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
         offered.update(figure=figure, files={file.label: file for file in downloads}, **said)
 
     monkeypatch.setattr(takeaway.takeaway_dialog, "show", show)
-    takeaway.show_all(ACT, b"the message", dark=False)
+    takeaway.show_all(ACT, MESSAGE, dark=False)
     assert process.did == ["take_away"]
     files = offered["files"]
     table = files["This head, CSV"].make()
     archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
-    assert inside("", b"the message") in files["Figure, offline HTML"].make()
+    assert inside("", MESSAGE) in files["Figure, offline HTML"].make()
     assert process.did == ["take_away", "table", "archive"]
     process.works = True
     same = StageView(DEAR, ACT)

@@ -10,6 +10,8 @@ from attention_lab.models.zoo.offers import DEFAULT, offers
 from attention_lab.pages.beside.static import parts_of as compared
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.state import Inputs
+from attention_lab.viz_core.viewer.message import pack
+from attention_lab.viz_core.viewer.program import WITH_AXES, needs_whole
 from attention_lab.viz_core.viewer.static.documents import (
     Choice,
     Part,
@@ -39,7 +41,7 @@ def test_sentences_are_html_with_nothing_of_theirs_taken_for_a_tag():
 
 def test_explores_opening_view_is_one_file_of_two_megabytes_at_most_that_asks_for_nothing():
     body = payload.body_of_inputs(Inputs(DEFAULT, offers()[DEFAULT].text), payload.Opened())
-    message = body.packed.message()
+    message = body.packed.message(terms={})
     page = view_as_file("stage", "<Explore>", message, state={"view": "grid"})
     assert len(page.encode()) < 2_000_000
     assert held(content(page)["message"]) == message and content(page)["state"] == {"view": "grid"}
@@ -52,15 +54,16 @@ def test_explores_opening_view_is_one_file_of_two_megabytes_at_most_that_asks_fo
 
 
 def test_a_page_holds_every_state_of_every_part_and_escapes_what_people_wrote():
-    states = [State(b"one", {}), State(b"two", {"a": "1"}), State(problem="no <such> input")]
+    one, two, three = (pack(at=at).message(a=1) for at in range(3))
+    states = [State(one, {}), State(two, {"a": "1"}), State(problem="no <such> input")]
     asked = Question("Which?", ("a", "b"), 1, "because", Choice("", 1, 3))
     part = Part("p", "<b>P</b>", states, [Choice("try", 2)], questions=[asked])
-    page = page_as_file("T", "t", [part, Part("q", "Q", [State(b"three", {"part": "q"})])])
+    page = page_as_file("T", "t", [part, Part("q", "Q", [State(three, {"part": "q"})])])
     first, second = content(page)["parts"]
-    assert [held(state["file"]) for state in first["states"][:2]] == [b"one", b"two"]
+    assert [held(state["file"]) for state in first["states"][:2]] == [one, two]
     assert first["states"][2] == {"problem": "no <such> input"}
     assert first["questions"][0]["shows"] == {"label": "", "state": 1, "scrub": 3}
-    assert held(second["states"][0]["file"]) == b"three"
+    assert held(second["states"][0]["file"]) == three
     assert "<b>P</b>" not in main_of("T", [part, part])
     assert "<select" in main_of("T", [part] * 9)
 
@@ -87,3 +90,10 @@ def test_a_shipped_comparison_has_the_numbers_of_the_trace():
     shown = next(panel for row in board["rows"] for panel in row if panel["kind"] == "Matrix")
     expected = trace["encoder.1.self.pattern"][3].numpy()
     assert abs(shown["values"] - expected).max() < 1e-3  # half precision
+
+
+def test_a_chart_without_axes_comes_with_all_of_plotly():
+    for kind, whole in [*dict.fromkeys(WITH_AXES, False).items(), ("scatter3d", True), ("sankey", True)]:
+        board = {"rows": [[{"kind": "Table"}, {"chart": {"traces": [{}, {"type": kind}]}}]]}
+        assert needs_whole(pack(board=board).message(a=1)) == whole
+    assert not needs_whole(pack(tokens=[]).message(a=1))

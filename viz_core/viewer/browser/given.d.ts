@@ -20,7 +20,7 @@ interface GivenColours extends Colours {
 
 declare const THEME: { light: GivenColours; dark: GivenColours; projector: GivenColours };
 declare const STYLE: string;
-declare const PLOTLY: { address: string };
+declare const PLOTLY: { address: string; whole: string; kinds: string[] };
 
 /* The panels of a board by their kinds in lower case: one module each. */
 declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => import("../board/specs").Panel }>;

@@ -21,29 +21,30 @@ export function buttonsOf({ muted, accent }) {
   return { bgcolor: "rgba(0, 0, 0, 0)", color: muted, activecolor: accent };
 }
 
-/** @type {Promise<any> | undefined} */ let loading;
+/** @type {Record<string, Promise<any>>} by address */ const loading = {};
 
-/* Resolves with Plotly. */
-export function loadPlotly() {
-  loading ??= new Promise((resolve, reject) => {
+/** Resolves with Plotly. @param {{type?: string}[]} traces that it is to draw */
+export function loadPlotly(traces = []) {
+  const whole = traces.some(({ type = "scatter" }) => !PLOTLY.kinds.includes(type));
+  const address = whole ? PLOTLY.whole : PLOTLY.address;
+  loading[address] ??= new Promise((resolve, reject) => {
     const ready = () => resolve(globalThis.LabPlotly);
-    if (globalThis.LabPlotly) return ready();
+    if (globalThis.LabPlotly && !whole) return ready();
     if (page.plotly) return page.plotly().then(ready, reject);
     /** @type {HTMLScriptElement | null} */
-    const early = document.querySelector(`head > script[src="${PLOTLY.address}"]`);
+    const early = document.querySelector(`head > script[src="${address}"]`);
     const script = early ?? document.createElement("script");
     script.addEventListener("load", ready);
-    script.addEventListener("error", () => reject(new Error(`Plotly did not come from ${PLOTLY.address}`)));
+    script.addEventListener("error", () => reject(new Error(`Plotly did not come from ${address}`)));
     if (early) return;
-    script.src = PLOTLY.address;
+    script.src = address;
     document.head.append(script);
   });
-  return loading;
+  return loading[address];
 }
 
 /** Runs Plotly's code where a host has it in its own bytes. @param {Uint8Array} code */
 export async function runPacked(code) {
-  if (globalThis.LabPlotly) return;
   // A notebook may have a loader of modules, to which Plotly's would tell its name and nobody else.
   const parts = [
     "(function (define, module, exports) {",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import theme
-from ..program import PLOTLY_ADDRESS, module_name, plotly_script, program
+from ..program import PLOTLY_ADDRESS, module_name, needs_whole, plotly_script, program
 
 HERE = Path(__file__).parent
 KATEX = HERE.parent / "vendored" / "katex.js"
@@ -164,14 +164,16 @@ def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, A
     message: its bytes. state: what is selected.
     """
     main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_PROBLEM}<div class=place></div>"
-    return _as_file(title, main, {"message": inside("", message), "state": state}, script(kind, "host"))
+    content = {"message": inside("", message), "state": state}
+    return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
 
 def page_as_file(title: str, page: str, parts: Sequence[Part]) -> str:
     """A page with all its parts as one HTML file."""
     content, code = content_of(page, parts, inside), script("board", "parts")
-    formulas = KATEX.read_text("utf-8")
-    return _as_file(title, main_of(title, parts), content, f"{formulas}\n{code}", page)
+    whole = any(needs_whole(state.message) for part in parts for state in part.states if state.message)
+    with_formulas = f"{KATEX.read_text('utf-8')}\n{code}"
+    return _as_file(title, main_of(title, parts), content, with_formulas, page, whole=whole)
 
 
 def inside(name: str, content: bytes) -> str:
@@ -179,8 +181,10 @@ def inside(name: str, content: bytes) -> str:
     return "data:application/gzip;base64," + base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def _as_file(title: str, main: str, content: dict[str, Any], code: str, page: str = "") -> str:
-    content = content | {"plotly": inside("", plotly_script().encode())}
+def _as_file(
+    title: str, main: str, content: dict[str, Any], code: str, page: str = "", *, whole: bool
+) -> str:
+    content = content | {"plotly": inside("", plotly_script(whole=whole).encode())}
     code = code.replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     return document(

@@ -46,11 +46,16 @@ export class PlotPanel {
     if (spec.large) this.root.style.flex = "1 1 300px";
     else if (spec.together) this.root.style.flex = "1 1 150px";
     else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
-    loadPlotly().then((Plotly) => {
-      this.Plotly = Plotly;
-      styled(this.body.getRootNode());
-      if (this.frame !== undefined) this.draw(this.frame);
-    });
+    this.load();
+  }
+
+  /* Fetches the Plotly that its traces need. */
+  async load() {
+    const Plotly = await loadPlotly(this.spec.chart.traces);
+    if (Plotly !== this.Plotly) this.key = null;
+    this.Plotly = Plotly;
+    styled(this.body.getRootNode());
+    if (this.frame !== undefined) this.draw(this.frame);
   }
 
   /* A picture shares its row with others; a chart wants this many pixels. */
@@ -75,6 +80,7 @@ export class PlotPanel {
     this.own = this.spec = spec;
     this.key = null;
     this.changed = true;
+    this.load();
   }
 
   /* The large matrix of a board shows the thumbnail that was pressed last. */

@@ -9,8 +9,8 @@ from attention_lab.viz_core.boards.panel import CHART, Room
 
 
 @dataclass(frozen=True, kw_only=True)
-class Boxes(ChartPanel):
-    """Quartiles of some numbers."""
+class Falls(ChartPanel):
+    """Numbers as steps from the one before."""
 
     sample: np.ndarray
 
@@ -18,4 +18,4 @@ class Boxes(ChartPanel):
         return Room(**CHART)
 
     def describe(self) -> Chart:
-        return Chart(traces=[{"type": "box", "y": self.sample, "name": "sample", "showlegend": False}])
+        return Chart(traces=[{"type": "waterfall", "y": self.sample, "name": "sample", "showlegend": False}])
