@@ -63,6 +63,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.trials
 	$(VENV_PYTHON) -m benchmarks.interaction
 	$(VENV_PYTHON) -m benchmarks.live
+	$(VENV_PYTHON) -m benchmarks.site
 
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
 	@$(VENV_PYTHON) -m benchmarks.class_load
