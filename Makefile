@@ -64,6 +64,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.interaction
 	$(VENV_PYTHON) -m benchmarks.live
 	$(VENV_PYTHON) -m benchmarks.site
+	$(VENV_PYTHON) -m benchmarks.notebooks
 
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
 	@$(VENV_PYTHON) -m benchmarks.class_load

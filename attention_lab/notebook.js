@@ -6,7 +6,7 @@ import { runPacked } from "./viz_core/viewer/browser/plotly.js";
 
 /** @import { AnyModel, Render as Widget } from "@anywidget/types" */
 /** @import { Render } from "./viz_core/viewer/contract" */
-/** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, problem?: string}} Traits */
+/** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, still: string, problem?: string}} Traits */
 
 const HEIGHT = "640px"; // of Explore, which by itself fills what a window leaves
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -30,6 +30,8 @@ export function widget(render) {
         problem.textContent = model.get("problem") ?? "";
       };
       model.on("change:problem", say);
+      const alive = el("style", { text: `.${model.get("still")} { display: none }` }); // its picture
+      document.head.append(alive);
       shell.shadowRoot?.prepend(problem);
       const leave = render({ model, el: place });
       return () => {
@@ -37,6 +39,7 @@ export function widget(render) {
         shown.delete(model);
         model.off("change:problem", say);
         shell.remove();
+        alive.remove();
       };
     },
   };

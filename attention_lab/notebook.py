@@ -1,68 +1,125 @@
 """The lab's figures in a notebook: anywidgets around the viewer (viz_core/viewer/README.md).
 
-    from attention_lab import explore, heads, load_model, show
+    from attention_lab import beside, explore, heads, load_model, show
     explore(load_model("translator"), "the animal did not cross the street because it was too tired")
 
 A figure is whole without a kernel: its message and Plotly's code, where it has charts, are saved with the
 notebook, and no other host is asked for anything. What is selected is `figure.state`: read it, or set it.
 """
 
+import asyncio
+import base64
+import functools
 import gzip
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cache
+from html import escape, unescape
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anywidget
 import numpy as np
+import plotly.graph_objects as go
 import traitlets
+from IPython.display import HTML, display, update_display
 
 from attention_lab.models import load_model
+from attention_lab.models.contrast import Side, of_trace
+from attention_lab.models.engine.trace import Trace
 from attention_lab.models.findings import Outcome
 from attention_lab.models.zoo.model import Model
 from attention_lab.models.zoo.offers import Offer, offer_of, register
-from attention_lab.models.zoo.own_attention import read_own
+from attention_lab.models.zoo.own_attention import read_arrays
 from attention_lab.models.zoo.own_model import of_arrays
+from attention_lab.pages.beside.board import PLACE, SIGNS, Selection
+from attention_lab.pages.beside.board import board_of as beside_board
+from attention_lab.pages.beside.comparison import alone, filled
+from attention_lab.pages.beside.comparison import matched as match_heads
+from attention_lab.pages.beside.state import nearest
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.edit_lines import after_press, heads_off
 from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, standing_header
 from attention_lab.pages.explore.payload import Opened
 from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.takeaway import printed
 from attention_lab.pages.findings.board import board_of
 from attention_lab.pages.lab.lesson import lab_page
-from attention_lab.pages.shared import glossary
-from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared import cache, glossary
+from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.lab_stops import NAMES
-from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core.boards import Board, board_figure
 from attention_lab.viz_core.viewer import program as viewer
 
 HOST = Path(__file__).with_suffix(".js")
+STILL_PIXELS, STILL_SECONDS = 1_200, 1.0
 _numbers = count(1)
 
 
-@cache
+@functools.cache
 def _module(kind: str) -> str:
     """The ES module of a kind of view, as anywidget wants it."""
     program = viewer.program(kind, HOST)
     return f"{program.script}\nexport default {viewer.module_name(HOST)}.widget({program.render});\n"
 
 
-@cache
+@functools.cache
 def _plotly(whole: bool = False) -> bytes:
     return gzip.compress(viewer.plotly_script(whole=whole).encode(), 6)
 
 
 class Figure(anywidget.AnyWidget):
     """What is shown. message: its bytes; state: what is selected in it, which may be set; plotly: the code of
-    its charts, packed.
+    its charts, packed; still: the class of its picture, for where no widget runs.
     """
 
     message = traitlets.Bytes(b"").tag(sync=True)
+    still = traitlets.Unicode().tag(sync=True)
     state = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
     plotly = traitlets.Bytes(b"").tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(still=f"still-{uuid4().hex}", **traits)
+        self._later: asyncio.TimerHandle | None = None
+
+    def _ipython_display_(self) -> None:
+        """The widget, and below it the picture that it hides wherever it runs."""
+        data, metadata = self._repr_mimebundle_()
+        display(data, metadata=metadata, raw=True)
+        display(HTML(self._still()), display_id=self.still)
+        self.observe(self._draw_soon, ["message", "state"])
+
+    def _draw_soon(self, _: Any) -> None:
+        """Draws the picture again once nothing has changed for a while: it shows what was seen last."""
+        if self._later:
+            self._later.cancel()
+        with suppress(RuntimeError):  # nothing waits where no kernel runs
+            self._later = asyncio.get_running_loop().call_later(STILL_SECONDS, self._draw_again)
+
+    def _draw_again(self) -> None:
+        update_display(HTML(self._still()), display_id=self.still)
+
+    def _still(self) -> str:
+        """The picture as HTML."""
+        from attention_lab.viz_core.paper.files import still  # Matplotlib takes a second
+
+        inside = ""
+        for figure, caption in self._pictures():
+            inside = f"<figcaption>{escape(caption)}</figcaption>"
+            try:
+                data = base64.b64encode(still(figure, STILL_PIXELS)).decode()
+            except ValueError as error:
+                inside += escape(str(error))
+                continue
+            inside += f'<img style="max-width: 100%" alt="" src="data:image/png;base64,{data}">'
+            break
+        return f'<figure class="{self.still}">{inside}</figure>'
+
+    def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
+        """What is seen and what is read above it; then what is shown instead where that is too much."""
+        raise NotImplementedError
 
 
 class BoardFigure(Figure):
@@ -70,17 +127,88 @@ class BoardFigure(Figure):
 
     _esm = _module("board")
 
-    def __init__(self, board: Board, at: float | None = None) -> None:
+    def __init__(self, board: Board | None = None, at: float | None = None) -> None:
         super().__init__()
         self._part = str(next(_numbers))
-        self.draw(board, at)
+        if board is not None:
+            self.draw(board, at)
 
-    def draw(self, board: Board, at: float | None = None) -> None:
-        """Shows a board in the place of what was here. at: the value of its slider to begin with."""
-        content = on_page.message(board, part=self._part, link={}, at=at)
+    def draw(self, board: Board, at: float | None = None, chosen: Mapping[str, Any] = {}) -> None:
+        """Shows a board in the place of what was here. at: the value of its slider to begin with.
+        chosen: what else `state` has.
+        """
+        self._board, self._at = board, at
+        content = message(board, part=self._part, link={}, at=at, chosen=chosen)
         if not self.plotly and b'"drawn_by":"plot"' in content:
             self.plotly = _plotly(viewer.needs_whole(content))
         self.message = content
+
+    def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
+        scrub, notice = self._board.scrub, self._board.notice
+        first = int(np.abs(np.asarray(scrub.values) - (self._at or 0)).argmin()) if scrub else 0
+        frame = (self.state or {}).get("frame", first)
+        words = notice if isinstance(notice, str) else notice[frame]
+        yield board_figure(self._board, frame=frame, width=STILL_PIXELS), words.replace("**", "")
+
+
+class BesideFigure(BoardFigure):
+    """Side by side; `state` has the stack, layer and head, and the place of the outputs: -1 where they differ
+    most. A press on the map sets them, too.
+    """
+
+    def __init__(self, a: Side, b: Side, matched: bool, place: Mapping[str, Any]) -> None:
+        super().__init__()
+        comparison = alone(a, b)
+        self._comparison = match_heads(comparison, a, b, lambda _: None) if matched else comparison
+        self._called = _called(a, b)
+        self.observe(lambda change: self.draw(self._two(), chosen=self.state), "state")
+        self.on_msg(lambda _, act, buffers: self._hear(act))
+        all_moved = self._comparison.frames[0].moved
+        stack = place["stack"] or next(iter(all_moved), "")
+        moved = np.nan_to_num(all_moved.get(stack, np.zeros((1, 1))))
+        layer, head = map(int, np.unravel_index(moved.argmax(), moved.shape))
+        usual = {"stack": stack, "layer": layer, "head": head}
+        self.state = usual | {name: value for name, value in place.items() if value is not None}
+
+    def _two(self) -> Board:
+        state, (frame,) = self.state, self._comparison.frames
+        first = (state["stack"], state["layer"], state["head"])
+        second = nearest(self._comparison.matches.get(first, first), frame, 1)
+        at = None if state["at"] < 0 else state["at"]
+        board = beside_board(self._comparison, Selection((first, second), self._called, at))
+        unlike = not all(all(places.same) for places in frame.places(state["stack"]))
+        said = [board.notice, SIGNS if unlike else "", *self._comparison.notes]
+        return replace(board, notice=" ".join(filter(None, map(str, said))))
+
+    @traitlets.validate("state")
+    def _check(self, proposal: Any) -> Any:
+        """Raises ValueError with a sentence for a head that the first side has not."""
+        state = (self.state or {}) | proposal.value
+        frame, stack = self._comparison.frames[0], state["stack"]
+        counts = frame.counts(0)
+        if stack not in counts:
+            raise ValueError(f"stack={stack!r} is not on both sides; choose one of {', '.join(counts)}")
+        layers, count = frame.layers(0, stack), counts[stack][1]
+        if state["layer"] not in layers or state["head"] not in range(count):
+            raise ValueError(
+                f"layer={state['layer']!r}, head={state['head']!r}: {stack} has the layers "
+                f"{', '.join(map(str, layers))}, each with the heads 0 to {count - 1}"
+            )
+        return state
+
+    def _hear(self, act: dict[str, Any]) -> None:
+        match act:
+            case {"type": "edit", "field": str(field), "value": str(place)} if field == PLACE:
+                layer, head = map(int, place.split("."))
+                self.state = self.state | {"layer": layer, "head": head}
+
+
+def _called(a: Side, b: Side) -> tuple[str, str]:
+    """The two sides in a few words."""
+    if a.model is not b.model:
+        names = (a.model.name, b.model.name)
+        return names if names[0] != names[1] else ("first model", "second model")
+    return ("first text", "second text") if a.text != b.text else ("as it is", "changed")
 
 
 class ExploreFigure(Figure):
@@ -130,6 +258,14 @@ class ExploreFigure(Figure):
             swap={"label": "", "text": "", "other": ""}, beside=False, terms=glossary.sentences(terms),
             **standing, **asked,
         )  # fmt: skip
+
+    def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
+        state = self._view | (self.state or {})
+        for view in (state.get("view", "grid"), "head"):
+            if view == "sweep":  # which takes long
+                continue
+            figure = printed(self.inputs, state | {"view": view}, STILL_PIXELS)
+            yield figure, unescape(figure.layout.title.text or "")
 
     def _answer(self, kind: str, what: tuple[Any, ...]) -> dict[str, Any]:
         """What the stage asked for beside the trace, or the sentence that refuses it."""
@@ -184,7 +320,7 @@ def explore(model: Model | str, text: str = "", edits: Sequence[str] = (), **vie
     return ExploreFigure(name, text or offer.text, edits, view)
 
 
-@cache
+@functools.cache
 def _offered(model: Model) -> str:
     """A name under which everything finds a model that is in memory, and keeps it there."""
     name = f"notebook-{next(_numbers)}"
@@ -211,6 +347,56 @@ def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
     return BoardFigure(part.lesson(values).board, getattr(values, part.scrub) if part.scrub else None)
 
 
+def beside(
+    a: Model | Side | Trace | str,
+    b: Model | Side | Trace | str,
+    text: str = "",
+    *,
+    model: Model | str | None = None,
+    matched: bool = False,
+    stack: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    at: int = -1,
+) -> BesideFigure:
+    """Side by side, in a notebook: a head of each, their difference, how far every head moved, the outputs.
+
+    a, b: two models, or their names, that read `text`; two texts, which `model` reads; two traces, whose
+    patterns alone are compared; or two `Side`s of models.contrast. matched: each head of a stands beside the
+    one of b that is most like it. stack, such as "encoder.self", layer, head: what is selected, by default
+    the head that moved most. at: the place of the outputs, by default where they differ most. Raises
+    ValueError with a sentence.
+    """
+    if model is not None:
+        reader = _opened(model)
+        sides = [Side(reader, filled(str(each), which)) for each, which in ((a, "first"), (b, "second"))]
+    else:
+        offer = offer_of(a) if isinstance(a, str) else None
+        text = text or (offer.text if offer else "")
+        sides = [_side(each, which, text) for each, which in ((a, "first"), (b, "second"))]
+    place = {"stack": stack, "layer": layer, "head": head, "at": at}
+    return BesideFigure(sides[0], sides[1], matched, place)
+
+
+def _side(what: Model | Side | Trace | str, which: str, text: str) -> Side:
+    if isinstance(what, Side):
+        return what
+    if isinstance(what, Trace):
+        return of_trace(what, f"{which} trace")
+    return Side(_opened(what), filled(text, "first"))
+
+
+def _opened(model: Model | str) -> Model:
+    if not isinstance(model, str):
+        return model
+    if offer_of(model) is None:
+        try:
+            return load_model(model)
+        except ValueError as error:
+            raise ValueError(f"{error}; two texts are compared with model=") from None
+    return cache.model(model)
+
+
 def heads(
     patterns: Any, tokens: Sequence[str], keys: Sequence[str] | None = None, **view: Any
 ) -> ExploreFigure:
@@ -222,9 +408,7 @@ def heads(
         "attention": np.stack([each[0] if np.ndim(each) == 4 else each for each in layers]),
         "tokens": np.array(tokens, dtype=str),
     } | ({} if keys is None else {"key_tokens": np.array(keys, dtype=str)})
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # type: ignore[arg-type]
-    return explore(of_arrays(read_own(file.getvalue(), "patterns.npz"), "patterns"), **view)
+    return explore(of_arrays(read_arrays(arrays, "patterns"), "patterns"), **view)
 
 
 def _array(given: Any) -> np.ndarray:

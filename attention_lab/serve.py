@@ -9,6 +9,7 @@ import ipaddress
 import os
 import socket
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +21,8 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", default="8501")
     options = parser.parse_args()
+    if find_spec("streamlit") is None:
+        sys.exit("The app needs Streamlit: pip install 'attention-lab[app]'")
     problem = why_not(options.host, options.port)
     if problem:
         sys.exit(problem)

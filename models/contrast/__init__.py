@@ -13,4 +13,4 @@ from .comparison import Contrast, contrast, strip
 from .knob import Knob
 from .knobs import knobs
 from .matching import match_heads, match_sides
-from .side import Side, at_step
+from .side import Side, at_step, of_trace

@@ -130,6 +130,12 @@ class RecordedModel(Model):
         return f"{opening}side = at_step('your-run', step=0)  # {self.name}"
 
 
+def of_trace(trace: Trace, name: str) -> Side:
+    """The heads of a trace that is at hand, under a name; what it writes has no names there."""
+    patterns = {address: trace[address].float() for address in trace if address.endswith(".pattern")}
+    return Side(RecordedModel(name, trace.tokens, "", patterns))
+
+
 def at_step(folder: Path | str, step: int) -> Side:
     """A run's heads on its probe at a step, as they were kept.
 

@@ -290,7 +290,15 @@ def read_file(path: str | Path) -> OwnAttention:
 def read_own(content: bytes, name: str) -> OwnAttention:
     """The attention of a file with this content and name. Raises FileError where it cannot be shown."""
     title = "".join(character for character in Path(name).name if character.isprintable())[-MAX_NAME:]
-    contents = contents_of(content, title)
+    return _of_contents(contents_of(content, title), title)
+
+
+def read_arrays(arrays: dict[str, Any], title: str) -> OwnAttention:
+    """The attention of arrays that are at hand, named as in a file. Raises FileError as `read_own` does."""
+    return _of_contents(_sorted({name: arrays[name] for name in _wanted(list(arrays))}), title)
+
+
+def _of_contents(contents: Contents, title: str) -> OwnAttention:
     try:
         read = {stack: _parts(parts) for stack, parts in contents.stacks.items()}
         tokens, read = _tokens(contents.tokens, read)

@@ -15,6 +15,7 @@ from attention_lab.viz_core.labels import visible
 PLACE = "place"
 """The page's input that a press on the map sets: the layer and the head."""
 GAP = "no such token"
+SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."
 LEAST = 0.005
 STEP = "step"
 """What the strip has of a run."""

@@ -135,6 +135,14 @@ class Comparison:
     note: str = ""
 
     @property
+    def notes(self) -> list[str]:
+        """By what heads were matched, and what cannot be compared, each sentence once."""
+        notes = [self.note]
+        for frame in self.frames:
+            notes += [frame.note, frame.outputs.note if frame.outputs else ""]
+        return list(dict.fromkeys(filter(None, notes)))
+
+    @property
     def n_bytes(self) -> int:
         sides = [side for frame in self.frames for side in frame.patterns]
         patterns = {id(each): each for side in sides for each in side.values()}

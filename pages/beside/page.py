@@ -9,7 +9,7 @@ import streamlit as st
 from attention_lab.models.contrast import knobs
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.beside import state, static
-from attention_lab.pages.beside.board import PLACE, board_of, on_one_grid, token_words
+from attention_lab.pages.beside.board import PLACE, SIGNS, board_of, on_one_grid, token_words
 from attention_lab.pages.beside.comparison import Comparison, queue, steps_of
 from attention_lab.pages.beside.takeaway import code_of
 from attention_lab.pages.shared import model_field, on_offer
@@ -22,7 +22,6 @@ from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("beside", queue, "Compare again", seconds=0.3)
 WHOLE = on_page.whole("Side by side", "beside", static.parts_of)
-SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."
 
 
 @st.fragment
@@ -97,13 +96,11 @@ def controls(job: Job | None) -> None:
         st.caption(SIGNS)
         if comparison is None:
             return
-        notes = [comparison.note]  # by what heads were matched, and what cannot be compared
-        for frame in comparison.frames:
-            notes += [frame.note, frame.outputs.note if frame.outputs else ""]
+        notes = comparison.notes
         has_answers = comparison.frames[0].outputs is not None and len(comparison.frames) > 1
         if has_answers and not state.has_outputs(comparison):
             notes.append("Outputs are left out: at these values the model writes different answers.")
-        for note in dict.fromkeys(filter(None, notes)):
+        for note in notes:
             st.caption(plain(note))
         say_count()
 

@@ -5,9 +5,6 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from attention_lab.models.data.tasks import Advice
 from attention_lab.models.data.word_tokenizer import SPECIALS, WordTokenizer
 from attention_lab.models.fields import Field, number, read_link, whole
@@ -15,8 +12,9 @@ from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.offers import DEFAULT, Offer, Setting, offer_of, offers
 from attention_lab.pages.explore import own_files, state
 from attention_lab.pages.explore.state import Inputs, View
-from attention_lab.pages.shared import cache, model_field, on_offer, server_load
+from attention_lab.pages.shared import cache, model_field, on_offer, server_load, st
 from attention_lab.pages.shared.page_parts import redraw, say_count
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import State, arrive, guard_choice, refuse
 from attention_lab.pages.shared.wording import plain
 

@@ -7,9 +7,6 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from attention_lab.models.data.tasks import Advice
 from attention_lab.models.fields import Rule, one_of, read_link, written
 from attention_lab.models.interventions.edit import named_numbers
@@ -28,8 +25,9 @@ from attention_lab.pages.explore import (
 from attention_lab.pages.explore.edit_lines import heads_off
 from attention_lab.pages.explore.payload import SHOWN, Body, Opened
 from attention_lab.pages.explore.state import FURTHER, Inputs, View
-from attention_lab.pages.shared import cache, glossary, server_load
+from attention_lab.pages.shared import cache, glossary, server_load, st
 from attention_lab.pages.shared.page_parts import computed_or_last, generation
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import guard_choice, refuse
 from attention_lab.pages.shared.wording import plain
 

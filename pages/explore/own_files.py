@@ -4,15 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import streamlit as st
-
 from attention_lab.models.byte_units import MB
 from attention_lab.models.fields import checked, text
 from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.hub import photos
 from attention_lab.models.zoo.own_attention import FORMATS, read_own, to_keep
-from attention_lab.pages.shared import cache, on_offer, server_load
-from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared import cache, on_offer, server_load, st
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.training import uploads
 from attention_lab.pages.shared.wording import plain
@@ -35,6 +32,8 @@ class OwnFiles:
 
     def draw_field(self, label: str, note: str, show: Show, *, help: str | None = None) -> None:
         """Draws the field. show: shows what was handed in, by its name."""
+        from attention_lab.pages.shared.browser import uploading
+
         uploading.expect()
         st.file_uploader(
             label,
@@ -63,6 +62,8 @@ class OwnFiles:
 
     def _take(self, show: Show) -> None:
         """Keeps what was handed in and shows it; else says why not, and what was shown stays."""
+        from attention_lab.pages.shared.browser import uploading
+
         try:
             handed = uploading.handed_in(self.key)
             if handed is None:

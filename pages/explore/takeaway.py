@@ -14,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import streamlit as st
 
 from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.engine import positions
@@ -26,7 +25,7 @@ from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hidi
 from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
 from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
-from attention_lab.pages.shared import cache, takeaway_dialog
+from attention_lab.pages.shared import cache, st, takeaway_dialog
 from attention_lab.pages.shared.page_parts import last, show_problems
 from attention_lab.pages.shared.takeaway_dialog import Download, Web
 from attention_lab.viz_core import (
@@ -535,12 +534,11 @@ def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
 LARGEST_ARCHIVE = in_force().trace_mb * MB
 
 
-@st.dialog("Take away", width="large")
 def dialog(act: dict[str, Any], message: bytes) -> None:
     """Offers what the stage shows (`act` is the state of its view, `message` what it was sent) as files and
     code.
     """
-    show_all(act, message, dark=st.context.theme.type == "dark")
+    st.dialog("Take away", width="large")(show_all)(act, message, dark=st.context.theme.type == "dark")
 
 
 def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:

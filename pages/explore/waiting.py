@@ -10,18 +10,15 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.explore import controls
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of
-from attention_lab.pages.shared import cache, server_load, visitors, work_process
+from attention_lab.pages.shared import cache, server_load, st, visitors, work_process
 from attention_lab.pages.shared.page_parts import last, redraw
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import refuse
-from attention_lab.pages.shared.streamlit_internals import is_pressed
 from attention_lab.pages.shared.work import BILLION, this_asker
 
 SOON, LONG = 0.25, 2.0
@@ -103,6 +100,8 @@ class Waiting:
 
     def check(self) -> None:
         """To be called again and again; raises where nobody waits any more."""
+        from attention_lab.pages.shared.streamlit_internals import is_pressed
+
         still_wanted()
         if is_pressed(self._key(STOP)):
             st.rerun()

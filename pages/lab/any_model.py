@@ -4,8 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.tasks.translation import Translation
 from attention_lab.models.data.word_tokenizer import Unknown
@@ -15,7 +13,7 @@ from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.model import Attention, Model
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.lab.lesson import Columns, Own
-from attention_lab.pages.shared import cache, model_field, on_offer
+from attention_lab.pages.shared import cache, model_field, on_offer, st
 from attention_lab.pages.shared.state import State
 from attention_lab.pages.shared.work import check_price
 

@@ -11,12 +11,11 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from attention_lab.models.fields import Field, one_of
 from attention_lab.models.fields import fields_of as declared_fields
+from attention_lab.pages.shared import st
 from attention_lab.pages.shared.lab_stops import QuestionTexts, stop
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import State
 from attention_lab.viz_core.boards import Board, Panel, Scrub
 from attention_lab.viz_core.labels import decimal, short

@@ -1,8 +1,7 @@
 """The chain of pages that a clicker goes through: the way in, the lab, what was measured and trained."""
 
-import streamlit as st
-
 from attention_lab.models.limits import in_force
+from attention_lab.pages.shared import st
 from attention_lab.pages.shared.browser.component import Act, Kinds
 from attention_lab.pages.shared.lab_stops import NAMES
 

@@ -3,15 +3,13 @@
 import threading
 from collections.abc import Callable
 
-import streamlit as st
-
 from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.hub import download
 from attention_lab.models.zoo.hub.download import Coming
 from attention_lab.models.zoo.hub.model_folder import PREFIX, folder_of, is_path
-from attention_lab.pages.shared import on_offer, visitors
+from attention_lab.pages.shared import on_offer, st, visitors
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.wording import capitalised, plain
 from attention_lab.pages.shared.work import STOPPED, Job, Queue, progress

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from attention_lab.models.zoo.hub.model_folder import NAME, PREFIX
-from attention_lab.pages.shared import cache, model_download, on_offer, visitors
+from attention_lab.pages.shared import cache, model_download, on_offer, st, visitors
 from attention_lab.pages.shared.state import KEPT, refuse
 from attention_lab.pages.shared.wording import plain
 

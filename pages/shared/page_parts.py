@@ -9,10 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.errors import StreamlitAPIException
-
+from attention_lab.pages.shared import st
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.visitors import without_places
 
 # The box in which a page says what was wrong with an input.
@@ -70,6 +68,8 @@ def redraw(fragment: str) -> None:
 
     While it is not there yet, what usually follows a change is drawn.
     """
+    from streamlit.errors import StreamlitAPIException
+
     with suppress(StreamlitAPIException):
         st.rerun(fragment)
 

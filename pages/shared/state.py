@@ -14,13 +14,10 @@ does not understand.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from attention_lab.models.fields import SWITCH, CellError, Field, read_link, written
 from attention_lab.models.training.config import next_decade_step
-from attention_lab.pages.shared import streamlit_internals
-from attention_lab.pages.shared.browser import uploading
+from attention_lab.pages.shared import st
+from attention_lab.pages.shared.st import DeltaGenerator
 
 KEPT = "the value before it is kept"
 Result = TypeVar("Result")
@@ -82,6 +79,8 @@ class State:
                 if not spec.rule.fits(values[field]):  # such as a run that is gone
                     values[field] = spec.default
                 st.session_state[self.key(field)] = values[field]
+        from attention_lab.pages.shared import streamlit_internals
+
         streamlit_internals.write_again(map(self.key, self.params))
 
     def put(self, values: Mapping[str, Any]) -> None:
@@ -219,6 +218,8 @@ def guard(
         problems.append(refusal(value))
         return instead()
 
+    from attention_lab.pages.shared import streamlit_internals
+
     streamlit_internals.guard(key, accept)
 
 
@@ -236,6 +237,8 @@ def arrive(page: str) -> bool:
     """Whether the visitor has just come from another page, or from outside."""
     arrived, st.session_state.page = st.session_state.get("page") != page, page
     if arrived:
+        from attention_lab.pages.shared.browser import uploading
+
         uploading.expect_none()
     return arrived
 

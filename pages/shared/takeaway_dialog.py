@@ -7,9 +7,8 @@ from functools import partial
 from typing import Literal
 
 import plotly.graph_objects as go
-import streamlit as st
 
-from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.shared import st
 from attention_lab.pages.shared.state import guard_choice
 from attention_lab.viz_core.paper import VENUES, Bundle
 
@@ -97,6 +96,8 @@ def _for_a_web_page(web: Web, title: str, file_name: str) -> None:
             "All parts of this page with their sliders, experiments and questions; it needs no server."
         )
     st.code(web.frame(title), language="html", wrap_lines=True)
+    from attention_lab.pages.shared.browser import requests
+
     sites = requests.framing_sites()
     named = f"Pages of {', '.join(sites)} may show it" if sites else "By default no other site may show it"
     st.caption(f"{named}: whoever runs this server names sites in `{requests.FRAMES}`.")

@@ -10,19 +10,18 @@ import ipaddress
 import os
 import re
 import secrets
+import sys
 from functools import cache
 from pathlib import Path
 
-import streamlit as st
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from attention_lab.models.data.downloads import data_root
 from attention_lab.models.files import IMPORT_ROOT, LIBRARY, write_whole, writing
 from attention_lab.models.runs.owners import PERSON, Visitor
 from attention_lab.models.zoo.folders import runs_root
-from attention_lab.pages.shared import teachers
+from attention_lab.pages.shared import st, teachers
 
 COOKIE = "attention_lab_visitor"
 CLASS = "ATTENTION_LAB_CLASS"
@@ -34,7 +33,9 @@ _DAYS = 365
 
 @cache
 def is_class() -> bool:
-    """Whether visitors other than the person at the machine can come."""
+    """Whether visitors other than the person at the machine can come; to a notebook nobody does."""
+    if sys.modules.get("streamlit") is None:
+        return bool(os.environ.get(CLASS))
     address = st.get_option("server.address") or "0.0.0.0"  # no address means all of them
     try:
         is_only_here = address == "localhost" or ipaddress.ip_address(address).is_loopback
@@ -133,6 +134,8 @@ def message_without_places(raw: bytes) -> bytes:
     folders = _folders(runs_root(), data_root())
     if not any(folder.encode() in raw for folder in folders):
         return raw
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
     message = ForwardMsg.FromString(raw)
     _shorten(message)
     return message.SerializeToString()

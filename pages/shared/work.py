@@ -23,14 +23,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-import streamlit as st
 from cachetools import LRUCache
-from streamlit.delta_generator import DeltaGenerator
 
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared import server_load, visitors
+from attention_lab.pages.shared import server_load, st, visitors
 from attention_lab.pages.shared.cache import ByteCache, held_by
 from attention_lab.pages.shared.page_parts import draw_parts, show_problems
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import problems, refuse
 from attention_lab.pages.shared.wording import capitalised, plain, sentence
 
@@ -350,9 +349,12 @@ def most_operations(*, waits: bool = False) -> int:
     return BILLION * (of_class if visitors.is_class() else limits.alone_billions)
 
 
-@st.fragment(run_every=TELL_SECONDS)
 def progress(job: Job, *, key: str = "work.stop", may_stop: bool = True) -> None:
     """How far a job is, with a way to stop it; the page is drawn anew once it is done."""
+    st.fragment(run_every=TELL_SECONDS)(_progress)(job, key, may_stop)
+
+
+def _progress(job: Job, key: str, may_stop: bool) -> None:
     if job.done.is_set():
         st.rerun()
     st.progress(min(1.0, job.share), text=f"{plain(capitalised(job.doing))} …")

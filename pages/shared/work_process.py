@@ -186,7 +186,9 @@ def _answer_calls(pipe: Connection, niceness: int, module: str, most: int) -> No
     """Computes what comes through the pipe, until it is closed. First it sends a sign that it is ready."""
     os.nice(niceness)
     cache.on_worker(lambda: None)  # imports torch
-    # There is no page here; Streamlit would warn of that at each use of what pages import.
+    # There is no page here; Streamlit would warn of that at each use of what pages import. Its options say
+    # whether this is a part of a class.
+    import_module("streamlit")
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     import_module(module)
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]

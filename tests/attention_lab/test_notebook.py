@@ -1,6 +1,8 @@
 """Figures in a notebook: the same bytes as the app's, edits in the kernel, refusals in words."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,15 +10,19 @@ import torch
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install 'attention-lab[notebook]'")
 
-from attention_lab import explore, heads, load_model, show
+from attention_lab import beside, explore, heads, load_model, show
 from attention_lab.models import ModelConfig, UntrainedModel
+from attention_lab.models.contrast import Side, contrast, knobs
 from attention_lab.models.zoo import offers
+from attention_lab.pages.beside.board import PLACE, Selection, board_of
+from attention_lab.pages.beside.comparison import Comparison, frame_of
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.viz_core.viewer.message import pack
 
 TEXT = "the animal did not cross the street because it was too tired"
+WIDE = TEXT.replace("tired", "wide")
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +107,58 @@ def test_parts_of_the_lab_are_shown_by_name() -> None:
         show("nothing")
 
 
+def test_two_texts_stand_beside_each_other_as_on_the_page() -> None:
+    figure = beside(TEXT, WIDE, model="translator")
+    lm = load_model("translator")
+    comparison = Comparison((frame_of(contrast(Side(lm, TEXT), Side(lm, WIDE))),))
+    moved = comparison.frames[0].moved["encoder.self"]
+    most = np.unravel_index(moved.argmax(), moved.shape)
+    assert figure.state == {"stack": "encoder.self", "layer": most[0], "head": most[1], "at": -1}
+    head = ("encoder.self", int(most[0]), int(most[1]))
+    board = board_of(comparison, Selection((head, head), ("first text", "second text")))
+    header, arrays = parts_of(figure.message)
+    assert arrays == pack(board=board).arrays and header["chosen"] == figure.state
+    assert (
+        header["board"]["notice"].startswith(board.notice) and "≠ another token" in header["board"]["notice"]
+    )
+    figure._hear({"type": "edit", "field": PLACE, "value": "0.1"})
+    assert figure.state["layer"] == 0 and figure.state["head"] == 1
+    figure.state = {"head": 2, "frame": 0}
+    assert parts_of(figure.message)[0]["board"]["rows"][0][0]["title"] == "A: first text, layer 0 head 2"
+    with pytest.raises(
+        ValueError, match=r"layer=7, head=2: encoder.self has the layers 0, 1, each with .* 0 to 3"
+    ):
+        figure.state = {"layer": 7}
+    with pytest.raises(
+        ValueError, match=r"stack='decoder' is not on both sides; choose one of encoder.self, "
+    ):
+        figure.state = {"stack": "decoder"}
+    assert figure.state["layer"] == 0
+
+
+def test_models_traces_and_sides_stand_beside_each_other() -> None:
+    models = beside("translator", "translator-plain", TEXT, stack="decoder.cross", layer=0, head=1)
+    header, _ = parts_of(models.message)
+    assert [panel["title"] for panel in header["board"]["rows"][0]] == [
+        "A: translator, layer 0 head 1", "B: translator-plain, layer 0 head 1", "B − A",
+    ]  # fmt: skip
+    alike = beside("translator", "translator-plain", TEXT, matched=True)
+    assert "matched one to one by likeness" in parts_of(alike.message)[0]["board"]["notice"]
+    lm = load_model("translator")
+    side = Side(lm, TEXT)
+    traces = beside(lm.trace(TEXT), lm.trace(WIDE), layer=1, head=3)
+    assert "only patterns stand beside each other" in parts_of(traces.message)[0]["board"]["notice"]
+    figures = (traces, beside(TEXT, WIDE, model=lm, layer=1, head=3))
+    laid = [figure._comparison.frames[0].laid(1, ("encoder.self", 1, 3)) for figure in figures]
+    np.testing.assert_allclose(laid[0], laid[1], atol=1e-7)
+    hot = beside(side, knobs()["temperature"].applied(side, "2"))
+    assert hot._called == ("as it is", "changed")
+    with pytest.raises(ValueError, match=r"'a cat' is no shipped model.*two texts are compared with model="):
+        beside("a cat", "a dog")
+    with pytest.raises(ValueError, match="The second text is empty"):
+        beside(TEXT, " ", model=lm)
+
+
 def test_everything_is_in_the_figure() -> None:
     code = explore("translator")._esm
     assert "export default" in code and "http" not in code.replace("http://www.w3.org/", "")
@@ -108,3 +166,30 @@ def test_everything_is_in_the_figure() -> None:
 
 def test_loading_a_model_needs_no_notebook() -> None:
     assert load_model("induction").trace("a b a").tokens
+
+
+WITHOUT_APP = """
+import sys
+sys.modules["streamlit"] = sys.modules["starlette"] = None
+import numpy as np
+from attention_lab import beside, explore, heads, load_model, show, watch
+from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.shared.lab_stops import NAMES
+figures = [explore(load_model("translator"), "the cat sleeps"), beside("translator", "translator-plain")]
+figures += [heads(np.full((1, 1, 2, 2), 0.5), ["a", "b"])]
+figures += [show(f"{name}/{part.name}") for name in NAMES for part in lab_page(name).parts]
+for figure in figures[:4]:
+    assert "image/png" in figure._still()
+print(all(len(figure.message) > 500 for figure in figures), callable(watch))
+from attention_lab.pages.shared import st
+try:
+    st.button
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_figures_need_no_app() -> None:
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_APP], capture_output=True, text=True)
+    sentence = "The app's pages need Streamlit: pip install 'attention-lab[app]'"
+    assert ran.stdout.splitlines() == ["True True", sentence], ran.stderr

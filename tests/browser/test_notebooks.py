@@ -3,7 +3,9 @@
 import base64
 import io
 import json
+import mimetypes
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Route, expect
 
 for needed in ("anywidget", "jupyterlab", "marimo"):
     pytest.importorskip(needed, reason=f"needs {needed}, which requirements-dev.txt installs")
@@ -23,6 +25,10 @@ from attention_lab import load_model  # noqa: E402
 from tools.background_servers import ROOT, _started, answers, free_port  # noqa: E402
 
 TEXT = "the animal did not cross the street because it was too tired"
+WIDE = TEXT.replace("tired", "wide")
+BESIDE = f"""from attention_lab import beside
+two = beside({TEXT!r}, {WIDE!r}, model="translator", layer=1, head=3)
+two"""
 OPENS = f"""from attention_lab import explore, show
 figure = explore("translator", {TEXT!r}, view="head", layer=1, head=2, query=9)
 figure"""
@@ -112,15 +118,29 @@ def shows_the_pattern(stage: Locator) -> None:
     assert np.unravel_index(shades.argmin(), shades.shape) == (9, 2)
 
 
+def shows_what_differs(board: Locator) -> None:
+    """The pronoun's row of B − A: what it looks at instead is the warmest, what it looked at the coldest."""
+    picture = board.locator(".plot").nth(2).locator(".heatmaplayer image").first
+    expect(picture).to_be_visible(timeout=1_000 * SECONDS)
+    image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB").resize((14, 14), Image.Resampling.BOX)
+    warmth = np.asarray(image, dtype=float)[..., 0] - np.asarray(image, dtype=float)[..., 2]
+    assert [np.unravel_index(at, warmth.shape) for at in (warmth.argmax(), warmth.argmin())] == [
+        (9, 7),
+        (9, 2),
+    ]
+
+
 def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
     browser: Browser, jupyter: tuple[str, Path]
 ) -> None:
     url, folder = jupyter
     notebook(
-        folder / "live.ipynb", OPENS, "figure.state = figure.state | {'head': 0}", "figure.state['head']"
-    )
+        folder / "live.ipynb", OPENS, "figure.state = figure.state | {'head': 0}", "figure.state['head']",
+        BESIDE, "two.state['layer'], two.state['head']",
+    )  # fmt: skip
     with watched(browser, url) as page:
         page.goto(f"{url}/lab/tree/live.ipynb")
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()  # else it runs nothing
         page.locator(".jp-Notebook .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         stage = page.locator(".stage")
@@ -132,31 +152,70 @@ def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
         page.locator(".jp-Notebook .cm-content").nth(2).click()
         page.keyboard.press("Shift+Enter")
         expect(page.locator(".jp-OutputArea-output pre").last).to_have_text("3")
+        page.keyboard.press("Shift+Enter")
+        board = page.locator(".board[data-generation]")
+        shows_what_differs(board)
+        expect(page.locator("figure[class^=still] img").last).to_be_attached()
+        expect(page.locator("figure[class^=still]:visible")).to_have_count(0)
+        board.get_by_role("button", name="layer 0, 1", exact=True).click()
+        expect(board.locator("figcaption").first).to_have_text("A: first text, layer 0 head 1")
+        page.locator(".jp-Notebook .cm-content").nth(4).click()
+        page.keyboard.press("Shift+Enter")
+        expect(page.locator(".jp-OutputArea-output pre").last).to_have_text("(0, 1)")
 
 
-def test_a_saved_notebook_shows_its_figure_without_being_run(
-    browser: Browser, jupyter: tuple[str, Path]
-) -> None:
+@pytest.fixture(scope="module")
+def saved(jupyter: tuple[str, Path]) -> Path:
+    """A notebook with four figures, as JupyterLab saves it."""
     from ipywidgets import Widget
 
-    from attention_lab import explore, show
+    from attention_lab import beside, explore, show
 
-    url, folder = jupyter
+    _, folder = jupyter
     # The second has no charts, and not the code that draws those of the first.
     figures = [show("softmax/spread"), show("masks/mask")]
     figures.append(explore("translator", TEXT, view="head", layer=1, head=2, query=9))
+    figures.append(beside(TEXT, WIDE, model="translator", layer=1, head=3))
     outputs = [
-        {"output_type": "display_data", "data": figure._repr_mimebundle_()[0], "metadata": {}}
+        {"output_type": "display_data", "data": data, "metadata": {}}
         for figure in figures
+        for data in (figure._repr_mimebundle_()[0], {"text/html": figure._still()})
     ]
     state = {"application/vnd.jupyter.widget-state+json": Widget.get_manager_state()}
     notebook(folder / "saved.ipynb", "figure", widgets=state, outputs=outputs)
     sign = [sys.executable, "-m", "nbformat.sign", "saved.ipynb"]  # as what a person saved themselves
     subprocess.run(sign, cwd=folder, env=own_environment(folder), check=True, capture_output=True)
+    return folder / "saved.ipynb"
+
+
+def test_a_saved_notebook_shows_its_figures_without_being_run(
+    browser: Browser, jupyter: tuple[str, Path], saved: Path
+) -> None:
+    url, _ = jupyter
     with watched(browser, url) as page:
         page.goto(f"{url}/lab/tree/saved.ipynb")
         shows_the_pattern(page.locator(".stage"))
         expect(page.locator(".board .js-plotly-plot .main-svg").first).to_be_visible()
+        shows_what_differs(page.locator(".board").last)
+        expect(page.locator("figure[class^=still]:visible")).to_have_count(0)
+
+
+def test_a_page_of_nbconvert_shows_pictures_without_a_network(browser: Browser, saved: Path) -> None:
+    convert = [sys.executable, "-m", "nbconvert", "--to", "html", saved.name]
+    subprocess.run(convert, cwd=saved.parent, env=own_environment(saved.parent), check=True)
+    page = browser.new_page(viewport={"width": 1366, "height": 900})
+    page.route(re.compile("^https?:"), lambda route: route.abort())
+    page.goto(saved.with_suffix(".html").as_uri())
+    pictures = page.locator("figure[class^=still] img")
+    expect(pictures).to_have_count(4)
+    image = np.asarray(Image.open(io.BytesIO(pictures.nth(2).screenshot())).convert("RGB"), dtype=int)
+    inside = image[:, : image.shape[1] * 7 // 10]  # left of the scale
+    height, width = np.ptp(
+        np.argwhere((inside[..., 0] < 30) & (inside[..., 2] - inside[..., 0] > 80)), axis=0
+    )
+    assert abs(height - width) <= 2 and image.shape[0] / 20 < height < image.shape[0] / 12  # one cell of 14
+    expect(page.locator("figcaption").nth(3)).to_contain_text("“it” looks at “animal” (1.00) on side A")
+    page.close()
 
 
 def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
@@ -166,6 +225,35 @@ def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
     with serving("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
         page.goto(url)
         shows_the_pattern(page.locator(".stage"))
+
+
+def test_a_page_of_marimo_needs_marimo_s_own_files_alone(browser: Browser, tmp_path: Path) -> None:
+    import marimo
+
+    files = Path(marimo.__file__).parent / "_static"
+    cell = "\n".join(f"    {line}" for line in OPENS.splitlines())
+    (tmp_path / "kept.py").write_text(MARIMO.format(cell=cell))
+    export = [sys.executable, "-m", "marimo", "export", "html", "kept.py", "-o", "kept.html"]
+    subprocess.run(export, cwd=tmp_path, env=own_environment(tmp_path), check=True, capture_output=True)
+    page, strangers = browser.new_page(viewport={"width": 1366, "height": 1800}), []
+
+    def answer(route: Route) -> None:
+        name = re.sub(r".*/@marimo-team/frontend@[^/]+/dist/", "", route.request.url)
+        if (files / name).is_file():
+            route.fulfill(path=files / name, headers={"Access-Control-Allow-Origin": "*"} | kind_of(name))
+        else:
+            strangers.append(route.request.url)
+            route.abort()
+
+    page.route(re.compile("^https?:"), answer)
+    page.goto((tmp_path / "kept.html").as_uri())
+    shows_the_pattern(page.locator(".stage"))
+    assert strangers == []
+    page.close()
+
+
+def kind_of(name: str) -> dict[str, str]:
+    return {"Content-Type": mimetypes.guess_type(name)[0] or "text/plain"}
 
 
 RENDER = """async ([code, plain, charts, packed]) => {

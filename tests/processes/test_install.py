@@ -12,7 +12,8 @@ from tools.background_servers import ROOT, free_port, serving
 PARTS = ("attention_lab", "models", "pages", "viz_core", ".streamlit")
 FILES = ("app.py", "pyproject.toml", "README.md")
 USES = """
-import importlib.util
+import importlib.util, sys
+sys.modules["streamlit"] = None  # as without the extra `app`
 from attention_lab import explore, load_model
 trace = load_model("translator").trace("the animal did not cross the street because it was too tired")
 figure = explore("translator")

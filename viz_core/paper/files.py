@@ -10,6 +10,7 @@ from typing import Any
 from warnings import catch_warnings
 
 import matplotlib as mpl
+import numpy as np
 import plotly.graph_objects as go
 from fontTools import subset
 from fontTools.ttLib import TTFont
@@ -21,9 +22,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .drawing import FAMILY, MANY, STYLE, on_paper
-from .venues import MM, POINTS, Venue
+from .venues import MM, PIXELS, POINTS, Venue
 
-DPI = 300
+DPI, SCREEN_DPI = 300, 96
+_STILL = 40_000
 
 
 _drawing = Lock()  # Matplotlib's settings are the process's
@@ -40,6 +42,20 @@ def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[fl
         lacking = "".join(sorted(_letters(paper.figure, "normal")[1] | _letters(paper.figure, "bold")[1]))
     width, height = (float(each) * MM for each in paper.figure.get_size_inches())
     return contents, (width, height), paper.letters, lacking
+
+
+def still(figure: go.Figure, pixels: int) -> bytes:
+    """A PNG so many pixels wide, for where nothing but a picture can be shown.
+
+    Raises ValueError where it has more cells than are drawn in a second.
+    """
+    cells = sum(np.size(trace.z) for trace in figure.data if trace.type == "heatmap")
+    if cells > _STILL:
+        raise ValueError(f"The figure has {cells:,} cells; at most {_STILL:,} are drawn as a still picture.")
+    inches, point = pixels / SCREEN_DPI, POINTS / SCREEN_DPI
+    screen = Venue("a screen", inches, PIXELS * point, (PIXELS + 2) * point)
+    with _drawing, mpl.rc_context(STYLE), catch_warnings(action="ignore"):
+        return _saved(on_paper(figure, screen).figure, "png", dpi=SCREEN_DPI)
 
 
 def _letters(sheet: Figure, weight: str) -> tuple[dict[tuple[str, str], str], set[str]]:

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import streamlit as st
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -31,6 +30,7 @@ from attention_lab.pages.lab.attention.inputs import (
     names,
 )
 from attention_lab.pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
+from attention_lab.pages.shared import st
 from attention_lab.pages.shared.state import State
 from attention_lab.pages.shared.wording import distinct
 from attention_lab.viz_core.boards import Diagram, Matrix, Node, Panel, Role

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Bool
 from torch import Tensor
 
@@ -25,6 +24,7 @@ from attention_lab.models.fields import (
 )
 from attention_lab.models.mask_names import MASK_TITLES, about_argument
 from attention_lab.pages.lab.lesson import Note, Own
+from attention_lab.pages.shared import st
 from attention_lab.pages.shared.state import State
 from attention_lab.viz_core.boards import Matrix, query_by_key
 

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-import streamlit as st
 import torch
 from jaxtyping import Float
-from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from attention_lab.models.engine.trace import Trace
@@ -13,7 +11,8 @@ from attention_lab.models.fields import characters, number, one_of, setting, who
 from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.any_model import ANOTHER, OPTION, Other
 from attention_lab.pages.lab.lesson import Columns, Own, When
-from attention_lab.pages.shared import cache
+from attention_lab.pages.shared import cache, st
+from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import State
 from attention_lab.viz_core.boards import Colour
 

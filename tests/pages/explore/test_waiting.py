@@ -14,7 +14,7 @@ from attention_lab.pages.explore import effect, takeaway, waiting
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of
 from attention_lab.pages.explore.takeaway import StageView, TakeAway, csv_of
-from attention_lab.pages.shared import visitors, work, work_process
+from attention_lab.pages.shared import streamlit_internals, visitors, work, work_process
 from attention_lab.viz_core.viewer.message import pack
 from attention_lab.viz_core.viewer.static.documents import inside
 from tests.limits import SetLimits
@@ -229,7 +229,7 @@ def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def rerun() -> None:
         raise Rerun
 
-    monkeypatch.setattr(waiting, "is_pressed", lambda key: key == "computing.stop")
+    monkeypatch.setattr(streamlit_internals, "is_pressed", lambda key: key == "computing.stop")
     monkeypatch.setattr(waiting.st, "rerun", rerun)
     with pytest.raises(Rerun), waiting.waiting_for(CHEAP, None) as wait:
         wait.check()

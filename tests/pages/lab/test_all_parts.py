@@ -12,7 +12,8 @@ from attention_lab.models.fields import read_link, written
 from attention_lab.pages.lab.lesson import LabPage, Part, lab_page
 from attention_lab.pages.lab.page import PartView, questions_of, script
 from attention_lab.pages.shared import glossary
-from attention_lab.pages.shared.board import on_page, takeaway
+from attention_lab.pages.shared.board import takeaway
+from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.lab_stops import NAMES, stop
 from attention_lab.viz_core.boards import board_figure
 from attention_lab.viz_core.paper import VENUES
@@ -92,7 +93,7 @@ def test_questions_of_every_page_explain_a_term() -> None:
 def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
     """To the browser; as a figure, as numbers of what is shown, and as all its arrays."""
     board = first_lesson(lab.name, part.name).board
-    assert on_page.message(board, part=part.name, link={})
+    assert message(board, part=part.name, link={})
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
     venue = VENUES["nature-wide"]

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from attention_lab.models.runs.folder import RunFolder, list_runs
 from attention_lab.models.zoo import load_model
 from attention_lab.pages.runs import compare, listing, scrubber
-from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.table import message as table_message
 from attention_lab.pages.shared.training import heads, runs, settings
 from attention_lab.pages.shared.training.runs import Run

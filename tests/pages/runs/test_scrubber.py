@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention_lab.pages.runs import scrubber
-from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.training.curves import View
 from attention_lab.viz_core import induction_score
 from attention_lab.viz_core.boards import Board, Curves, Matrix

@@ -115,7 +115,7 @@ def test_progress_says_how_long_it_will_take() -> None:
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
-    from attention_lab.pages.shared.board.on_page import message
+    from attention_lab.pages.shared.board.message import message
 
     run = make_run()
     entries = run.records()

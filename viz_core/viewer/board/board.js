@@ -343,7 +343,7 @@ export class Board {
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = String(frame);
-    this.tell({ frame });
+    this.tell({ ...this.header.chosen, frame });
     announce(this.root, { what: "board", generation });
   }
 

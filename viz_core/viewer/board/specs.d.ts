@@ -31,6 +31,8 @@ export interface Header {
   moves: number;
   generation: number;
   link: Record<string, string>;
+  /* What else is selected, which only the host can set. */
+  chosen?: import("../contract").State;
   keep?: boolean;
   /* Whether it fills what the window leaves. */
   fits?: boolean;

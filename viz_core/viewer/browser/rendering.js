@@ -31,7 +31,12 @@ export function rendering(Kind) {
     };
     model.on("change:message", receive);
     model.on("change:state", select);
+    const chosen = model.get("state"); // by Python, or as the notebook was saved
     receive();
+    if (chosen && model.get("state") !== chosen) {
+      model.set("state", chosen); // in the place of what the view begins with
+      model.save_changes();
+    }
     select();
     return () => {
       model.off("change:message", receive);

@@ -1,0 +1,18 @@
+"""Streamlit, imported when it is first used: what a notebook shows of the pages needs none of it."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamlit import *  # noqa: F403
+    from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
+else:
+    DeltaGenerator = Any
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):  # what Python asks each module for
+            raise AttributeError(name)
+        try:
+            import streamlit
+        except ImportError as error:
+            raise ImportError("The app's pages need Streamlit: pip install 'attention-lab[app]'") from error
+        return getattr(streamlit, name)
