@@ -503,8 +503,6 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise FileError(
             f"has {n_query:,} queries and {n_key:,} keys; at most {most:,} are shown: hand in fewer"
         )
-    if n_layers * n_heads * n_query * n_key > MAX_CELLS:
-        raise FileError(f"has more than {MAX_CELLS:,} weights; hand in fewer layers, heads or tokens")
 
 
 def _check_values(weights: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from attention_lab.models.zoo.offers import shipped
 from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import usual_outcome
 from attention_lab.pages.findings.state import FIRST
-from attention_lab.pages.shared.board.on_page import message
+from attention_lab.pages.shared.board.message import message
 from attention_lab.viz_core.viewer.static.documents import NEEDS_THE_APP, Part, State, html
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from attention_lab.pages.shared import takeaway_dialog
-from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.takeaway_dialog import Download, Web, spreadsheet_cells
 from attention_lab.viz_core import to_html
 from attention_lab.viz_core.boards import Board, Panel, board_figure
@@ -103,8 +103,8 @@ def dialog(
 
     def page() -> str:
         at = float(board.scrub.values[frame]) if board.scrub else None
-        message = on_page.message(board, part=file_name, link={}, at=at, keep=False, fits=True, where=title)
-        return view_as_file("board", title, message)
+        sent = message(board, part=file_name, link={}, at=at, keep=False, fits=True, where=title)
+        return view_as_file("board", title, sent)
 
     def film() -> str:
         return to_html(board_figure(board, frame=frame, frames=True, dark=dark, title=title))
