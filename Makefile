@@ -6,6 +6,8 @@ MINUTES ?= 60
 FUZZ ?= 3000
 OUT ?= site
 METRICS ?= 127.0.0.1:9102
+# Each test that starts a process would compile all modules again where they may not be kept.
+export PYTHONDONTWRITEBYTECODE =
 # The first interpreter that is new enough; if there is none, tools/install.py says what to do.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
@@ -46,7 +48,7 @@ static: install-dev
 	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 unit: static
-	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
+	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2 --dist worksteal  # a module's fixtures are made once
 
 processes: unit
 	$(VENV_PYTHON) -m pytest tests/processes -n 3 --dist loadfile  # they wait more than they compute
