@@ -15,6 +15,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 from tests.limits import SetLimits, write_limits
+from tests.shapes import checked
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,8 +26,8 @@ def _annotated(package: str) -> list[str]:
     return [".".join(("attention_lab", *path.relative_to(ROOT).with_suffix("").parts)) for path in files]
 
 
-# Their annotations are checked while tests run, and cost nothing otherwise. The check binds the arguments of
-# every call anew, so what has no shapes is spared it: else it would take a third of all tests' time.
+# Their annotations are checked while tests run, and cost nothing otherwise.
+jaxtyping.jaxtyped = checked  # the hook's code asks for it by this name
 install_import_hook(
     sorted([*_annotated("models"), *_annotated("viz_core"), *_annotated("pages/lab")]), "beartype.beartype"
 )

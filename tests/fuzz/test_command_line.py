@@ -15,7 +15,9 @@ import attention_lab.models.sweeps.command_line  # noqa: F401 (it adds its comma
 from attention_lab.models.runs.command_line import main
 from tests.fuzz.odd import VALUES
 
-SETTINGS = {"steps": 4, "validate_every": 2, "batch_size": 4, "n_layers": 1, "n_heads": 2, "d_model": 8}
+SETTINGS = {
+    "steps": 4, "validate_every": 2, "batch_size": 4, "held_out": 8, "n_layers": 1, "n_heads": 2, "d_model": 8
+}  # fmt: skip
 COMMANDS = ("report", "compare", "export", "resume", "further", "show", "list", "note")
 MORE = {
     "report": ["--examples", "8"],

@@ -43,8 +43,6 @@ process.stdout.write(JSON.stringify([texts.map(read), ...pieces, near]));
 def sentences() -> list[str]:
     """Of the grammar, of Tatoeba where it is there, and of signs that nobody types."""
     rng = random.Random(0)
-    pairs = islice(sample_pairs(3, "held out"), SENTENCES)
-    texts = [" ".join(side) for pair in pairs for side in (pair.english, pair.french)]
 
     def sign() -> str:
         return rng.choice(ODD) if rng.random() < 0.6 else f"{rng.choice(WORDS)} "
@@ -55,7 +53,8 @@ def sentences() -> list[str]:
         table = gzip.decompress((SHARED_DATA / "tatoeba" / "eng-fra.tsv.gz").read_bytes()).decode()
         rows = rng.sample(table.splitlines(), SENTENCES // 5)
         everyday = [text for row in rows for text in row.split("\t")[:2]]
-    return [*odd, *everyday, *texts][:SENTENCES]
+    pairs = islice(sample_pairs(3, "held out"), (SENTENCES - len(odd) - len(everyday)) // 2)
+    return [*odd, *everyday, *(" ".join(side) for pair in pairs for side in (pair.english, pair.french))]
 
 
 def test_tokenizers_in_javascript_read_as_those_of_python() -> None:

@@ -34,8 +34,13 @@ def unpacked(bundle, venue="nature"):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_it_holds_all_that_an_author_needs():
-    files = unpacked(BUNDLE)
+@pytest.fixture(scope="module")
+def files():
+    """Those of `BUNDLE`."""
+    return unpacked(BUNDLE)
+
+
+def test_it_holds_all_that_an_author_needs(files):
     kinds = {f"figure.{ending}" for ending in ("pdf", "svg", "png", "pgf", "json", "py")}
     assert files.keys() == kinds | {"numbers.py", "numbers.csv", "caption.txt", "references.bib"}
     caption = files["caption.txt"].decode()
@@ -53,8 +58,7 @@ def test_it_holds_all_that_an_author_needs():
     assert papers.count("@") == 3
 
 
-def test_the_python_in_it_draws_it_again(tmp_path):
-    files = unpacked(BUNDLE)
+def test_the_python_in_it_draws_it_again(files, tmp_path):
     for name in ("figure.json", "figure.py"):
         (tmp_path / name).write_bytes(files[name])
     subprocess.run(
@@ -64,8 +68,8 @@ def test_the_python_in_it_draws_it_again(tmp_path):
         assert (tmp_path / f"figure.{ending}").read_bytes() == files[f"figure.{ending}"]
 
 
-def test_the_same_figure_has_the_same_hash():
-    assert unpacked(BUNDLE)["caption.txt"] == unpacked(BUNDLE)["caption.txt"]
+def test_the_same_figure_has_the_same_hash(files):
+    assert unpacked(BUNDLE)["caption.txt"] == files["caption.txt"]
 
 
 def test_what_cannot_be_drawn_says_so_in_its_caption():
@@ -86,11 +90,11 @@ def test_a_tall_or_crowded_figure_is_told():
     assert "higher than the 247 mm of a page" in unpacked(tall)["caption.txt"].decode()
 
 
-def test_signs_that_no_font_has_are_told():
+def test_signs_that_no_font_has_are_told(files):
     board = Board(rows=[[Bars(values=np.array([1.0]), labels=["猫"])]], notice="")
     strange = Bundle(title="Cat", figure=lambda width: board_figure(board, width=width), code="")
     assert "No font here has 猫: they are boxes" in unpacked(strange)["caption.txt"].decode()
-    assert "No font" not in unpacked(BUNDLE)["caption.txt"].decode()
+    assert "No font" not in files["caption.txt"].decode()
 
 
 def test_every_paper_that_is_cited_has_its_entry_and_every_entry_is_cited():

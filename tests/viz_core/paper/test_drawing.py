@@ -4,6 +4,7 @@ import ctypes
 import io
 import itertools
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,11 @@ def opened(figure, venue="nature"):
     return files, pdfium.PdfDocument(files["pdf"])[0]
 
 
+@cache
+def opened_panel(name):
+    return opened(of(PANELS[name]))
+
+
 def fonts(page):
     """The name of each text's font, and whether it is inside."""
     found = {}
@@ -117,8 +123,7 @@ def text_of(page):
 
 @pytest.mark.parametrize("name", [*PANELS, *(f"figure {name}" for name in FIGURES)])
 def test_a_reader_finds_letters_and_areas_and_no_image(name):
-    figure = FIGURES[name.split()[1]]() if " " in name else of(PANELS[name])
-    files, page = opened(figure)
+    files, page = opened(FIGURES[name.split()[1]]()) if " " in name else opened_panel(name)
     assert page.get_width() == pytest.approx(89 / 25.4 * 72, abs=0.5)
     assert not list(page.get_objects(filter=[pdf.FPDF_PAGEOBJ_IMAGE]))
     assert all(fonts(page).values())
@@ -144,7 +149,7 @@ def test_each_kind_of_panel_is_here():
 
 @pytest.mark.parametrize("name", ["matrix", "curves", "diagram", "layers"])
 def test_the_pdf_looks_as_the_png(name):
-    files, page = opened(of(PANELS[name]))
+    files, page = opened_panel(name)
     png = Image.open(io.BytesIO(files["png"])).convert("L")
     raster = page.render(scale=300 / 72).to_pil().convert("L").resize(png.size)
     apart = np.abs(np.asarray(png, float) - np.asarray(raster, float))
