@@ -73,11 +73,13 @@ def serve(host: str, port: int) -> None:
     sys.path.insert(0, str(HERE.parent))
     from attention_lab.models.limits import in_force
     from attention_lab.pages.shared import on_offer, teachers
+    from attention_lab.pages.shared.browser import requests
 
     in_force()
-    try:  # what the limits or the teacher's hash cannot mean is told before anything starts
+    try:  # what the limits, the teacher's hash or a site's name cannot mean is told before anything starts
         on_offer.check()
         teachers.configured()
+        requests.framing_sites()
     except ValueError as error:
         sys.exit(str(error))
     from streamlit import net_util

@@ -230,8 +230,7 @@ async function millisecondsOf(live, answer) {
    @param {string} folder ends with a slash @param {string} name */
 export async function openLive(folder, name) {
   const files = [".bin", ".onnx"].map((ending) => bytesOf(`${folder}${name}${ending}`));
-  const { runtime, hasGpu } = await runtimeOf(folder);
-  const [described, weights] = await Promise.all(files);
+  const [{ runtime, hasGpu }, described, weights] = await Promise.all([runtimeOf(folder), ...files]);
   const open = async (/** @type {string} */ provider) => {
     const session = await runtime.InferenceSession.create(weights, {
       executionProviders: [provider],

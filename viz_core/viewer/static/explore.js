@@ -24,7 +24,11 @@ export async function start(render) {
   });
   const field = /** @type {HTMLInputElement} */ (one("#text"));
   one("[for=text]").textContent = offer.label;
-  const live = await openLive(MODELS, offer.name).catch((error) => say(error.message));
+  const live = await openLive(MODELS, offer.name).catch((error) => {
+    one(".waits").remove();
+    const offline = "Without a network only models open that were opened before; choose one of those.";
+    say(navigator.onLine ? error.message : offline);
+  });
   if (!live) return;
   const settings = Object.fromEntries(Object.entries(rest).filter(([name]) => name in live.model.usual));
   const view = Object.entries(rest).filter(

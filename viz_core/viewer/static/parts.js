@@ -76,7 +76,11 @@ class Parts {
       entries.every(([name, value]) => params.get(name) === value),
     );
     const { name, state } = fitting.toSorted((one, other) => other.entries.length - one.entries.length)[0];
-    this.open(name, { ...USUAL, state }, params);
+    const asked = params.get("part");
+    const isThere = !asked || this.parts.some(({ name }) => name === asked);
+    this.open(name, { ...USUAL, state }, params).then(() => {
+      if (!isThere) say(`The link's part=${asked} is none of this page's; its first part is shown.`);
+    });
   }
 
   /**
