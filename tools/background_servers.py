@@ -131,3 +131,23 @@ def until(holds: Callable[[], bool], report: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < end, report()
         time.sleep(0.1)
+
+
+def notebooks_environment(folder: Path) -> dict[str, str]:
+    """Of a server of notebooks that keeps all in a folder and imports the package from this repository."""
+    own = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    return os.environ | own | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython")}
+
+
+@contextlib.contextmanager
+def serving_notebooks(module: str, *options: str, folder: Path) -> Iterator[str]:
+    """The address of a server of notebooks, JupyterLab's or marimo's."""
+    port, log = free_port(), folder / "log.txt"
+    command = [sys.executable, "-m", module, *options, "--port", str(port)]
+    with _started(command, folder, log, notebooks_environment(folder)):
+        end = time.monotonic() + START_SECONDS
+        while not answers(f"http://127.0.0.1:{port}"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{module} does not answer:\n{log.read_text()}")
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"

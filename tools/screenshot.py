@@ -1,12 +1,14 @@
 """Takes the README's pictures: `make screenshot` starts the app, opens its pages and photographs them."""
 
+import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from attention_lab.models import load_model
 from attention_lab.pages.findings import static as findings
@@ -14,13 +16,14 @@ from attention_lab.viz_core import head_grid
 from attention_lab.viz_core.paper import draw
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from tools import as_gpt2, chromium
-from tools.background_servers import ROOT, serving_the_app
+from tools.background_servers import ROOT, serving_notebooks, serving_the_app
 
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"
 GPT2 = ROOT / "tools" / "gpt2.png"
 EDIT = ROOT / "tools" / "edit.png"
 PAPER = ROOT / "tools" / "paper.png"
+NOTEBOOK = ROOT / "tools" / "notebook.png"
 FILE = ROOT / "tools" / "one-file.png"
 EDITED = {"view": "effect", "edits": "encoder.1.self heads 0-3: zero"}
 TEXT = "First Citizen: Before we proceed any"
@@ -33,6 +36,31 @@ def on_paper() -> bytes:
     trace = load_model("translator").trace(SHOWCASE)
     patterns = np.stack([trace[address].numpy() for address in trace if address.endswith("self.pattern")][:2])
     return draw(head_grid(patterns, trace.tokens["encoder"]), "nature-wide").contents["png"]
+
+
+def in_a_notebook(page: Page, folder: Path) -> None:
+    """Explore as the output of a cell of JupyterLab."""
+    code = f"from attention_lab import explore\n\nexplore('translator', {SHOWCASE!r}, view='head')"
+    cell: dict[str, Any] = {
+        "cell_type": "code",
+        "metadata": {},
+        "execution_count": None,
+        "source": code,
+        "outputs": [],
+    }
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}
+    (folder / "attention.ipynb").write_text(json.dumps(content))
+    options = ("--no-browser", "--allow-root", "--ServerApp.token=", f"--ServerApp.root_dir={folder}")
+    with serving_notebooks("jupyterlab", *options, folder=folder) as url:
+        page.goto(f"{url}/lab/tree/attention.ipynb")
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=120_000)
+        page.locator(".jp-Notebook .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        page.locator(".head-board .main-svg").first.wait_for(timeout=120_000)
+        page.wait_for_timeout(3_000)
+        page.get_by_role("button", name="No", exact=True).click()  # to news of Jupyter's
+        page.locator(".jp-Notebook").first.screenshot(path=NOTEBOOK)
 
 
 def main() -> None:
@@ -70,9 +98,10 @@ def main() -> None:
         page.locator(".plot svg").first.wait_for()
         page.wait_for_timeout(1_000)
         page.screenshot(path=FILE)
+        in_a_notebook(page, Path(folder))
         browser.close()
     PAPER.write_bytes(on_paper())
-    for picture in (PICTURE, EDIT, DOCUMENT, GPT2, FILE, PAPER):
+    for picture in (PICTURE, EDIT, DOCUMENT, GPT2, FILE, NOTEBOOK, PAPER):
         print(f"wrote {picture.relative_to(ROOT)}")
 
 

@@ -21,7 +21,7 @@ from attention_lab.pages.shared.wording import plain
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("beside", queue, "Compare again", seconds=0.3)
-WHOLE = on_page.whole("Side by side", "beside", static.parts_of)
+WHOLE = on_page.whole("Side by side", "beside", "", static.parts_of)
 
 
 @st.fragment

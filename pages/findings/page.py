@@ -16,7 +16,6 @@ from attention_lab.pages.shared.page_parts import heading, say_count
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("findings", queue, "Measure it again")
-WHOLE = on_page.whole("Findings", "findings", static.parts_of)
 
 
 @st.fragment
@@ -75,7 +74,8 @@ def figure(finding: Finding, job: Job) -> None:
     title, name = f"Findings: {finding.title}", f"finding-{finding.name}"
     facts = {"model": request.model, **dict(request.parameters)}
     code = lines_of(finding, request)
-    on_page.take_away(title, name, content, lambda frame: code, facts, (repr(finding),), WHOLE)
+    whole = on_page.whole("Findings", "findings", finding.name, static.parts_of)
+    on_page.take_away(title, name, content, lambda frame: code, facts, (repr(finding),), whole)
 
 
 state.enter()

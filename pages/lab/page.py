@@ -190,7 +190,7 @@ def _lab(page: LabPage) -> None:
         texts = repr(stop(page.name).parts.get(part.name)), file.read_text("utf-8") if file.exists() else ""
         from attention_lab.pages.lab import static  # which reads this module
 
-        whole = on_page.whole(page.title, page.name, lambda: static.parts_of(page))
+        whole = on_page.whole(page.title, page.name, part.name, lambda: static.parts_of(page))
         facts = _facts(page, part, view)
         on_page.take_away(title, name, view.lesson.board, lambda frame: code, facts, texts, whole)
 

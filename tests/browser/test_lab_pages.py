@@ -208,7 +208,7 @@ def test_a_part_can_be_taken_away(lab: BoardPage) -> None:
     lab.board.get_by_role("button", name="take away").click()
     dialog = lab.page.get_by_role("dialog")
     expect(dialog.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    expect(dialog.get_by_role("button", name="offline HTML")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Figure, offline HTML")).to_be_visible()
     lab.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     lab.settle()

@@ -4,11 +4,9 @@ import base64
 import io
 import json
 import mimetypes
-import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +20,7 @@ for needed in ("anywidget", "jupyterlab", "marimo"):
     pytest.importorskip(needed, reason=f"needs {needed}, which requirements-dev.txt installs")
 
 from attention_lab import load_model  # noqa: E402
-from tools.background_servers import ROOT, _started, answers, free_port  # noqa: E402
+from tools.background_servers import notebooks_environment, serving_notebooks  # noqa: E402
 
 TEXT = "the animal did not cross the street because it was too tired"
 WIDE = TEXT.replace("tired", "wide")
@@ -41,25 +39,6 @@ def _():
 {cell}
     return
 """
-
-
-def own_environment(folder: Path) -> dict[str, str]:
-    own = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    return os.environ | own | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / "ipython")}
-
-
-@contextmanager
-def serving(module: str, *options: str, folder: Path) -> Iterator[str]:
-    """The address of a server of notebooks that imports the package from this repository."""
-    port = free_port()
-    environment = own_environment(folder)
-    command = [sys.executable, "-m", module, *options, "--port", str(port)]
-    with _started(command, folder, folder / "log.txt", environment):
-        end = time.monotonic() + SECONDS
-        while not answers(f"http://127.0.0.1:{port}"):
-            assert time.monotonic() < end, (folder / "log.txt").read_text()
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
@@ -102,7 +81,7 @@ def notebook(path: Path, *cells: str, widgets: dict | None = None, outputs: list
 def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     folder = tmp_path_factory.mktemp("jupyter")
     options = ("--no-browser", "--allow-root", "--ServerApp.token=", f"--ServerApp.root_dir={folder}")
-    with serving("jupyterlab", *options, folder=folder) as url:
+    with serving_notebooks("jupyterlab", *options, folder=folder) as url:
         yield url, folder
 
 
@@ -184,7 +163,7 @@ def saved(jupyter: tuple[str, Path]) -> Path:
     state = {"application/vnd.jupyter.widget-state+json": Widget.get_manager_state()}
     notebook(folder / "saved.ipynb", "figure", widgets=state, outputs=outputs)
     sign = [sys.executable, "-m", "nbformat.sign", "saved.ipynb"]  # as what a person saved themselves
-    subprocess.run(sign, cwd=folder, env=own_environment(folder), check=True, capture_output=True)
+    subprocess.run(sign, cwd=folder, env=notebooks_environment(folder), check=True, capture_output=True)
     return folder / "saved.ipynb"
 
 
@@ -202,7 +181,7 @@ def test_a_saved_notebook_shows_its_figures_without_being_run(
 
 def test_a_page_of_nbconvert_shows_pictures_without_a_network(browser: Browser, saved: Path) -> None:
     convert = [sys.executable, "-m", "nbconvert", "--to", "html", saved.name]
-    subprocess.run(convert, cwd=saved.parent, env=own_environment(saved.parent), check=True)
+    subprocess.run(convert, cwd=saved.parent, env=notebooks_environment(saved.parent), check=True)
     page = browser.new_page(viewport={"width": 1366, "height": 900})
     page.route(re.compile("^https?:"), lambda route: route.abort())
     page.goto(saved.with_suffix(".html").as_uri())
@@ -222,7 +201,7 @@ def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
     cell = "\n".join(f"    {line}" for line in OPENS.splitlines())
     (tmp_path / "live.py").write_text(MARIMO.format(cell=cell))
     options = ("run", "live.py", "--headless", "--no-token")
-    with serving("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
+    with serving_notebooks("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
         page.goto(url)
         shows_the_pattern(page.locator(".stage"))
 
@@ -234,7 +213,7 @@ def test_a_page_of_marimo_needs_marimo_s_own_files_alone(browser: Browser, tmp_p
     cell = "\n".join(f"    {line}" for line in OPENS.splitlines())
     (tmp_path / "kept.py").write_text(MARIMO.format(cell=cell))
     export = [sys.executable, "-m", "marimo", "export", "html", "kept.py", "-o", "kept.html"]
-    subprocess.run(export, cwd=tmp_path, env=own_environment(tmp_path), check=True, capture_output=True)
+    subprocess.run(export, cwd=tmp_path, env=notebooks_environment(tmp_path), check=True, capture_output=True)
     page, strangers = browser.new_page(viewport={"width": 1366, "height": 1800}), []
 
     def answer(route: Route) -> None:

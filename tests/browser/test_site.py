@@ -132,8 +132,9 @@ def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: P
     asked = list[str]()
     page.on("request", lambda request: asked.append(request.url))
     file = tmp_path / "softmax.html"
-    file.write_text(page_as_file("Softmax and scale", "softmax", parts_of(lab_page("softmax"))), "utf-8")
+    file.write_text(page_as_file("Softmax", "softmax", parts_of(lab_page("softmax")), at="formats"), "utf-8")
     page.goto(file.as_uri())
+    expect(page.locator("[aria-current=true]")).to_have_text("Number formats", timeout=WAITS)
     expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
     page.get_by_role("link", name="A real head").click()
     expect(page.locator(".board .notice")).to_contain_text("street")

@@ -43,15 +43,15 @@ def wants_take_away() -> bool:
     return TAKE_AWAY in st.session_state
 
 
-def whole(title: str, page: str, make: Callable[[], Sequence[Part]]) -> Callable[[], str]:
-    """What makes one file of a page with all its parts."""
+def whole(title: str, page: str, part: str, make: Callable[[], Sequence[Part]]) -> Callable[[], str]:
+    """What makes one file of a page with all its parts, which opens at one of them."""
 
     def file() -> tuple[str, int]:
         server_load.check_memory()
-        html = page_as_file(title, page, make())
+        html = page_as_file(title, page, make(), at=part)
         return html, len(html)
 
-    return lambda: cast(str, cache.cached(cache.results, ("whole", page), file))
+    return lambda: cast(str, cache.cached(cache.results, ("whole", page, part), file))
 
 
 def take_away(

@@ -168,9 +168,9 @@ def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, A
     return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
 
-def page_as_file(title: str, page: str, parts: Sequence[Part]) -> str:
-    """A page with all its parts as one HTML file."""
-    content, code = content_of(page, parts, inside), script("board", "parts")
+def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "") -> str:
+    """A page with all its parts as one HTML file. at: the part at which it opens, by default the first."""
+    content, code = content_of(page, parts, inside) | {"at": at}, script("board", "parts")
     whole = any(needs_whole(state.message) for part in parts for state in part.states if state.message)
     with_formulas = f"{KATEX.read_text('utf-8')}\n{code}"
     return _as_file(title, main_of(title, parts), content, with_formulas, page, whole=whole)

@@ -68,6 +68,8 @@ class Parts {
 
   /* The state whose link the address has. */
   arrive() {
+    const { at } = content(); // of a file, whose address does not say it
+    if (this.parts.some(({ name }) => name === at)) return this.open(at);
     const params = addressBar.params?.() ?? new URLSearchParams();
     const states = this.parts.flatMap(({ name, states }) =>
       states.map(({ link }, state) => ({ name, state, entries: Object.entries(link ?? { none: "" }) })),
