@@ -334,7 +334,7 @@ def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
         what = board_of(what)
     if isinstance(what, Board):
         return BoardFigure(what)
-    page_name, _, part_name = what.partition("/")
+    page_name, _, part_name = str(what).partition("/")
     if page_name not in NAMES:
         raise ValueError(f"{what!r} is no part of the lab; its pages are {', '.join(NAMES)}")
     page = lab_page(page_name)
@@ -342,7 +342,12 @@ def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
     if part_name not in names:
         listed = ", ".join(f"{page_name}/{name}" for name in names)
         raise ValueError(f"{what!r} is no part of the lab; there are {listed}")
-    part = page.find_part(part_name)
+    part, known = page.find_part(part_name), page.state.params
+    for name, value in inputs.items():
+        if name not in known:
+            raise ValueError(f"{name!r} is no input of {what}; it has {', '.join(part.fields)}")
+        if (rule := known[name].rule) and not rule.fits(value):
+            raise ValueError(f"{name}={value!r} is not {rule}")
     values = replace(page.inputs(), **inputs)
     return BoardFigure(part.lesson(values).board, getattr(values, part.scrub) if part.scrub else None)
 
@@ -403,9 +408,16 @@ def heads(
     """Patterns from anywhere: [layer, head, query, key] as torch or numpy, or a list of layers as
     transformers gives them, [1, head, query, key] each. keys: of cross-attention, the tokens that are read.
     """
-    layers = [_array(layer) for layer in patterns] if isinstance(patterns, list | tuple) else _array(patterns)
+    many = isinstance(patterns, list | tuple)
+    layers = [_array(layer) for layer in patterns] if many else list(np.atleast_1d(_array(patterns)))
+    shapes = sorted({each.shape for each in layers})
+    if len(shapes) != 1 or shapes[0][:-3] not in ((), (1,)) or len(shapes[0]) < 3:
+        raise ValueError(
+            f"the layers have shapes {', '.join(map(str, shapes)) or 'of none'}; give as many of one shape "
+            "[head, query, key], or [1, head, query, key] of one text"
+        )
     arrays = {
-        "attention": np.stack([each[0] if np.ndim(each) == 4 else each for each in layers]),
+        "attention": np.stack([each[0] if each.ndim == 4 else each for each in layers]),
         "tokens": np.array(tokens, dtype=str),
     } | ({} if keys is None else {"key_tokens": np.array(keys, dtype=str)})
     return explore(of_arrays(read_arrays(arrays, "patterns"), "patterns"), **view)

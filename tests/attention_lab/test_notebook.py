@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,3 +195,20 @@ def test_figures_need_no_app() -> None:
     ran = subprocess.run([sys.executable, "-c", WITHOUT_APP], capture_output=True, text=True)
     sentence = "The app's pages need Streamlit: pip install 'attention-lab[app]'"
     assert ran.stdout.splitlines() == ["True True", sentence], ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (lambda: show("softmax/spread", n_logit=8), "'n_logit' is no input of softmax/spread; it has "),
+        (lambda: show("softmax/spread", n_logits="x"), "n_logits='x' is not "),
+        (lambda: show(5), "5 is no part of the lab; its pages are "),
+        (lambda: heads([], ["a"]), "the layers have shapes of none; give as many of one shape"),
+        (lambda: heads(None, ["a"]), r"the layers have shapes \(\); give as many"),
+        (lambda: heads([np.ones((1, 1, 1)), np.ones((1, 2, 2))], ["a"]), r"\(1, 1, 1\), \(1, 2, 2\); give"),
+        (lambda: heads([np.ones((2, 1, 1, 1))], ["a"]), r"\(2, 1, 1, 1\); give as many of one shape"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(made: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        made()

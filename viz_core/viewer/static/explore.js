@@ -53,6 +53,7 @@ export async function start(render) {
   });
   one(".waits").remove();
   renderInto(render, live);
+  if (name && name !== offer.name) say(`The link's model=${name} is not here; ${offer.name} is opened.`);
   field.disabled = false;
   field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));
   const examples = offer.examples.map(({ text, label }) =>
