@@ -1,6 +1,7 @@
 /* Streamlit's page as a host of the viewer (viz_core/viewer/README.md). */
 
 import { el, onPhone } from "../../../viz_core/viewer/browser/dom.js";
+import { Held } from "../../../viz_core/viewer/browser/model.js";
 import {
   addressBar,
   find,
@@ -9,8 +10,8 @@ import {
   prepareEmbedded,
 } from "../../../viz_core/viewer/browser/page.js";
 
-/** @import { Act, Model, Render } from "../../../viz_core/viewer/contract" */
-/** @typedef {{heard: Set<() => void>, data: Uint8Array, trigger: Trigger, leave: () => void}} Shown */
+/** @import { Model, Render } from "../../../viz_core/viewer/contract" */
+/** @typedef {{model: Held, leave: () => void}} Shown */
 /** @typedef {(name: string, value: object) => void} Trigger */
 
 const STYLES = [
@@ -46,10 +47,10 @@ export function mounting(render) {
   /** @param {{parentElement: ShadowRoot, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {
     const known = all.get(parentElement);
-    if (known) {
-      Object.assign(known, { data, trigger: setTriggerValue });
-      for (const hear of known.heard) hear();
-    } else all.set(parentElement, show(render, parentElement, data, setTriggerValue));
+    const model = known?.model ?? new Held();
+    model.send = (act) => setTriggerValue("act", act);
+    model.set("message", data);
+    if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model) });
     return () => {
       all.get(parentElement)?.leave();
       all.delete(parentElement);
@@ -57,29 +58,18 @@ export function mounting(render) {
   };
 }
 
-/** @param {Render} render @param {ShadowRoot} parent @param {Uint8Array} data @param {Trigger} trigger */
-function show(render, parent, data, trigger) {
+/** @param {Render} render @param {ShadowRoot} parent @param {Held} model */
+function show(render, parent, model) {
   if (onPhone()) closeMenu();
   if (isEmbedded()) prepareEmbedded(/** @type {HTMLElement} */ (find("[data-testid=stMainBlockContainer]")));
   const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");
   const place = el("div", { style: `display: contents; ${style}` });
-  /** @type {Shown} */ const shown = { heard: new Set(), data, trigger, leave() {} };
-  /** @type {Model} */
-  const model = {
-    get: (/** @type {string} */ name) => (name === "message" ? shown.data : /** @type {any} */ (null)),
-    set() {},
-    save_changes() {},
-    on: (event, hear) => event === "change:message" && shown.heard.add(hear),
-    off: (_event, hear) => shown.heard.delete(hear),
-    send: (act) => shown.trigger("act", act),
-  };
   parent.append(place);
-  const leave = render({ model, el: place });
-  shown.leave = () => {
+  const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
+  return () => {
     leave();
     place.remove();
   };
-  return shown;
 }
 
 /* Streamlit leaves a phone's menu open, over the page that was chosen in it. */

@@ -61,6 +61,30 @@ export function readMessage(bytes) {
   });
 }
 
+/** A header as the bytes that `readMessage` reads. @param {Record<string, any>} header */
+export function packMessage(header) {
+  /** @type {Framed["values"][]} */ const arrays = [];
+  let size = 0;
+  const text = JSON.stringify(header, (_name, value) => {
+    if (!(value instanceof Framed)) return value;
+    const type = value.values.constructor.name.replace("Array", "").toLowerCase();
+    const place = { $: [size, type, value.shape] };
+    arrays.push(value.values);
+    size += Math.ceil(value.values.byteLength / 8) * 8;
+    return place;
+  });
+  const json = new TextEncoder().encode(text);
+  let at = Math.ceil((4 + json.length) / 8) * 8;
+  const bytes = new Uint8Array(at + size);
+  new DataView(bytes.buffer).setUint32(0, json.length, true);
+  bytes.set(json, 4);
+  for (const { buffer, byteOffset, byteLength } of arrays) {
+    bytes.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+    at += Math.ceil(byteLength / 8) * 8;
+  }
+  return bytes;
+}
+
 /** The smallest and largest finite number of an array. @param {Iterable<number>} values */
 export function extent(values) {
   let low = Infinity;

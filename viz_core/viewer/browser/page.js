@@ -31,11 +31,9 @@ export function isEmbedded() {
   return ["1", "true"].includes(new URLSearchParams(location.search).get("embed") ?? "");
 }
 
-/**
- * Of a page in a frame, whose view has a height of its own. The page around it is told how high the frame has
- * to be: {type: "attention-lab:height", height}, in pixels.
- * @param {HTMLElement} inside
- */
+/** Of a page in a frame, whose view has a height of its own. The page around it is told how high the frame
+   has to be: {type: "attention-lab:height", height}, in pixels.
+   @param {HTMLElement} inside */
 export function prepareEmbedded(inside) {
   document.documentElement.dataset.embed = "";
   hostedBy({ write: null, presents: false, takesAway: false, fits: false });

@@ -1,8 +1,9 @@
 /* A shipped model in this browser, by onnxruntime-web: what a visitor asks for becomes the message that the
    server would send. What only the server computes is answered by the command that starts it. */
 
-import { readMessage } from "../browser/message.js";
-import { packMessage } from "./arrays.js";
+import { bytesAt } from "../browser/files.js";
+import { packMessage, readMessage } from "../browser/message.js";
+import { Held } from "../browser/model.js";
 import { afterPress, factors, readLine } from "./edits.js";
 import { Message } from "./message.js";
 import { answered, continued, read, saidOf } from "./readings.js";
@@ -32,8 +33,7 @@ const REQUESTS = /** @type {Record<string, string[]>} */ ({
 
 /* What is shown of a shipped model, as a host hands it to a viewer (contract.d.ts). Beside "message" it has
    the "reading" that this is of, what is "said" of its words, and the "problem" of what was asked last. */
-export class Live extends EventTarget {
-  /** @type {Record<string, any>} */ values = { message: null, state: null, said: "", problem: "" };
+export class Live extends Held {
   /** @type {Header} what was asked for beside the trace */ beside = {};
   /** @type {Asked | null} what waits to be computed */ next = null;
   /** @type {{message: Message, trace: Trace} | null} */ shown = null;
@@ -44,6 +44,7 @@ export class Live extends EventTarget {
   /** @param {Runtime} runtime @param {Session} session @param {Model} model */
   constructor(runtime, session, model) {
     super();
+    Object.assign(this.values, { said: "", problem: "" });
     this.runtime = runtime;
     this.session = session;
     this.model = model;
@@ -52,29 +53,6 @@ export class Live extends EventTarget {
     /** @type {Opened} */ this.opened = { stack, layer, head, q0: 0, k0: 0, special: "shown" };
     const attentions = session.outputNames.filter((name) => name.endsWith(".z"));
     this.attentions = attentions.map((name) => name.slice(0, -2));
-  }
-
-  /** @param {string} name */
-  get(name) {
-    return this.values[name];
-  }
-
-  /** @param {string} name @param {any} value */
-  set(name, value) {
-    this.values[name] = value;
-    this.dispatchEvent(new Event(`change:${name}`));
-  }
-
-  save_changes() {}
-
-  /** @param {string} event @param {() => void} callback */
-  on(event, callback) {
-    this.addEventListener(event, callback);
-  }
-
-  /** @param {string} event @param {() => void} callback */
-  off(event, callback) {
-    this.removeEventListener(event, callback);
   }
 
   /** One pass.
@@ -193,14 +171,6 @@ export class Live extends EventTarget {
   }
 }
 
-/** @param {string} address */
-async function bytesOf(address) {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); build the site again`);
-  const packed = address.endsWith(".packed") && answer.body?.pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await (packed ? new Response(packed) : answer).arrayBuffer());
-}
-
 /* The runtime, from files beside the models, and whether it finds WebGPU. */
 async function runtimeOf(/** @type {string} */ folder) {
   const gpu = "Suspending" in WebAssembly ? /** @type {any} */ (navigator).gpu : null;
@@ -208,7 +178,10 @@ async function runtimeOf(/** @type {string} */ folder) {
   const { href } = new URL(folder, location.href);
   const kind = `${href}ort.${hasGpu ? "jspi" : "wasm"}`;
   /** @type {[Runtime, Uint8Array]} */
-  const [runtime, wasmBinary] = await Promise.all([import(`${kind}.min.mjs`), bytesOf(`${kind}.packed`)]);
+  const [runtime, wasmBinary] = await Promise.all([
+    import(`${kind}.min.mjs`),
+    bytesAt(`${kind}.packed`, true),
+  ]);
   Object.assign(runtime.env.wasm, { wasmPaths: href, wasmBinary, numThreads: 1 });
   return { runtime, hasGpu };
 }
@@ -229,7 +202,7 @@ async function millisecondsOf(live, answer) {
 /** A model of a folder, with its first message.
    @param {string} folder ends with a slash @param {string} name */
 export async function openLive(folder, name) {
-  const files = [".bin", ".onnx"].map((ending) => bytesOf(`${folder}${name}${ending}`));
+  const files = [".bin", ".onnx"].map((ending) => bytesAt(`${folder}${name}${ending}`, false));
   const [{ runtime, hasGpu }, described, weights] = await Promise.all([runtimeOf(folder), ...files]);
   const open = async (/** @type {string} */ provider) => {
     const session = await runtime.InferenceSession.create(weights, {

@@ -1,10 +1,12 @@
 /* Pages of static files as hosts of the viewer (../README.md): documents.py writes them. */
 
 import { el } from "../browser/dom.js";
+import { bytesAt } from "../browser/files.js";
+import { Held } from "../browser/model.js";
 import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
 
-/** @import { Act, Model, Render } from "../contract" */
+/** @import { Model, Render } from "../contract" */
 
 export const NEEDS_THE_APP =
   "This is computed by the app, which runs on your own computer: make run starts it.";
@@ -33,13 +35,9 @@ export function follow(by) {
 }
 
 /** The bytes of a file of this page. @param {string} address as documents.py names it */
-export async function bytesOf(address) {
+export function bytesOf(address) {
   const isInside = address.startsWith("data:");
-  const answer = await fetch(isInside ? address : document.body.dataset.root + address);
-  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); load the page again`);
-  const body = /** @type {ReadableStream<any>} */ (answer.body);
-  const unpacked = isInside ? new Response(body.pipeThrough(new DecompressionStream("gzip"))) : answer;
-  return new Uint8Array(await unpacked.arrayBuffer());
+  return bytesAt(isInside ? address : document.body.dataset.root + address, isInside);
 }
 
 /** Says what is around the view. */
@@ -64,44 +62,8 @@ export function prepare() {
     navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
 }
 
-/* A model as the contract has it. */
-export class Shown {
-  /** @type {Record<string, any>} */ values = {};
-  heard = new EventTarget();
-
-  /** @param {(act: any) => void} send */
-  constructor(send) {
-    this.send = send;
-  }
-
-  /** @param {string} name */
-  get(name) {
-    return this.values[name];
-  }
-
-  /** @param {string} name @param {any} value */
-  set(name, value) {
-    this.values[name] = value;
-    this.heard.dispatchEvent(new Event(`change:${name}`));
-  }
-
-  save_changes() {}
-
-  /** @param {string} event @param {() => void} callback */
-  on(event, callback) {
-    this.heard.addEventListener(event, callback);
-  }
-
-  /** @param {string} event @param {() => void} callback */
-  off(event, callback) {
-    this.heard.removeEventListener(event, callback);
-  }
-}
-
-/**
- * Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
- * @param {Render} render @param {object} shown
- */
+/** Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
+   @param {Render} render @param {object} shown */
 export function renderInto(render, shown) {
   const place = el("div");
   one(".place").attachShadow({ mode: "open" }).append(place);
@@ -112,11 +74,12 @@ export function renderInto(render, shown) {
 export async function start(render) {
   prepare();
   const { message, state } = content();
-  const shown = new Shown(({ type, page, part, by }) => {
+  const shown = new Held();
+  shown.send = ({ type, page, part, by }) => {
     if (type === "open") location.href = `${page}/?part=${part}`;
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
-  });
+  };
   shown.set("message", await bytesOf(message));
   shown.set("state", state);
   renderInto(render, shown);

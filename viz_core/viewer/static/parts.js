@@ -1,20 +1,18 @@
 /* A page of parts, each with its states: what documents.py calls so. */
 
 import { button, el } from "../browser/dom.js";
-import { readMessage } from "../browser/message.js";
+import { packMessage, readMessage } from "../browser/message.js";
+import { Held } from "../browser/model.js";
 import { addressBar } from "../browser/page.js";
-import { bytesOf, content, follow, NEEDS_THE_APP, one, prepare, renderInto, Shown, say } from "./host.js";
+import { bytesOf, content, follow, NEEDS_THE_APP, one, prepare, renderInto, say } from "./host.js";
 
 /** @import { Render } from "../contract" */
 /** @typedef {{label: string, state: number, scrub: number | null}} Choice */
-/**
- * @typedef {{ask: string, options: string[], right: number, because: string, shows: Choice | null}} Question
- */
+/** @typedef {{ask: string, options: string[], right: number, because: string, shows: Choice | null}}
+   Question */
 /** @typedef {{file?: string, link?: Record<string, string>, problem?: string}} State */
-/**
- * @typedef {{name: string, states: State[], tries: Choice[], steps: Choice[], questions: Question[],
- *   needs: string}} Part
- */
+/** @typedef {{name: string, states: State[], tries: Choice[], steps: Choice[], questions: Question[],
+     needs: string}} Part */
 
 const WORDS = ["see", "formula", "code", "glossary"];
 /** @type {Choice} as a part is at first */ const USUAL = { label: "", state: 0, scrub: null };
@@ -49,13 +47,14 @@ function drawFormulas(place) {
 class Parts {
   /** @type {Part} */ part;
   at = 0;
+  shown = new Held();
   asked = 0; // what was asked for last: a file may come late
 
   /** @param {Render} render @param {Part[]} parts */
   constructor(render, parts) {
     this.render = render;
     this.parts = parts;
-    this.shown = new Shown((act) => this.answer(act));
+    this.shown.send = (act) => this.answer(act);
     for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-part]")))
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -85,10 +84,8 @@ class Parts {
     });
   }
 
-  /**
-   * @param {string} name @param {Choice} shows
-   * @param {URLSearchParams} params of an address that says where the slider stands
-   */
+  /** @param {string} name @param {Choice} shows
+     @param {URLSearchParams} params of an address that says where the slider stands */
   async open(name, shows = USUAL, params = new URLSearchParams()) {
     const part = this.parts.find((each) => each.name === name) ?? this.parts[0];
     const { file, problem } = part.states[shows.state];
@@ -113,7 +110,7 @@ class Parts {
     const scrub = header.scrub && { ...header.scrub };
     if (scrub && to !== null) scrub.at = Number(to);
     this.write(header.words, isOther);
-    this.shown.set("message", withHeader(bytes, { scrub, moves: this.asked, generation: this.asked }));
+    this.shown.set("message", packMessage({ ...header, scrub, moves: this.asked, generation: this.asked }));
     if (!before) renderInto(this.render, this.shown);
   }
 
@@ -190,21 +187,4 @@ class Parts {
     if (next) return this.open(next.name, walks && by < 0 ? next.steps.at(-1) : next.steps[0]);
     follow(by);
   }
-}
-
-/**
- * A message with other entries in its header; its arrays stay where they are.
- * @param {Uint8Array} bytes @param {Record<string, unknown>} entries
- */
-function withHeader(bytes, entries) {
-  const length = new DataView(bytes.buffer).getUint32(0, true);
-  const padded = (/** @type {number} */ size) => Math.ceil((4 + size) / 8) * 8;
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const text = new TextEncoder().encode(JSON.stringify({ ...header, ...entries }));
-  const arrays = bytes.subarray(padded(length));
-  const whole = new Uint8Array(padded(text.length) + arrays.length);
-  new DataView(whole.buffer).setUint32(0, text.length, true);
-  whole.set(text, 4);
-  whole.set(arrays, padded(text.length));
-  return whole;
 }
