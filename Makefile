@@ -30,7 +30,7 @@ serve: install-serve  ## several servers behind one address, for a class; WORKER
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
 site: install-dev  ## write the lab as static files, for any web server; OUT=site
-	@$(VENV_PYTHON) -m attention_lab.site "$(OUT)"
+	@$(VENV_PYTHON) -m tools.site "$(OUT)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile

@@ -1,4 +1,4 @@
-/* A notebook as a host of the viewer (viz_core/viewer/README.md): JupyterLab, Notebook, VS Code, Colab, marimo. */
+/* A notebook as a host of the viewer (viz_core/viewer/README.md): JupyterLab, VS Code, Colab, marimo. */
 
 import { el } from "./viz_core/viewer/browser/dom.js";
 import { hostedBy } from "./viz_core/viewer/browser/page.js";
@@ -6,7 +6,8 @@ import { runPacked } from "./viz_core/viewer/browser/plotly.js";
 
 /** @import { AnyModel, Render as Widget } from "@anywidget/types" */
 /** @import { Render } from "./viz_core/viewer/contract" */
-/** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, still: string, problem?: string}} Traits */
+/** @typedef {{message: DataView, state: Record<string, unknown> | null, plotly: DataView, still: string,
+   problem?: string}} Traits */
 
 const HEIGHT = "640px"; // of Explore, which by itself fills what a window leaves
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from attention_lab.site import build
 from benchmarks.live import served
 from tools import chromium
 from tools.background_servers import serving_the_app
+from tools.site import build
 
 PAGES = ("", "softmax/", "masks/", "translation/")
 

@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
-from attention_lab.site import build
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
+from tools.site import build
 
 WAITS = 20_000  # milliseconds
 PAGES = ("", "explore/", "softmax/", "masks/")
@@ -151,4 +151,10 @@ def test_the_app_in_a_frame_shows_the_figure_alone_and_says_its_height(page: Pag
     for outside in (".st-key-lab_heading", ".st-key-lab_side", ".stAppHeader"):
         expect(frame.locator(outside)).to_be_hidden()
     assert 200 < page.evaluate("told") < 2_000
+    page.set_viewport_size(
+        {"width": 390, "height": 844}
+    )  # a phone has no button for controls that are not there
+    expect(frame.get_by_role("button", name="formula")).to_be_visible()
+    expect(frame.get_by_role("button", name="controls")).to_be_hidden()
+    assert frame.locator(".board .status").evaluate("each => each.offsetHeight") < 80
     assert frame.locator(".stApp").evaluate("each => getComputedStyle(each).colorScheme") == "dark"

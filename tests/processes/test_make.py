@@ -209,6 +209,12 @@ def test_a_teachers_hash_that_is_none_is_told_before_the_app_starts(installed_cl
     assert told == "ATTENTION_LAB_TEACHER holds no hash of a secret; `make teacher` writes one"
 
 
+def test_a_site_for_frames_that_is_none_is_told_before_the_app_starts(installed_clone, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_FRAMES", "course.example.edu")
+    told = sentence(make(installed_clone, "run", f"PORT={free_port()}"))
+    assert told.startswith("ATTENTION_LAB_FRAMES has 'course.example.edu', which is no site")
+
+
 @pytest.fixture
 def running(installed_clone: Path, request: pytest.FixtureRequest) -> Iterator[tuple[int, Path]]:
     """Port and log of `make run` on the host that the test names."""

@@ -1,7 +1,7 @@
 """A board on a page of Streamlit's: what a person does there, its take-away."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -46,12 +46,12 @@ def wants_take_away() -> bool:
 def whole(title: str, page: str, part: str, make: Callable[[], Sequence[Part]]) -> Callable[[], str]:
     """What makes one file of a page with all its parts, which opens at one of them."""
 
-    def file() -> tuple[str, int]:
+    def parts() -> tuple[Sequence[Part], int]:
         server_load.check_memory()
-        html = page_as_file(title, page, make(), at=part)
-        return html, len(html)
+        made = make()
+        return made, sum(len(state.message) for each in made for state in each.states)
 
-    return lambda: cast(str, cache.cached(cache.results, ("whole", page, part), file))
+    return lambda: page_as_file(title, page, cache.cached(cache.results, ("whole", page), parts), at=part)
 
 
 def take_away(

@@ -72,7 +72,7 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
     files = offered["files"]
     table = files["This head, CSV"].make()
     archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
-    assert inside("", MESSAGE) in files["Figure, offline HTML"].make()
+    assert inside(MESSAGE) in files["Figure, offline HTML"].make()
     assert process.did == ["take_away", "table", "archive"]
     process.works = True
     same = StageView(DEAR, ACT)

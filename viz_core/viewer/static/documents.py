@@ -101,7 +101,7 @@ def latex(text: str, *, tag: str = "span") -> str:
 
 def main_of(title: str, parts: Sequence[Part]) -> str:
     """The HTML inside a page of parts, which parts.js fills."""
-    options = [(part.name, escape(part.label)) for part in parts]
+    options = [(escape(part.name), escape(part.label)) for part in parts]
     if len(options) > MOST_TABS:
         listed = "".join(f'<option value="{name}">{label}</option>' for name, label in options)
         tabs = f"<select class=parts aria-label=Part>{listed}</select>"
@@ -164,19 +164,19 @@ def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, A
     message: its bytes. state: what is selected.
     """
     main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_PROBLEM}<div class=place></div>"
-    content = {"message": inside("", message), "state": state}
+    content = {"message": inside(message), "state": state}
     return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
 
 def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "") -> str:
     """A page with all its parts as one HTML file. at: the part at which it opens, by default the first."""
-    content, code = content_of(page, parts, inside) | {"at": at}, script("board", "parts")
+    content = content_of(page, parts, lambda _, file: inside(file)) | {"at": at}
     whole = any(needs_whole(state.message) for part in parts for state in part.states if state.message)
-    with_formulas = f"{KATEX.read_text('utf-8')}\n{code}"
-    return _as_file(title, main_of(title, parts), content, with_formulas, page, whole=whole)
+    code = f"{KATEX.read_text('utf-8')}\n{script('board', 'parts')}"
+    return _as_file(title, main_of(title, parts), content, code, page, whole=whole)
 
 
-def inside(name: str, content: bytes) -> str:
+def inside(content: bytes) -> str:
     """A file as an address that holds all of it."""
     return "data:application/gzip;base64," + base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
@@ -184,7 +184,7 @@ def inside(name: str, content: bytes) -> str:
 def _as_file(
     title: str, main: str, content: dict[str, Any], code: str, page: str = "", *, whole: bool
 ) -> str:
-    content = content | {"plotly": inside("", plotly_script(whole=whole).encode())}
+    content = content | {"plotly": inside(plotly_script(whole=whole).encode())}
     code = code.replace("</script", "<\\/script")
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     return document(

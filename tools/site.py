@@ -1,6 +1,6 @@
 """The lab as a folder of static files, which any web server hands out: `make site`.
 
-    python -m attention_lab.site site
+    python -m tools.site site
 
 All addresses are relative, and nothing else is asked for. Pages are made by viz_core/viewer/static and by the
 static.py of each kind of page; Explore's models run in the browser (viz_core/viewer/live).
@@ -27,9 +27,9 @@ from attention_lab.pages.shared.lab_stops import STOPS
 from attention_lab.pages.start.way import MESSAGE
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
-from tools.javascript import copy_runtime, install
+from tools.javascript import ROOT, copy_runtime, install
 
-ICONS = Path(__file__).parent / "pages" / "shared"
+ICONS = ROOT / "pages" / "shared"
 MENU = {"": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings"} | {
     f"{stop.name}/": stop.title for stop in STOPS
 }
