@@ -40,6 +40,7 @@ from attention_lab.viz_core import (
 from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
 from attention_lab.viz_core.labels import tick, tick_labels, visible
 from attention_lab.viz_core.paper import Bundle
+from attention_lab.viz_core.viewer.message import header_of, with_header
 from attention_lab.viz_core.viewer.static.documents import view_as_file
 
 FIGURE_WINDOW = 128
@@ -553,7 +554,12 @@ def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
             return
 
     def page() -> str:
-        return view_as_file("stage", f"Explore: {away.title}", message, state=act)
+        taught = header_of(message)["taught"] | {"label": "", "model": ""}
+        sent = with_header(  # without what only a server answers; a sweep that was made is in it
+            message, swap={"label": "", "text": "", "other": ""}, beside=False, taught=taught,
+            editable=act["view"] == "sweep",
+        )  # fmt: skip
+        return view_as_file("stage", f"Explore: {away.title}", sent, state=act)
 
     run = waiting.runner(inputs)  # a file is made when its button is pressed, without a page
     name, size, note = away.file_name, away.archive_bytes, None

@@ -117,6 +117,8 @@ def test_the_offline_page_draws_the_figure_without_a_network(
     np.testing.assert_allclose(cells / 255, pattern, atol=1e-2)  # its colours, of which there are 256
     assert all(word in figure.inner_text() for word in ("because", "tired"))
     expect(page.get_by_text(f"{pattern[0].max():.3f}", exact=True).first).to_be_visible()
+    for needs_a_server in ("Sweep", "tired → wide", "side by side"):
+        expect(page.get_by_role("button", name=needs_a_server)).to_have_count(0)
     assert failed == []
     context.close()
 

@@ -48,6 +48,18 @@ def pack(**values: Any) -> Packed:
     return Packed(header, b"".join(blocks.parts))
 
 
+def header_of(message: bytes) -> dict[str, Any]:
+    """The header of a message, in which arrays are told by their places."""
+    return dict(json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")]))
+
+
+def with_header(message: bytes, **own: Any) -> bytes:
+    """The message with other entries in its header."""
+    start = 4 + int.from_bytes(message[:4], "little")
+    others = {name: value for name, value in header_of(message).items() if name not in own}
+    return Packed(to_json(others), message[start + -start % 8 :]).message(**own)
+
+
 def to_json(value: Any, convert: Callable[[Any], Any] | None = None) -> bytes:
     """A value as JSON in bytes. convert: turns a value that JSON does not know into one that it does."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=convert)

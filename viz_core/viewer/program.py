@@ -16,6 +16,7 @@ from typing import Any
 import plotly
 
 from .. import theme
+from .message import header_of
 
 HERE = Path(__file__).parent
 KINDS = ("board", "stage", "map", "table", "way")
@@ -84,8 +85,7 @@ def plotly_script(*, whole: bool = False) -> str:
 
 def needs_whole(message: bytes) -> bool:
     """Whether a board's message has a chart with a trace that has no axes."""
-    header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
-    panels = [panel for row in header.get("board", {}).get("rows", ()) for panel in row]
+    panels = [panel for row in header_of(message).get("board", {}).get("rows", ()) for panel in row]
     traces = [trace for panel in panels for trace in panel.get("chart", {}).get("traces", ())]
     return any(trace.get("type", "scatter") not in WITH_AXES for trace in traces)
 

@@ -6,7 +6,7 @@ import pytest
 
 from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Scrub, Sign
 from attention_lab.viz_core.viewer.declarations import declarations
-from attention_lab.viz_core.viewer.message import Packed, pack
+from attention_lab.viz_core.viewer.message import Packed, header_of, pack, with_header
 
 
 def unpacked(message: bytes) -> tuple[dict, bytes]:
@@ -82,3 +82,11 @@ def test_bytes_stay_bytes_at_any_depth() -> None:
     reference = json.loads(packed.header)["stacks"][0]["thumbs"]
     assert reference == {"$": [0, "uint8", [2, 3]]}
     np.testing.assert_array_equal(array_of(reference, packed.arrays), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_a_message_gets_other_entries_and_keeps_its_arrays():
+    message = pack(a=1, numbers=np.arange(3.0)).message(b=2)
+    changed = with_header(message, a="another", c=[3])
+    assert header_of(changed) == header_of(message) | {"a": "another", "c": [3]}
+    assert changed.endswith(np.arange(3, dtype=np.float32).tobytes() + bytes(4))
+    assert len(changed) % 8 == 0
