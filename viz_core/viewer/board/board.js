@@ -341,6 +341,7 @@ export class Board {
     const notice = typeof board.notice === "string" ? board.notice : board.notice[frame];
     this.story.notice.replaceChildren(...this.glossary.nodes(notice));
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
+    delete this.root.dataset.linked;
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = String(frame);
     this.tell({ ...this.header.chosen, frame });
