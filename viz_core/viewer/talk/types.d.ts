@@ -1,0 +1,121 @@
+/* What the parts of a talk say to each other: its file, the show, the speaker's window, a clicker, the hall. */
+
+/** A talk as format.js reads it from Markdown. */
+export interface Talk {
+  title: string;
+  about: string;
+  /** What its list of settings says of the whole talk, such as `minutes` and `language`. */
+  settings: Record<string, string>;
+  stops: Stop[];
+}
+
+/** One picture of a talk. */
+export interface Stop {
+  title: string;
+  /** Where its heading stands in the file, counted from 1. */
+  line: number;
+  /** Relative to the root of the app or site: "masks?part=causal", "?model=reader" (Explore), "" (none). */
+  link: string;
+  /** Markdown, for the speaker alone. */
+  notes: string;
+  /** What is hidden until `a` is pressed: "headline", or the titles of panels. */
+  hide: string[];
+  /** The values of the scrub at which a clicker stops; without any, ten from end to end. */
+  at: number[];
+  question: Question | null;
+  /** What its list of settings says else, such as the rule and the hints of a task. */
+  settings: Record<string, string>;
+}
+
+/** right: the place of the right option, null where there is none. because: Markdown. */
+export interface Question {
+  ask: string;
+  options: string[];
+  right: number | null;
+  because: string;
+}
+
+/** A line of a file that is passed over, and why: value, rule, remedy. */
+export interface Problem {
+  line: number;
+  text: string;
+}
+
+/** What a view shows, which another window can show again (mirror.js). file: the SHA-256 of its message, in
+    hexadecimal digits, under which a wire keeps its bytes. */
+export interface Picture {
+  kind: "board" | "stage" | "map";
+  file: string;
+  state: Record<string, unknown> | null;
+}
+
+/** A place on a picture: the panel ("0/1": row and column; "" for all of it), and fractions of its size. */
+export interface Place {
+  panel: string;
+  x: number;
+  y: number;
+}
+
+/** The one record that all windows of a talk share. The show writes it; others read it, and ask. */
+export interface Shared {
+  title: string;
+  /** The names of all stops, and which is shown, counted from 0. */
+  stops: string[];
+  at: number;
+  /** As `Stop.link`, with what the lecturer has changed since. */
+  link: string;
+  picture: Picture | null;
+  /** What comes next, so that it can be fetched now. */
+  next: Picture | null;
+  hidden: string[];
+  blank: boolean;
+  pointer: Place | null;
+  /** Lines of the pen on this picture. */
+  ink: Place[][];
+  /** Seconds since 1970 at which the timer was started; 0 while it is not. minutes: what the talk may take. */
+  timer: { started: number; minutes: number };
+  /** The name of the device that drives; the show itself always may. */
+  driver: string;
+  asked: Asked | null;
+}
+
+/** A question to the hall. id: unlike that of any other. right and because: null and "" until uncovered. */
+export interface Asked {
+  id: string;
+  ask: string;
+  options: string[];
+  right: number | null;
+  because: string;
+}
+
+/** What the lecturer's devices ask of the show. from: the name of the device. */
+export type Press = { from: string } & (
+  | { type: "go"; by: 1 | -1 }
+  | { type: "to"; stop: number }
+  | { type: "point"; place: Place | null }
+  | { type: "draw"; line: Place[] }
+  | { type: "clear" }
+  | { type: "blank" }
+  | { type: "uncover" }
+  | { type: "timer" }
+  | { type: "drive" }
+  | { type: "hello" }
+);
+
+/** How windows reach each other: a BroadcastChannel for those of one browser, the hall for all others. */
+export interface Wire {
+  /** By the show: the record as it is now, and the bytes of a picture before the record names it. */
+  tell(shared: Shared): void;
+  keep(file: string, bytes: Uint8Array): Promise<void>;
+  /** By the others. */
+  ask(press: Press): void;
+  fetch(file: string): Promise<Uint8Array>;
+  onShared(hear: (shared: Shared) => void): void;
+  onPress(hear: (press: Press) => void): void;
+  close(): void;
+}
+
+/** What the speaker's devices see and the hall does not: the notes of each stop, in Markdown. */
+export interface Notes {
+  notes: string[];
+}
