@@ -79,11 +79,13 @@ export interface Shared {
   asked: Asked | null;
 }
 
-/** A question to the hall. id: unlike that of any other. right and because: null and "" until uncovered. */
+/** A question to the hall. id: unlike that of any other. uncovered: whether the hall sees the answer, and how
+    many chose what; until then right and because are null and "". */
 export interface Asked {
   id: string;
   ask: string;
   options: string[];
+  uncovered: boolean;
   right: number | null;
   because: string;
 }
@@ -118,4 +120,11 @@ export interface Wire {
 /** What the speaker's devices see and the hall does not: the notes of each stop, in Markdown. */
 export interface Notes {
   notes: string[];
+}
+
+/** What the hall tells of a talk: the record; how many chose each option, for the lecturer's devices at once and
+    for all once uncovered; and the notes, for the lecturer's devices alone. */
+export interface Heard extends Shared {
+  counts: number[] | null;
+  notes: string[] | null;
 }
