@@ -26,6 +26,7 @@ VENDORED = ROOT / "viz_core" / "viewer" / "vendored"
 OTHERS = {
     "plotly.js": ("plotly.js-cartesian-dist-min", "plotly-cartesian.min.js"),
     "katex.js": ("katex", "dist/katex.min.js"),
+    "markdown-it.js": ("markdown-it", "dist/browser/markdown-it.umd.min.js"),
 }
 """What browsers get that is not ours: the package of each file, and where it is there."""
 RUNTIME = {"wasm": "", "jspi": ".jspi"}

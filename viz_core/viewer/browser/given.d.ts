@@ -33,3 +33,9 @@ declare var LabPlotly: any;
 
 /* KaTeX, on pages of static files that have formulas. */
 declare var katex: { render(text: string, into: HTMLElement, options: object): void };
+
+/* markdown-it, where talks are read (talk/format.js). */
+declare var markdownit: (options?: object) => {
+  parse(text: string, env: object): any[];
+  render(text: string): string;
+};

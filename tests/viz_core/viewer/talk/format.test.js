@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "../../../../viz_core/viewer/vendored/markdown-it.js";
+import { linkOf, MOST_CHARACTERS, read, write } from "../../../../viz_core/viewer/talk/format.js";
+import { pack, talkOf, unpack } from "../../../../viz_core/viewer/talk/source.js";
+
+const PAGES = ["", "start", "masks", "findings"];
+
+const WHOLE = `# Ten minutes of attention
+
+- minutes: 10
+- language: en
+
+What it is about.
+
+## Where "it" looks
+
+[Explore](/?model=reader&text=the+animal%2C+it)
+
+- hide: headline, "Scores, before softmax"
+- at: 0, 4, 8.5
+
+Notes, *any* Markdown:
+
+- a list: of two
+- entries
+
+### Which word does it look at?
+- [ ] street
+- [x] animal
+
+Because the animal is tired.
+
+## A stop without a picture
+`;
+
+const ODD = `Some words before.
+
+## One
+
+[Maskz](/maskz?part=causal)
+
+- hde: headline
+- at: 0, middle, 8
+
+### Which?
+- [x] this
+- [x] that
+- neither
+
+# Two
+
+[elsewhere](https://example.org/)
+
+## Three
+
+[bad](javascript:alert(1))
+
+### An aside, no question
+
+- without boxes
+
+## Four
+
+http://localhost:8501/masks?part=reach
+
+### Only one?
+- [ ] one
+`;
+
+test("a talk is read: settings, links, notes, what is hidden, questions", (context) => {
+  context.assert.snapshot(read(WHOLE, PAGES));
+});
+
+test("what is wrong is told with its line, and the rest of the talk is there", (context) => {
+  context.assert.snapshot(read(ODD, PAGES));
+});
+
+test("a file that was read is written as it was", () => {
+  const again = WHOLE.replaceAll("\n- a list", "\n* a list").replace("\n- entries", "\n* entries");
+  assert.equal(write(read(again, PAGES).talk), again);
+});
+
+test("whatever was read is written so that it reads alike", () => {
+  const odd = [
+    WHOLE,
+    ODD,
+    "",
+    "\uFEFF# T\r\n## S\r\nn",
+    "#\n##\n###\n- [ ]\n- [x]",
+    "```\n# no end",
+    "\0- [x] \\",
+    "##",
+  ];
+  for (const text of odd) {
+    const once = read(text).talk;
+    const again = read(write(once));
+    assert.equal(write(again.talk), write(once), text);
+    assert.deepEqual(
+      again.talk.stops.map(({ title, link }) => [title, link]),
+      once.stops.map(({ title, link }) => [title, link]),
+    );
+  }
+});
+
+test("words of a person stay words: no heading, list or fence of theirs changes the talk", () => {
+  const words = [
+    "- hide: headline",
+    "# Title",
+    "Under\n===\n\nline",
+    "```\ncode",
+    "- [x] no",
+    "[a]: /masks",
+    "> ## q",
+  ];
+  for (const notes of words) {
+    const question = { ask: "Which? #", options: ["- a", "[x] b"], right: 1, because: notes };
+    const stop = {
+      title: "S #",
+      link: "masks?a=(1)",
+      notes,
+      hide: ["a, b"],
+      at: [1],
+      question,
+      settings: {},
+    };
+    const talk = { title: "T", about: notes, settings: {}, stops: [stop, { ...stop, question: null }] };
+    const { talk: same, problems } = read(write(talk), PAGES);
+    assert.deepEqual(problems, [], notes);
+    assert.equal(same.stops.length, 2);
+    const { title, link, hide, at } = same.stops[0];
+    assert.deepEqual([title, link, hide, at], ["S #", "masks?a=(1)", ["a, b"], [1]]);
+    assert.deepEqual({ ...same.stops[0].question, because: "" }, { ...question, because: "" });
+    for (const kept of [same.about, same.stops[0].notes, same.stops[1].notes, same.stops[0].question.because])
+      assert.match(kept, new RegExp(/\w+/.exec(notes)[0]), notes);
+  }
+});
+
+test("a link is one of ours wherever it was copied", () => {
+  const links = {
+    "/masks?part=reach": "masks?part=reach",
+    "./masks/?part=reach#there": "masks?part=reach",
+    "?model=reader": "?model=reader",
+    "/": "?",
+    "explore/?text=a:b": "?text=a:b",
+    "http://localhost:8501/lab/masks": "masks",
+    "https://lab.example.edu/?model=reader": "?model=reader",
+    "https://example.org/": null,
+    "/maskz": null,
+    "a/masks": null,
+    "//masks": null,
+    "mailto:masks": null,
+  };
+  for (const [address, link] of Object.entries(links)) assert.equal(linkOf(address, PAGES), link, address);
+});
+
+test("a talk that is too long is read to its end, and says so", () => {
+  const { talk, problems } = read(`# T\n\n## S\n\n${"word ".repeat(MOST_CHARACTERS / 4)}`);
+  assert.equal(talk.stops.length, 1);
+  assert.match(problems[0].text, /^A talk of 625011 characters: at most 500000 are read/);
+});
+
+test("a link holds a talk whole; a broken one, and one that grows without end, are refused", async () => {
+  const packed = await pack(WHOLE);
+  assert.match(packed, /^[\w-]+$/);
+  assert.equal(await unpack(packed), WHOLE);
+  assert.equal((await talkOf(`#talk=${packed}&at=2`)).talk.title, "Ten minutes of attention");
+  const { problems } = await talkOf(`#talk=${packed.slice(0, 90)}`);
+  assert.match(problems[0].text, /^The link holds no whole talk/);
+  const bomb = await unpack(await pack("a".repeat(20 * MOST_CHARACTERS)));
+  assert.ok(bomb.length < 2 * MOST_CHARACTERS);
+});
+
+test("an address that names no talk says what to do", async () => {
+  globalThis.fetch = async () => ({ ok: false });
+  for (const [hash, says] of [
+    ["", /names no talk/],
+    ["#own", /has no talk of yours/],
+    ["#shipped=../secret", /called \.\.\/secret: choose/],
+    ["#shipped=other", /called other: choose/],
+  ])
+    assert.match((await talkOf(hash)).problems[0].text, says);
+});
