@@ -34,6 +34,11 @@ export interface Page {
   takesAway: boolean;
   /** Whether a view may fill the whole window. */
   presents: boolean;
+  /** Whether a view that fills the window asks for the whole screen. */
+  fillsScreen: boolean;
+  /** Of a stop of a talk: what is hidden until it is uncovered, "headline" or the titles of panels. Elsewhere
+      null: then a question hides its answer. */
+  hides: string[] | null;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */

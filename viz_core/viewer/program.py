@@ -38,7 +38,7 @@ _PLOTLY = HERE / "vendored" / "plotly.js"
 PLOTLY_ADDRESS = f"./plotly/{re.findall(r'v([0-9.]+)', _PLOTLY.read_text('utf-8')[:100])[0]}.js"
 """Where a host serves `plotly_script`: relative, as a page's other links are, even behind a proxy."""
 PLOTLY_WHOLE = PLOTLY_ADDRESS.replace(".js", "-whole.js")
-"""The same for `plotly_script(whole=True)`."""
+"""The same for `plotly_script(whole=True)`, which lies beside it."""
 WITH_AXES = (
     *("bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie"),
     *("scatter", "scatterternary", "violin"),
@@ -65,9 +65,10 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
     main, style = HERE / kind / f"{kind}.js", HERE / kind / f"{kind}.css"
     panels = sorted((HERE / "board" / "panels").glob("*.js")) if kind == "board" else []
     themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
+    whole = plotly_address.replace(PLOTLY_ADDRESS, PLOTLY_WHOLE)
     values: dict[str, Any] = {
         "THEME": themes,
-        "PLOTLY": {"address": plotly_address, "whole": PLOTLY_WHOLE, "kinds": WITH_AXES},
+        "PLOTLY": {"address": plotly_address, "whole": whole, "kinds": WITH_AXES},
     }
     values |= {"STYLE": "\n".join(file.read_text() for file in (HERE / "browser" / "shell.css", style))}
     values |= {"CHOICES": CHOICES} if kind == "stage" else {}

@@ -86,7 +86,7 @@ class Component:
     def __init__(self, kind: str, *, acts: Kinds) -> None:
         name, program = f"attention_lab_{kind}", viewer.program(kind, HOST)
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
-        mount = f"{viewer.module_name(HOST)}.mounting({program.render})"
+        mount = f'{viewer.module_name(HOST)}.mounting({program.render}, "{kind}")'
         script = f"{program.script}\n{promise}.resolve({mount});\n"
         self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
         self.route = requests.program_route(self.address, lambda: script)

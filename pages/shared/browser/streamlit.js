@@ -9,6 +9,7 @@ import {
   isEmbedded,
   prepareEmbedded,
 } from "../../../viz_core/viewer/browser/page.js";
+import { answeredByShow, isStop, prepareStop, shareView } from "../../../viz_core/viewer/talk/stop.js";
 
 /** @import { Model, Render } from "../../../viz_core/viewer/contract" */
 /** @typedef {{model: Held, leave: () => void}} Shown */
@@ -39,18 +40,20 @@ hostedBy({
   field: `${WITH_TEXT} :is(input[type=text]:not([role=combobox], :disabled), textarea)`,
 });
 
+if (isStop()) prepareStop();
+
 /** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();
 
 /** A component's function, which Streamlit calls with each message: it renders once.
-   @param {Render} render */
-export function mounting(render) {
+   @param {Render} render @param {string} kind of view that it renders */
+export function mounting(render, kind) {
   /** @param {{parentElement: ShadowRoot, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {
     const known = all.get(parentElement);
     const model = known?.model ?? new Held();
-    model.send = (act) => setTriggerValue("act", act);
+    model.send = (act) => (isStop() && answeredByShow(act)) || setTriggerValue("act", act);
     model.set("message", data);
-    if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model) });
+    if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model, kind) });
     return () => {
       all.get(parentElement)?.leave();
       all.delete(parentElement);
@@ -58,15 +61,17 @@ export function mounting(render) {
   };
 }
 
-/** @param {Render} render @param {ShadowRoot} parent @param {Held} model */
-function show(render, parent, model) {
+/** @param {Render} render @param {ShadowRoot} parent @param {Held} model @param {string} kind */
+function show(render, parent, model, kind) {
   if (onPhone()) closeMenu();
   if (isEmbedded()) prepareEmbedded(/** @type {HTMLElement} */ (find("[data-testid=stMainBlockContainer]")));
   const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");
   const place = el("div", { style: `display: contents; ${style}` });
   parent.append(place);
   const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
+  const unshare = isStop() ? shareView(kind, model, place) : () => {};
   return () => {
+    unshare();
     leave();
     place.remove();
   };

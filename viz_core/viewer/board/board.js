@@ -8,7 +8,7 @@ import { readMessage } from "../browser/message.js";
 import { isStill, lasting } from "../browser/motion.js";
 import { tickText } from "../browser/numbers.js";
 import { find, page } from "../browser/page.js";
-import { Present } from "../browser/present.js";
+import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
@@ -301,8 +301,8 @@ export class Board {
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
-    const answering = (this.present.covered && this.present.asked?.panels) || [];
-    this.each(({ root }, { title }) => root.classList.toggle("answers", answering.includes(title)));
+    const { hides } = this.present;
+    this.each(({ root }, { title }) => root.classList.toggle("answers", hides.includes(title)));
     this.glossary.explainIn(this.root);
   }
 
@@ -380,6 +380,16 @@ export class Board {
   /** On by a tenth of the frames; past either end, to the next part or page. @param {1 | -1} by */
   advance(by) {
     if (!this.scrubber.advance(by)) this.act({ type: "go", by });
+  }
+
+  /** On to the next of these values of the slider, or back; false where there is none.
+     @param {number[]} values @param {1 | -1} by */
+  advanceAmong(values, by) {
+    const frames = this.header.board.scrub ? values.map((value) => this.nearest(value)) : [];
+    const next = nextOf(frames, this.frame, by);
+    if (next === undefined) return false;
+    this.scrubber.step(next - this.frame);
+    return true;
   }
 
   /** Shows a thumbnail in the large matrix; pressed again, what was there before. @param {Panel} panel */

@@ -8,6 +8,8 @@ export const page = {
   plotly: null,
   takesAway: false,
   presents: false,
+  fillsScreen: true,
+  hides: null,
   fits: true,
   keys: (root) => root,
   hasFollowed: () => true,

@@ -50,6 +50,8 @@ const helpOf = (view) => [
   ["Esc", "leave"],
 ];
 
+export const KEYS = { next: NEXT, back: BACK };
+
 export class Present {
   on = false;
   covered = false; // whether the headline is
@@ -142,6 +144,7 @@ export class Present {
     window.addEventListener("pointermove", this.follow);
     const listen = () => document.addEventListener("fullscreenchange", this.leftFullScreen);
     if (document.fullscreenElement) listen();
+    else if (!page.fillsScreen) return;
     // Refused without a press; the window is filled all the same.
     else root.requestFullscreen?.().then(listen, () => {});
   }
@@ -176,7 +179,9 @@ export class Present {
   /* The headline that gives a question's answer away waits until that is given, or asked for. */
   coverHeadline() {
     this.asked = this.view.spoils;
-    this.covered = this.on && Boolean(this.asked) && !this.isAnswered;
+    const { hides } = page;
+    const isHidden = hides ? hides.includes("headline") : this.asked && !this.isAnswered;
+    this.covered = this.on && Boolean(isHidden);
     this.showCover();
   }
 
@@ -184,7 +189,13 @@ export class Present {
     return Boolean(document.querySelector(`[data-predicted="${this.asked?.place}"]`));
   }
 
+  /* The titles of the panels that are hidden. */
+  get hides() {
+    return page.hides ?? ((this.covered && this.asked?.panels) || []);
+  }
+
   uncover() {
+    if (page.hides) page.hides = [];
     this.covered = false;
     this.showCover();
     this.view.redraw();
@@ -252,9 +263,12 @@ export class Present {
 
   /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
   escape() {
-    const open = this.layers.findLast((layer) => !layer.classList.contains("absent"));
-    if (open) open.classList.add("absent");
+    if (this.topmost) this.topmost.classList.add("absent");
     else this.toggle();
+  }
+
+  get topmost() {
+    return this.layers.findLast((layer) => !layer.classList.contains("absent"));
   }
 
   stopListening() {
@@ -280,6 +294,12 @@ export class Present {
     };
     const looking = setInterval(look, 3000);
   }
+}
+
+/** The next of these values, or the one before; undefined where there is none.
+   @param {number[]} values in their order @param {number} now @param {1 | -1} by */
+export function nextOf(values, now, by) {
+  return by > 0 ? values.find((value) => value > now) : values.findLast((value) => value < now);
 }
 
 /** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */

@@ -8,7 +8,7 @@ import { Glossary } from "../browser/glossary.js";
 import { readMessage } from "../browser/message.js";
 import { find, page } from "../browser/page.js";
 import { fetchPlotlyAhead } from "../browser/plotly.js";
-import { Present } from "../browser/present.js";
+import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
@@ -232,12 +232,25 @@ export class Stage {
   advance(by) {
     const { of, at, count } = this.sequence;
     if (this.tells ? this.views.story.advance(by) : at + by >= 0 && at + by < count) {
-      if (this.tells) return;
-      if (of === "step") return this.set({ step: at + by });
-      const next = headAt(this.stack, at + by);
-      return this.set({ ...next, heads: [next.head] });
-    }
-    this.act({ type: "go", by });
+      if (!this.tells) this.walkTo(of, at + by);
+    } else this.act({ type: "go", by });
+  }
+
+  /** @param {string} of a step or a head, as `sequence` says @param {number} at */
+  walkTo(of, at) {
+    const next = headAt(this.stack, at);
+    this.set(of === "step" ? { step: at } : { ...next, heads: [next.head] });
+  }
+
+  /** On to the next of these places in what is gone through, or back; false where there is none.
+     @param {number[]} values beats of the story, steps or heads @param {1 | -1} by */
+  advanceAmong(values, by) {
+    const { of, at } = this.sequence;
+    const next = nextOf(values, this.tells ? this.view.beat : at, by);
+    if (next === undefined) return false;
+    if (this.tells) this.views.story.show(next);
+    else this.walkTo(of, next);
+    return true;
   }
 
   /* Plays the story. */

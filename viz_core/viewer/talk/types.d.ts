@@ -41,8 +41,8 @@ export interface Problem {
   text: string;
 }
 
-/** What a view shows, which another window can show again (mirror.js). file: the SHA-256 of its message, in
-    hexadecimal digits, under which a wire keeps its bytes. */
+/** What a view shows, which another window can show again (mirror.js). file: under which a wire keeps the bytes
+    of its message: 32 hexadecimal digits, by chance unlike those of any other. */
 export interface Picture {
   kind: "board" | "stage" | "map";
   file: string;
@@ -112,19 +112,47 @@ export interface Wire {
   /** By the others. */
   ask(press: Press): void;
   fetch(file: string): Promise<Uint8Array>;
-  onShared(hear: (shared: Shared) => void): void;
+  onShared(hear: (heard: Heard) => void): void;
   onPress(hear: (press: Press) => void): void;
+  /** By the show: what the lecturer's devices alone are to know. */
+  brief(known: Briefing): void;
   close(): void;
 }
 
-/** What the speaker's devices see and the hall does not: the notes of each stop, in Markdown. */
-export interface Notes {
-  notes: string[];
+/** The notes of each stop, in Markdown, which the hall does not see; and how many chose each option of what is
+    asked, which it sees once uncovered. */
+export interface Briefing {
+  notes: string[] | null;
+  counts: number[] | null;
 }
 
-/** What the hall tells of a talk: the record; how many chose each option, for the lecturer's devices at once and
-    for all once uncovered; and the notes, for the lecturer's devices alone. */
-export interface Heard extends Shared {
-  counts: number[] | null;
-  notes: string[] | null;
+/** What a wire tells of a talk. */
+export type Heard = Shared & Briefing;
+
+/** How a frame of the show begins: its name is STOP and this as JSON. */
+export interface Setting {
+  hides: string[];
+  at: number[];
 }
+
+/** What the page in a frame tells the show. message: null where it is the one told before. asked: the page's own
+    question while it covers the headline. */
+export type Told = { type: "attention-lab:stop" } & (
+  | { kind: Picture["kind"]; message: Uint8Array | null; state: Picture["state"]; href: string; asked: PageQuestion | null }
+  | { key: string; shift: boolean }
+  | { go: 1 | -1 }
+  | { point: Place | null }
+  | { line: Place[] }
+);
+export interface PageQuestion {
+  ask: string;
+  options: string[];
+}
+
+/** What the show asks of the page in a frame. */
+export type Wanted = { type: "attention-lab:show" } & (
+  | { go: 1 | -1 }
+  | { uncover: true }
+  | { mode: "off" | "laser" | "pen" }
+  | { pointer: Place | null; lines: Place[][] }
+);

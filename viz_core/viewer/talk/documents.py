@@ -1,0 +1,49 @@
+"""The documents of a talk, as the app and the site hand them out: the show, its speaker's window in the same
+document, and the pictures in that window.
+
+They lie in one folder below the root: `talk/` and `talk/mirror.html`. Programs lie beside that.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..program import PLOTLY_ADDRESS, assembled_script, module_name, program
+from ..static import documents
+
+HERE = Path(__file__).parent
+MARKDOWN = HERE.parent / "vendored" / "markdown-it.js"
+KINDS = ("board", "stage", "map")
+"""What can be shown again in another window."""
+ROOT = "../"
+POLICY = documents.POLICY.format(scripts="'self'", styles="'self'", asked="'self'") + "; frame-src 'self'"
+
+Add = Callable[[str, str], str]
+"""Keeps a script, by its name; returns its address from the root."""
+
+
+def pages(add: Add, *, plotly_address: str = PLOTLY_ADDRESS) -> dict[str, str]:
+    """The HTML of each document by its address from the root. plotly_address: from the root, too."""
+    programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
+    code = assembled_script([HERE / "pages.js"])
+    host = module_name(HERE / "pages.js")
+    show = add("talk.js", f"{MARKDOWN.read_text('utf-8')}\n{code}\n{host}.startTalk();\n")
+    mirror = add("mirror.js", f"{code}\n{host}.startMirror();\n")
+    return {"talk/": _page("A talk", show, {}), "talk/mirror.html": _page("Picture", mirror, programs)}
+
+
+def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
+    """A module with `mirrored` (mirrored.js) for one kind of view."""
+    file = HERE / "mirrored.js"
+    made = program(kind, file, plotly_address=ROOT + plotly_address)
+    return (
+        f"{made.script}\n"
+        f"export const mirrored = (...given) => {module_name(file)}.mirrored({made.render}, ...given);\n"
+    )
+
+
+def _page(title: str, script: str, programs: Mapping[str, str]) -> str:
+    return documents.document(
+        title, "", {"programs": programs}, policy=POLICY, root=ROOT, page="talk",
+        styles=f"<style>{documents.style()}{(HERE / 'talk.css').read_text('utf-8')}</style>",
+        scripts=f'<script src="{ROOT}{script}"></script>',
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+/* The frames of the show: the stop that is seen, and those beside it, ready behind. */
+
+import { el } from "../browser/dom.js";
+import { STOP } from "./stop.js";
+
+/** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
+
+/** The bytes of a picture under a name that no other has. */
+function nameOfFile() {
+  const digits = crypto.getRandomValues(new Uint8Array(16));
+  return [...digits].map((digit) => digit.toString(16).padStart(2, "0")).join("");
+}
+
+export class Frame {
+  /** @type {Picture | null} */ picture = null;
+  /** @type {Uint8Array | null} of the picture */ bytes = null;
+  /** @type {PageQuestion | null} */ asked = null;
+  /** @type {string} as `Stop.link`, with what was changed since */ link;
+
+  /** @param {Stop} stop @param {string} root the address of the app or site, as the show's document has it
+     @param {(told: Told, isNew: boolean) => void} hear */
+  constructor({ link, hide, at, title }, root, hear) {
+    this.link = link;
+    this.root = new URL(root, document.baseURI).href;
+    this.hear = hear;
+    const address = new URL(link, this.root);
+    address.searchParams.set("present", "1");
+    const name = STOP + JSON.stringify({ hides: hide, at });
+    this.element = el("iframe", { name, title, src: address.href, class: "behind" });
+    this.listen = (/** @type {MessageEvent} */ { source, data }) => {
+      if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
+    };
+    window.addEventListener("message", this.listen);
+  }
+
+  /** @param {Told} told */
+  take(told) {
+    let isNew = false;
+    if ("kind" in told) {
+      isNew = Boolean(told.message);
+      if (told.message) this.bytes = told.message;
+      const file = isNew ? nameOfFile() : /** @type {Picture} */ (this.picture).file;
+      this.picture = { kind: told.kind, file, state: told.state };
+      this.asked = told.asked ?? this.asked; // what was asked stays so when it is answered
+      const { pathname, searchParams } = new URL(told.href);
+      searchParams.delete("present");
+      const query = searchParams.toString();
+      this.link = pathname.replace(new URL(this.root).pathname, "") + (query ? `?${query}` : "");
+    }
+    this.hear(told, isNew);
+  }
+
+  /** @param {Record<string, any>} wanted as types.d.ts has it */
+  want(wanted) {
+    this.element.contentWindow?.postMessage({ type: "attention-lab:show", ...wanted }, location.origin);
+  }
+
+  /** @param {Place | null} pointer @param {Place[][]} lines */
+  draw(pointer, lines) {
+    this.want({ pointer, lines });
+  }
+
+  /** @param {boolean} isSeen */
+  reveal(isSeen) {
+    this.element.classList.toggle("behind", !isSeen);
+    this.element.inert = !isSeen;
+    if (isSeen) this.element.contentWindow?.focus();
+  }
+
+  leave() {
+    window.removeEventListener("message", this.listen);
+    this.element.remove();
+  }
+}

@@ -1,0 +1,56 @@
+/* The documents of a talk: its show, its speaker's window, and the frames of that window. */
+
+import { el } from "../browser/dom.js";
+import { Mirror } from "./mirror.js";
+import { Show } from "./show.js";
+import { talkOf } from "./source.js";
+import { Speaker } from "./speaker.js";
+import { channelWire } from "./wires.js";
+
+/** @import { Press, Shared } from "./types" */
+
+const content = () => JSON.parse(document.querySelector("#content")?.textContent ?? "");
+const place = () => /** @type {HTMLElement} */ (document.querySelector("main"));
+const params = () => new URLSearchParams(location.search);
+
+/* The show, or the window that speaks for it. */
+export async function startTalk() {
+  const channel = params().get("speaker");
+  if (channel) return new Speaker(place(), channel);
+  const root = /** @type {string} */ (document.body.dataset.root);
+  const { talk, problems } = await talkOf(location.hash, { root });
+  if (!talk.stops.length) {
+    place().append(...problems.map(({ text }) => el("p", { class: "problem", text })));
+    return;
+  }
+  const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
+  new Show(place(), talk, root).to(talk.stops[at - 1] ? at - 1 : 0);
+}
+
+/* A picture of the speaker's window. */
+export function startMirror() {
+  const wire = channelWire(params().get("channel") ?? "");
+  const which = params().get("which");
+  const mirror = new Mirror(place(), content().programs, wire.fetch, true);
+  const ask = (/** @type {object} */ press) =>
+    wire.ask(/** @type {Press} */ ({ from: "the speaker's window", ...press }));
+  /** @type {"off" | "laser" | "pen"} */ let mode = "off";
+  const listen = () => {
+    const ink = mirror.shown?.ink;
+    if (!ink) return;
+    ink.onPoint = (place) => ask({ type: "point", place });
+    ink.onLine = (line) => ask({ type: "draw", line });
+    if (ink.mode !== mode) ink.use(mode);
+  };
+  wire.onShared(async (/** @type {Shared} */ { picture, next, pointer, ink: lines, hidden: hides }) => {
+    if (which === "next") await mirror.show(next);
+    else await mirror.show(picture, { pointer, lines, hides });
+    if (which === "this") listen();
+  });
+  window.addEventListener("message", ({ source, data }) => {
+    if (source !== parent) return;
+    mode = data.mode;
+    listen();
+  });
+  ask({ type: "hello" });
+}

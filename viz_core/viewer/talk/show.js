@@ -1,0 +1,357 @@
+/* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
+
+import { button, el, reveal } from "../browser/dom.js";
+import { isForView, KEYS } from "../browser/present.js";
+import { Frame } from "./frames.js";
+import { channelWire } from "./wires.js";
+
+/** @import { Asked, Place, Press, Shared, Stop, Talk, Told, Wire } from "./types" */
+
+const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
+const TELLING = 30; // milliseconds within which changes are told together
+const HELP = [
+  ["→  Page Down", "on"],
+  ["←  Page Up", "back"],
+  ["n  N", "the next stop, the one before"],
+  ["Home  End", "the first stop, the last"],
+  ["a", "uncover what is hidden"],
+  ["b  .", "blank the screen"],
+  ["l", "spotlight"],
+  ["d  c", "draw; clear what was drawn"],
+  ["s", "the speaker's window"],
+  ["f", "full screen"],
+  ["Space  +  −", "play, faster, slower"],
+  ["t", "the page's colours, or those for a projector"],
+  ["?", "these keys"],
+  ["Esc", "leave"],
+];
+const THE_SHOW = "the show";
+
+export class Show {
+  /** @type {Map<number, Frame>} by their stops */ frames = new Map();
+  /** @type {Map<number, Place[][]>} what was drawn, by stop */ ink = new Map();
+  /** @type {Set<number>} the stops of which all is seen */ uncovered = new Set();
+  /** @type {Place | null} */ pointer = null;
+  /** @type {Wire[]} */ wires = [];
+  /** @type {Map<Wire, Set<string>>} the pictures that each has */ sent = new Map();
+  at = 0;
+  blank = false;
+  drawing = false;
+  started = 0;
+  driver = THE_SHOW;
+  /** @type {number[] | null} how many in the hall chose each option */ counts = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
+
+  /** @param {HTMLElement} place @param {Talk} talk @param {string} root the address of the app or site */
+  constructor(place, talk, root) {
+    this.talk = talk;
+    this.root = root;
+    this.title = el("h1");
+    this.count = el("span", { class: "count" });
+    this.area = el("div", { class: "frames" });
+    this.card = el("div", { class: "card absent" });
+    this.question = el("div", { class: "question", role: "status" });
+    this.veil = el("div", { class: "veil absent" });
+    const keys = HELP.map(([keys, does]) =>
+      el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
+    );
+    this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, keys);
+    const list = talk.stops.map(({ title }, at) => el("option", { value: at, text: `${at + 1}  ${title}` }));
+    this.list = el("select", { "aria-label": "Stop", onchange: () => this.to(+this.list.value) }, list);
+    this.pen = button({ text: "draw", title: "Key d", onclick: () => this.draw(), "aria-pressed": "false" });
+    this.bar = el("nav", { class: "bar", "aria-label": "The talk" }, [
+      button({ text: "◀", "aria-label": "Back", onclick: () => this.go(-1) }),
+      button({ text: "▶", "aria-label": "On", onclick: () => this.go(1) }),
+      this.list,
+      button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
+      button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
+      this.pen,
+      button({ text: "keys", title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
+      button({ text: "leave", title: "Esc", onclick: () => this.leave() }),
+    ]);
+    this.area.append(this.card);
+    this.line = el("div", { class: "line" }, [this.title, this.count]);
+    this.rooted = el("div", { class: "show" }, [
+      this.line,
+      this.area,
+      this.question,
+      this.bar,
+      this.help,
+      this.veil,
+    ]);
+    place.replaceChildren(this.rooted);
+    window.addEventListener("keydown", (event) => this.hear(event));
+    window.addEventListener("pointermove", () => this.wake());
+    this.channel = sessionStorage.getItem("attention-lab:talk") ?? nameOfChannel();
+    sessionStorage.setItem("attention-lab:talk", this.channel);
+    this.join(channelWire(this.channel));
+  }
+
+  get stop() {
+    return this.talk.stops[this.at];
+  }
+
+  get frame() {
+    return this.frames.get(this.at);
+  }
+
+  /** Shares the talk with others, too. @param {Wire} wire */
+  join(wire) {
+    this.wires.push(wire);
+    this.sent.set(wire, new Set());
+    wire.onPress((press) => this.take(press));
+    this.brief();
+    this.share();
+  }
+
+  brief() {
+    const notes = this.talk.stops.map(({ notes }) => notes);
+    for (const wire of this.wires) wire.brief({ notes, counts: this.counts });
+  }
+
+  /** @param {number} at */
+  to(at) {
+    if (!this.talk.stops[at]) return;
+    this.at = at;
+    this.pointer = null;
+    this.prepare();
+    for (const [place, frame] of this.frames) frame.reveal(place === at);
+    const { title, link } = this.stop;
+    this.title.textContent = title;
+    this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
+    this.list.value = String(at);
+    reveal(this.card, !link);
+    if (!link)
+      this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
+    reveal(this.line, link);
+    if (!link) window.focus();
+    history.replaceState(null, "", withStop(location.href, at));
+    this.ask();
+    this.drawInk();
+    this.share();
+  }
+
+  /* The stops beside this one are opened now, and those further away are closed. */
+  prepare() {
+    const near = [this.at, this.at + 1, this.at - 1].filter((at) => this.talk.stops[at]?.link);
+    for (const [at, frame] of this.frames)
+      if (!near.includes(at)) {
+        frame.leave();
+        this.frames.delete(at);
+      }
+    for (const at of near) {
+      if (this.frames.has(at)) continue;
+      const frame = new Frame(this.talk.stops[at], this.root, (told, isNew) => this.told(at, told, isNew));
+      this.frames.set(at, frame);
+      this.area.append(frame.element);
+    }
+  }
+
+  /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
+  told(at, told, isNew) {
+    const frame = /** @type {Frame} */ (this.frames.get(at));
+    if (isNew) frame.element.dataset.ready = "";
+    if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
+    if (at === this.at) {
+      if ("kind" in told) this.ask();
+      else if ("key" in told) this.key(told.key, told.shift);
+      else this.take({ from: THE_SHOW, ...pressOf(told) });
+    }
+    this.share();
+  }
+
+  /** @param {1 | -1} by */
+  go(by) {
+    this.started ||= Date.now() / 1000;
+    if (this.frame?.picture) this.frame.want({ go: by });
+    else this.to(this.at + by);
+  }
+
+  /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
+  take(press) {
+    if (press.type === "drive") this.driver = press.from;
+    if (press.type === "hello")
+      for (const wire of this.wires) wire.brief({ notes: this.talk.stops.map(({ notes }) => notes) });
+    else if (this.driver === THE_SHOW && press.type !== "point") this.driver = press.from;
+    if (press.from === THE_SHOW || press.from === this.driver) this.obey(press);
+    this.share();
+  }
+
+  /** @param {Press} press */
+  obey(press) {
+    if (press.type === "go") press.from === THE_SHOW ? this.to(this.at + press.by) : this.go(press.by);
+    if (press.type === "to") this.to(press.stop);
+    if (press.type === "point") this.pointer = press.place;
+    if (press.type === "draw") this.ink.set(this.at, [...(this.ink.get(this.at) ?? []), press.line]);
+    if (press.type === "clear") this.ink.delete(this.at);
+    if (press.type === "blank") this.veil.classList.toggle("absent", !(this.blank = !this.blank));
+    if (press.type === "uncover") this.uncover();
+    if (press.type === "timer") this.started = this.started ? 0 : Date.now() / 1000;
+    if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
+  }
+
+  drawInk() {
+    this.frame?.draw(this.pointer, this.ink.get(this.at) ?? []);
+  }
+
+  /* The question of this stop, or that of the page in it while that covers its headline. */
+  get asked() {
+    const { question } = this.stop;
+    const isOpen = this.uncovered.has(this.at);
+    const of = question ?? this.frame?.asked ?? null;
+    if (!of) return null;
+    /** @type {Asked} */
+    const asked = {
+      id: `${this.channel}-${this.at}`,
+      ask: of.ask,
+      options: of.options,
+      right: null,
+      because: "",
+    };
+    return question && isOpen ? { ...asked, right: question.right, because: question.because } : asked;
+  }
+
+  ask() {
+    const { asked } = this;
+    const own = this.stop.question && asked;
+    reveal(this.question, own);
+    if (!own) return;
+    const options = own.options.map((text, at) => el("li", { class: at === own.right ? "right" : "", text }));
+    this.question.replaceChildren(
+      el("p", { text: own.ask }),
+      el("ol", {}, options),
+      el("p", { class: "because", text: own.because }),
+    );
+  }
+
+  uncover() {
+    this.uncovered.add(this.at);
+    this.frame?.want({ uncover: true });
+    this.ask();
+    this.share();
+  }
+
+  /** @param {KeyboardEvent} event that no frame has */
+  hear(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
+    if (this.key(event.key, event.shiftKey)) event.preventDefault();
+  }
+
+  /** Whether the key did something. @param {string} key @param {boolean} shift */
+  key(key, shift) {
+    const last = this.talk.stops.length - 1;
+    const to = (/** @type {number} */ at) => () => this.to(at);
+    const blank = () => this.take({ from: THE_SHOW, type: "blank" });
+    /** @type {Record<string, () => void>} */
+    const does = {
+      ...Object.fromEntries(KEYS.next.map((name) => [name, () => this.go(1)])),
+      ...Object.fromEntries(KEYS.back.map((name) => [name, () => this.go(-1)])),
+      n: to(this.at + (shift ? -1 : 1)),
+      N: to(this.at - 1),
+      Home: to(0),
+      End: to(last),
+      a: () => this.uncover(),
+      b: blank,
+      ".": blank,
+      c: () => this.take({ from: THE_SHOW, type: "clear" }),
+      d: () => this.draw(),
+      f: () => this.fill(),
+      s: () => this.openSpeaker(),
+      "?": () => this.help.classList.toggle("absent"),
+      Escape: () => (this.help.matches(".absent") ? this.leave() : this.help.classList.add("absent")),
+    };
+    does[key]?.();
+    return key in does;
+  }
+
+  /* Buttons are seen for a while. */
+  wake() {
+    clearTimeout(this.waking);
+    this.rooted.classList.remove("asleep");
+    this.waking = setTimeout(() => this.rooted.classList.add("asleep"), AWAKE);
+  }
+
+  fill() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen?.().catch(() => {});
+  }
+
+  draw() {
+    this.drawing = !this.drawing;
+    this.pen.setAttribute("aria-pressed", String(this.drawing));
+    for (const frame of this.frames.values()) frame.want({ mode: this.drawing ? "pen" : "off" });
+  }
+
+  openSpeaker() {
+    open(`?speaker=${this.channel}`, "attention-lab-speaker", "popup,width=1200,height=800");
+  }
+
+  leave() {
+    for (const wire of this.wires) wire.close();
+    location.href = new URL("talks", new URL(this.root, document.baseURI)).href;
+  }
+
+  /* Tells all wires what is shown; first the pictures that they do not have. */
+  share() {
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      const next = this.frames.get(this.at + 1);
+      for (const wire of this.wires) {
+        const known = /** @type {Set<string>} */ (this.sent.get(wire));
+        const fresh = [this.frame, next].filter((frame) => frame?.picture && !known.has(frame.picture.file));
+        const keeping = fresh.map((frame) => {
+          known.add(/** @type {Frame} */ (frame).picture?.file ?? "");
+          return wire.keep(
+            /** @type {Frame} */ (frame).picture?.file ?? "",
+            /** @type {Uint8Array} */ (frame?.bytes),
+          );
+        });
+        const shared = this.shared;
+        Promise.all(keeping).then(() => wire.tell(shared));
+      }
+    }, TELLING);
+  }
+
+  /** @returns {Shared} */
+  get shared() {
+    const { talk, at, frame, driver, blank, pointer, asked } = this;
+    return {
+      title: talk.title,
+      stops: talk.stops.map(({ title }) => title),
+      at,
+      link: frame?.link ?? this.stop.link,
+      picture: frame?.picture ?? null,
+      next: this.frames.get(at + 1)?.picture ?? null,
+      hidden: this.uncovered.has(at) ? [] : this.stop.hide,
+      blank,
+      pointer,
+      ink: this.ink.get(at) ?? [],
+      timer: { started: this.started, minutes: Number(talk.settings.minutes) || 0 },
+      driver,
+      asked,
+    };
+  }
+}
+
+/** What a frame asks for, as a press but for who presses. @param {Told} told @returns {any} */
+function pressOf(told) {
+  if ("go" in told) return { type: "go", by: told.go };
+  if ("point" in told) return { type: "point", place: told.point };
+  return "line" in told ? { type: "draw", line: told.line } : {};
+}
+
+function nameOfChannel() {
+  return [...crypto.getRandomValues(new Uint8Array(8))]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+}
+
+/** @param {string} address @param {number} at */
+function withStop(address, at) {
+  const url = new URL(address);
+  const fields = new URLSearchParams(url.hash.slice(1));
+  fields.set("at", String(at + 1));
+  url.hash = fields.toString();
+  return url.href;
+}

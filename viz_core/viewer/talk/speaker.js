@@ -1,0 +1,173 @@
+/* The speaker's window: this picture and the next, notes, clock and timer, and what the show is asked for. */
+
+import { button, el, reveal } from "../browser/dom.js";
+import { isForView, KEYS } from "../browser/present.js";
+import { channelWire } from "./wires.js";
+
+/** @import { Heard, Press } from "./types" */
+
+const NAME = "the speaker's window";
+/** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
+const DRAWN = ["at", "asked", "counts", "notes"];
+const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
+
+export class Speaker {
+  /** @type {Heard | null} */ shared = null;
+  /** @type {"off" | "laser" | "pen"} */ mode = "off";
+
+  /** @param {HTMLElement} place @param {string} channel */
+  constructor(place, channel) {
+    this.channel = channel;
+    this.wire = channelWire(channel);
+    this.now = this.mirror("this");
+    this.next = this.mirror("next");
+    this.title = el("h1");
+    this.nextTitle = el("p", { class: "muted" });
+    this.words = el("div", { class: "notes" });
+    this.asked = el("div", { class: "question" });
+    this.clock = el("time");
+    this.timer = el("output", { "aria-label": "Timer" });
+    this.driver = el("p", { class: "driver", role: "status" });
+    this.list = el("ol", { class: "stops" });
+    const press = (/** @type {string} */ text, /** @type {object} */ of, title = "") =>
+      button({ text, title, onclick: () => this.press(of) });
+    this.tools = ["laser", "pen"].map((mode) =>
+      button({ text: mode, "aria-pressed": "false", onclick: () => this.use(/** @type {any} */ (mode)) }),
+    );
+    const works = [
+      press("◀ back", { type: "go", by: -1 }, "Page Up"),
+      press("on ▶", { type: "go", by: 1 }, "Page Down"),
+      press("uncover", { type: "uncover" }, "Key a"),
+      press("blank", { type: "blank" }, "Key b"),
+      ...this.tools,
+      press("clear", { type: "clear" }, "Key c"),
+      press("timer", { type: "timer" }, "Starts it, or sets it to 0"),
+    ];
+    this.ended = el("p", {
+      class: "problem",
+      text: "The show does not answer; open it, and its speaker's window.",
+    });
+    place.replaceChildren(
+      el("div", { class: "speaker" }, [
+        el("section", { class: "now" }, [
+          this.title,
+          this.now.box,
+          el("div", { class: "works" }, works),
+          this.driver,
+        ]),
+        el("section", { class: "then" }, [
+          el("div", { class: "clocks" }, [this.clock, this.timer]),
+          this.ended,
+          this.nextTitle,
+          this.next.box,
+          this.asked,
+        ]),
+        el("section", { class: "says", tabIndex: 0, "aria-label": "Notes" }, [this.words]),
+        this.list,
+      ]),
+    );
+    this.wire.onShared((heard) => this.show(heard));
+    window.addEventListener("keydown", (event) => this.hear(event));
+    window.addEventListener("resize", () => this.fit());
+    setInterval(() => this.tick(), 500);
+    this.press({ type: "hello" });
+    this.fit();
+  }
+
+  /** @param {"this" | "next"} which */
+  mirror(which) {
+    const name = which === "this" ? "What is shown" : "What comes next";
+    const frame = el("iframe", { title: name, src: `mirror.html?channel=${this.channel}&which=${which}` });
+    return { frame, box: el("div", { class: "mirror" }, [frame]) };
+  }
+
+  fit() {
+    for (const { frame, box } of [this.now, this.next]) {
+      frame.style.transform = `scale(${box.clientWidth / SIZE.width})`;
+      box.style.height = `${(box.clientWidth * SIZE.height) / SIZE.width}px`;
+    }
+  }
+
+  /** @param {object} press but for who presses */
+  press(press) {
+    this.wire.ask(/** @type {Press} */ ({ from: NAME, ...press }));
+  }
+
+  /** @param {"laser" | "pen"} mode */
+  use(mode) {
+    this.mode = this.mode === mode ? "off" : mode;
+    for (const tool of this.tools) tool.setAttribute("aria-pressed", String(tool.textContent === this.mode));
+    this.now.frame.contentWindow?.postMessage({ mode: this.mode }, location.origin);
+  }
+
+  /** @param {Heard} shared */
+  show(shared) {
+    const before = this.shared;
+    this.shared = shared;
+    reveal(this.ended, false);
+    if (before?.at !== shared.at || JSON.stringify(before.asked) !== JSON.stringify(shared.asked))
+      this.draw();
+    const isOther = ![NAME, "the show"].includes(shared.driver);
+    this.driver.replaceChildren(
+      ...(isOther
+        ? [
+            `${shared.driver} drives. `,
+            button({ text: "take over", onclick: () => this.press({ type: "drive" }) }),
+          ]
+        : []),
+    );
+    this.tick();
+  }
+
+  draw() {
+    const { shared } = this;
+    if (!shared) return;
+    const { at, stops, asked } = shared;
+    document.title = `${at + 1}/${stops.length} ${shared.title}`;
+    this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
+    this.nextTitle.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
+    this.words.innerHTML = globalThis.markdownit({ linkify: true }).render(shared.notes?.[at] ?? ""); // no HTML
+    const options = (asked?.options ?? []).map((text, option) =>
+      el("li", { class: option === asked?.right ? "right" : "", text }),
+    );
+    this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), el("ul", {}, options)] : []));
+    const entries = stops.map((text, stop) =>
+      el("li", {}, [
+        button({
+          text,
+          "aria-current": String(stop === at),
+          onclick: () => this.press({ type: "to", stop }),
+        }),
+      ]),
+    );
+    this.list.replaceChildren(...entries);
+    this.list.children[at]?.scrollIntoView({ block: "nearest" });
+  }
+
+  tick() {
+    const now = new Date();
+    this.clock.textContent = now.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const { started, minutes } = this.shared?.timer ?? { started: 0, minutes: 0 };
+    const seconds = started ? Math.floor(now.getTime() / 1000 - started) : 0;
+    this.timer.textContent = `${minuteText(seconds)}${minutes ? ` of ${minuteText(60 * minutes)}` : ""}`;
+    this.timer.classList.toggle("late", Boolean(minutes) && seconds > 60 * minutes);
+  }
+
+  /** @param {KeyboardEvent} event */
+  hear(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
+    const { key } = event;
+    const by = KEYS.next.includes(key) ? 1 : KEYS.back.includes(key) ? -1 : 0;
+    /** @type {Record<string, string>} */
+    const types = { a: "uncover", b: "blank", ".": "blank", c: "clear" };
+    if (by) this.press({ type: "go", by });
+    else if (key in types) this.press({ type: types[key] });
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** @param {number} seconds */
+function minuteText(seconds) {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
