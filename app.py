@@ -12,6 +12,7 @@ from attention_lab.pages.shared.browser.requests import Gate
 from attention_lab.pages.shared.browser.uploading import Uploading
 from attention_lab.pages.shared.table import table
 from attention_lab.pages.start.way import way
+from attention_lab.pages.talks import show
 
 imports.import_shared()
 streamlit_internals.ignore_unknown_widgets()
@@ -21,6 +22,7 @@ app = st.App(
     routes=[
         *requests.document_routes(stage.address, board.address),
         *requests.plotly_routes(),
+        *show.routes(),
         *(component.route for component in (stage, board, pattern_map, table, way)),
     ],
     middleware=[Middleware(Gate), Middleware(Uploading)],

@@ -27,6 +27,7 @@ from attention_lab.pages.shared.lab_stops import STOPS
 from attention_lab.pages.start.way import MESSAGE
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
+from attention_lab.viz_core.viewer.talk import documents as talk
 from tools.javascript import ROOT, copy_runtime, install
 
 ICONS = ROOT / "pages" / "shared"
@@ -110,6 +111,9 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
         parts = makers[address]() if address in makers else lab.parts_of(lab_page(name))
         content = static.content_of(name, parts, site.add)
         site.add_page(address, MENU[address], static.main_of(MENU[address], parts), content, [katex, board])
+    names = [address.rstrip("/").replace("explore", "") for address in pages if address]
+    for address, page in talk.pages(site.add, names, in_folders=True, plotly_address=plotly).items():
+        site.add(f"{address}index.html" if address.endswith("/") else address, page, named=False)
     listed = json.dumps(sorted({"", *site.kept}))
     version = hashlib.sha256(listed.encode()).hexdigest()[:12]
     worker = (static.HERE / "worker.js").read_text("utf-8")

@@ -52,7 +52,7 @@ export async function start(render) {
     settings,
   });
   one(".waits").remove();
-  renderInto(render, live);
+  renderInto(render, live, "stage");
   if (name && name !== offer.name) say(`The link's model=${name} is not here; ${offer.name} is opened.`);
   field.disabled = false;
   field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));

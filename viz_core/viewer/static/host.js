@@ -5,6 +5,7 @@ import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
 import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
+import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
 
 /** @import { Model, Render } from "../contract" */
 
@@ -57,17 +58,21 @@ export function prepare() {
     text: ".writing",
     field: "#text:enabled",
   });
-  if (isEmbedded()) prepareEmbedded(document.body);
+  if (isStop()) prepareStop();
+  else if (isEmbedded()) prepareEmbedded(document.body);
   else if (!plotly && "serviceWorker" in navigator && isSecureContext)
     navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
 }
 
 /** Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
-   @param {Render} render @param {object} shown */
-export function renderInto(render, shown) {
+   @param {Render} render @param {Held} shown @param {string} kind of a view that can be a stop of a talk */
+export function renderInto(render, shown, kind = "") {
   const place = el("div");
   one(".place").attachShadow({ mode: "open" }).append(place);
+  const answer = shown.send.bind(shown);
+  shown.send = (act) => (isStop() && answeredByShow(act)) || answer(act);
   render({ model: /** @type {Model} */ (/** @type {any} */ (shown)), el: place });
+  if (isStop()) shareView(kind, shown, place);
 }
 
 /** Shows the one view of a page. @param {Render} render */

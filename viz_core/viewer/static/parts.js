@@ -111,7 +111,7 @@ class Parts {
     if (scrub && to !== null) scrub.at = Number(to);
     this.write(header.words, isOther);
     this.shown.set("message", packMessage({ ...header, scrub, moves: this.asked, generation: this.asked }));
-    if (!before) renderInto(this.render, this.shown);
+    if (!before) renderInto(this.render, this.shown, "board");
   }
 
   /** @param {string} selector @param {string} html */

@@ -4,8 +4,9 @@ document, and the pictures in that window.
 They lie in one folder below the root: `talk/` and `talk/mirror.html`. Programs lie beside that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..program import PLOTLY_ADDRESS, assembled_script, module_name, program
 from ..static import documents
@@ -21,14 +22,24 @@ Add = Callable[[str, str], str]
 """Keeps a script, by its name; returns its address from the root."""
 
 
-def pages(add: Add, *, plotly_address: str = PLOTLY_ADDRESS) -> dict[str, str]:
-    """The HTML of each document by its address from the root. plotly_address: from the root, too."""
+def pages(
+    add: Add, names: Sequence[str], *, in_folders: bool = False, plotly_address: str = PLOTLY_ADDRESS
+) -> dict[str, str]:
+    """The HTML of each document by its address from the root.
+
+    names: of the pages that a stop may show, Explore's is "". in_folders: whether each page lies in a folder
+    of its name, Explore in "explore". plotly_address: from the root, too.
+    """
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
     code = assembled_script([HERE / "pages.js"])
     host = module_name(HERE / "pages.js")
     show = add("talk.js", f"{MARKDOWN.read_text('utf-8')}\n{code}\n{host}.startTalk();\n")
     mirror = add("mirror.js", f"{code}\n{host}.startMirror();\n")
-    return {"talk/": _page("A talk", show, {}), "talk/mirror.html": _page("Picture", mirror, programs)}
+    around = {"pages": list(names), "inFolders": in_folders}
+    return {
+        "talk/": _page("A talk", show, around),
+        "talk/mirror.html": _page("Picture", mirror, {"programs": programs}),
+    }
 
 
 def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
@@ -41,9 +52,9 @@ def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
     )
 
 
-def _page(title: str, script: str, programs: Mapping[str, str]) -> str:
+def _page(title: str, script: str, content: Mapping[str, Any]) -> str:
     return documents.document(
-        title, "", {"programs": programs}, policy=POLICY, root=ROOT, page="talk",
+        title, "", content, policy=POLICY, root=ROOT, page="talk",
         styles=f"<style>{documents.style()}{(HERE / 'talk.css').read_text('utf-8')}</style>",
         scripts=f'<script src="{ROOT}{script}"></script>',
     )  # fmt: skip

@@ -1,6 +1,7 @@
 /* The frames of the show: the stop that is seen, and those beside it, ready behind. */
 
 import { el } from "../browser/dom.js";
+import { linkOf } from "./format.js";
 import { STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
@@ -17,13 +18,12 @@ export class Frame {
   /** @type {PageQuestion | null} */ asked = null;
   /** @type {string} as `Stop.link`, with what was changed since */ link;
 
-  /** @param {Stop} stop @param {string} root the address of the app or site, as the show's document has it
+  /** @param {Stop} stop @param {(link: string) => string} addressOf
      @param {(told: Told, isNew: boolean) => void} hear */
-  constructor({ link, hide, at, title }, root, hear) {
+  constructor({ link, hide, at, title }, addressOf, hear) {
     this.link = link;
-    this.root = new URL(root, document.baseURI).href;
     this.hear = hear;
-    const address = new URL(link, this.root);
+    const address = new URL(addressOf(link));
     address.searchParams.set("present", "1");
     const name = STOP + JSON.stringify({ hides: hide, at });
     this.element = el("iframe", { name, title, src: address.href, class: "behind" });
@@ -42,10 +42,9 @@ export class Frame {
       const file = isNew ? nameOfFile() : /** @type {Picture} */ (this.picture).file;
       this.picture = { kind: told.kind, file, state: told.state };
       this.asked = told.asked ?? this.asked; // what was asked stays so when it is answered
-      const { pathname, searchParams } = new URL(told.href);
-      searchParams.delete("present");
-      const query = searchParams.toString();
-      this.link = pathname.replace(new URL(this.root).pathname, "") + (query ? `?${query}` : "");
+      const address = new URL(told.href);
+      address.searchParams.delete("present");
+      this.link = linkOf(address.href) ?? this.link;
     }
     this.hear(told, isNew);
   }

@@ -17,14 +17,21 @@ const params = () => new URLSearchParams(location.search);
 export async function startTalk() {
   const channel = params().get("speaker");
   if (channel) return new Speaker(place(), channel);
+  const { pages, inFolders } = content();
   const root = /** @type {string} */ (document.body.dataset.root);
-  const { talk, problems } = await talkOf(location.hash, { root });
+  const reading = await talkOf(location.hash, { root, pages });
+  const { talk, problems } = reading;
   if (!talk.stops.length) {
     place().append(...problems.map(({ text }) => el("p", { class: "problem", text })));
     return;
   }
+  const addressOf = (/** @type {string} */ link) => {
+    const [name, query = ""] = link.split("?");
+    const path = inFolders ? `${name || "explore"}/` : name;
+    return new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href;
+  };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
-  new Show(place(), talk, root).to(talk.stops[at - 1] ? at - 1 : 0);
+  new Show(place(), reading, addressOf).to(talk.stops[at - 1] ? at - 1 : 0);
 }
 
 /* A picture of the speaker's window. */

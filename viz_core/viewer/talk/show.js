@@ -3,9 +3,10 @@
 import { button, el, reveal } from "../browser/dom.js";
 import { isForView, KEYS } from "../browser/present.js";
 import { Frame } from "./frames.js";
+import { optionsOf } from "./question.js";
 import { channelWire } from "./wires.js";
 
-/** @import { Asked, Place, Press, Shared, Stop, Talk, Told, Wire } from "./types" */
+/** @import { Asked, Place, Press, Shared, Told, Wire } from "./types" */
 
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
 const TELLING = 30; // milliseconds within which changes are told together
@@ -43,10 +44,14 @@ export class Show {
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
 
-  /** @param {HTMLElement} place @param {Talk} talk @param {string} root the address of the app or site */
-  constructor(place, talk, root) {
+  /** @param {HTMLElement} place @param {import("./source.js").Reading} reading
+     @param {(link: string) => string} addressOf where a page is, by its link in a talk */
+  constructor(place, { talk, problems }, addressOf) {
     this.talk = talk;
-    this.root = root;
+    this.addressOf = addressOf;
+    const faults = problems.map(({ line, text }) => el("p", { text: `Line ${line}: ${text}` }));
+    this.faults = el("div", { class: "faults", role: "status" }, faults);
+    reveal(this.faults, problems.length);
     this.title = el("h1");
     this.count = el("span", { class: "count" });
     this.area = el("div", { class: "frames" });
@@ -76,6 +81,7 @@ export class Show {
       this.line,
       this.area,
       this.question,
+      this.faults,
       this.bar,
       this.help,
       this.veil,
@@ -142,7 +148,9 @@ export class Show {
       }
     for (const at of near) {
       if (this.frames.has(at)) continue;
-      const frame = new Frame(this.talk.stops[at], this.root, (told, isNew) => this.told(at, told, isNew));
+      const frame = new Frame(this.talk.stops[at], this.addressOf, (told, isNew) =>
+        this.told(at, told, isNew),
+      );
       this.frames.set(at, frame);
       this.area.append(frame.element);
     }
@@ -164,6 +172,7 @@ export class Show {
   /** @param {1 | -1} by */
   go(by) {
     this.started ||= Date.now() / 1000;
+    reveal(this.faults, false);
     if (this.frame?.picture) this.frame.want({ go: by });
     else this.to(this.at + by);
   }
@@ -171,8 +180,7 @@ export class Show {
   /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
   take(press) {
     if (press.type === "drive") this.driver = press.from;
-    if (press.type === "hello")
-      for (const wire of this.wires) wire.brief({ notes: this.talk.stops.map(({ notes }) => notes) });
+    if (press.type === "hello") this.brief();
     else if (this.driver === THE_SHOW && press.type !== "point") this.driver = press.from;
     if (press.from === THE_SHOW || press.from === this.driver) this.obey(press);
     this.share();
@@ -203,25 +211,25 @@ export class Show {
     if (!of) return null;
     /** @type {Asked} */
     const asked = {
-      id: `${this.channel}-${this.at}`,
-      ask: of.ask,
-      options: of.options,
-      right: null,
-      because: "",
+      ...{ id: `${this.channel}-${this.at}`, ask: of.ask, options: of.options },
+      ...{ uncovered: isOpen, right: null, because: "" },
     };
     return question && isOpen ? { ...asked, right: question.right, because: question.because } : asked;
   }
 
   ask() {
-    const { asked } = this;
-    const own = this.stop.question && asked;
-    reveal(this.question, own);
-    if (!own) return;
-    const options = own.options.map((text, at) => el("li", { class: at === own.right ? "right" : "", text }));
+    const { asked, counts } = this;
+    const isShown = asked && (this.stop.question || (counts && asked.uncovered));
+    reveal(this.question, isShown);
+    if (!isShown) return;
+    const answers = counts?.reduce((sum, count) => sum + count, 0);
+    const so = answers === undefined ? "" : answers === 1 ? "1 answer" : `${answers} answers`;
+    const because = el("div", { class: "because" });
+    because.innerHTML = globalThis.markdownit().render(asked.because); // which lets no HTML through
     this.question.replaceChildren(
-      el("p", { text: own.ask }),
-      el("ol", {}, options),
-      el("p", { class: "because", text: own.because }),
+      el("p", {}, [asked.ask, el("span", { class: "answers", text: so })]),
+      optionsOf(asked, asked.uncovered ? counts : null),
+      because,
     );
   }
 
@@ -289,7 +297,7 @@ export class Show {
 
   leave() {
     for (const wire of this.wires) wire.close();
-    location.href = new URL("talks", new URL(this.root, document.baseURI)).href;
+    location.href = this.addressOf("talks");
   }
 
   /* Tells all wires what is shown; first the pictures that they do not have. */

@@ -2,6 +2,7 @@
 
 import { button, el, reveal } from "../browser/dom.js";
 import { isForView, KEYS } from "../browser/present.js";
+import { optionsOf } from "./question.js";
 import { channelWire } from "./wires.js";
 
 /** @import { Heard, Press } from "./types" */
@@ -23,7 +24,7 @@ export class Speaker {
     this.next = this.mirror("next");
     this.title = el("h1");
     this.nextTitle = el("p", { class: "muted" });
-    this.words = el("div", { class: "notes" });
+    this.words = el("div", { class: "notes", tabIndex: 0, "aria-label": "Notes" });
     this.asked = el("div", { class: "question" });
     this.clock = el("time");
     this.timer = el("output", { "aria-label": "Timer" });
@@ -49,21 +50,21 @@ export class Speaker {
     });
     place.replaceChildren(
       el("div", { class: "speaker" }, [
-        el("section", { class: "now" }, [
+        el("section", {}, [
           this.title,
           this.now.box,
           el("div", { class: "works" }, works),
           this.driver,
+          this.words,
         ]),
-        el("section", { class: "then" }, [
+        el("section", {}, [
           el("div", { class: "clocks" }, [this.clock, this.timer]),
           this.ended,
           this.nextTitle,
           this.next.box,
           this.asked,
+          this.list,
         ]),
-        el("section", { class: "says", tabIndex: 0, "aria-label": "Notes" }, [this.words]),
-        this.list,
       ]),
     );
     this.wire.onShared((heard) => this.show(heard));
@@ -105,7 +106,7 @@ export class Speaker {
     const before = this.shared;
     this.shared = shared;
     reveal(this.ended, false);
-    if (before?.at !== shared.at || JSON.stringify(before.asked) !== JSON.stringify(shared.asked))
+    if (!before || DRAWN.some((name) => JSON.stringify(before[name]) !== JSON.stringify(shared[name])))
       this.draw();
     const isOther = ![NAME, "the show"].includes(shared.driver);
     this.driver.replaceChildren(
@@ -122,15 +123,13 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { at, stops, asked } = shared;
+    const { at, stops, asked, notes, counts } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
-    this.words.innerHTML = globalThis.markdownit({ linkify: true }).render(shared.notes?.[at] ?? ""); // no HTML
-    const options = (asked?.options ?? []).map((text, option) =>
-      el("li", { class: option === asked?.right ? "right" : "", text }),
-    );
-    this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), el("ul", {}, options)] : []));
+    const markdown = globalThis.markdownit({ linkify: true }); // which lets no HTML through
+    this.words.innerHTML = markdown.render(notes?.[at] ?? "");
+    this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), optionsOf(asked, counts)] : []));
     const entries = stops.map((text, stop) =>
       el("li", {}, [
         button({
