@@ -5,6 +5,7 @@ from starlette.middleware import Middleware
 
 from attention_lab.pages.documents.component import pattern_map
 from attention_lab.pages.explore.component import stage
+from attention_lab.pages.hall.routes import hall_routes
 from attention_lab.pages.shared import imports, streamlit_internals, work_process
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser import requests
@@ -23,6 +24,7 @@ app = st.App(
         *requests.document_routes(stage.address, board.address),
         *requests.plotly_routes(),
         *show.routes(),
+        *hall_routes(),
         *(component.route for component in (stage, board, pattern_map, table, way)),
     ],
     middleware=[Middleware(Gate), Middleware(Uploading)],

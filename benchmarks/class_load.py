@@ -18,7 +18,7 @@ import psutil
 from benchmarks import servers
 from benchmarks.setting import print_table, verdict
 from benchmarks.visitors import Report, measure
-from tools.background_servers import Served, served
+from tools.background_servers import Served, Server, served
 
 AT_MOST_P95_MS = 500
 CHANGES_A_SECOND = 0.5  # of one visitor
@@ -58,7 +58,7 @@ def load(workers: int, visitors: int, changes: int, folder: Path) -> Load:
         return Load(workers, report, 1e3 * cpu / done, 1e3 * own / done, megabytes(found) - memory)
 
 
-def processor_seconds(found: Served) -> float:
+def processor_seconds(found: Server) -> float:
     return sum(sum(process.cpu_times()[:2]) for process in everything(found))
 
 
@@ -66,7 +66,7 @@ def megabytes(found: Served) -> float:
     return sum(process.memory_info().rss for process in everything(found)) / 1e6
 
 
-def everything(found: Served) -> list[psutil.Process]:
+def everything(found: Server) -> list[psutil.Process]:
     """The servers, the proxy and what watches over them."""
     first = psutil.Process(found.process.pid)
     return [first, *first.children(recursive=True)]

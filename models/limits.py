@@ -90,6 +90,10 @@ class Limits:
     teacher_attempts: int
     teacher_attempts_in_all: int
     teacher_hours: int
+    halls: int
+    hall_listeners: int
+    hall_mb: int
+    hall_hours: int
 
 
 @cache

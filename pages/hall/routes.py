@@ -1,0 +1,372 @@
+"""What the browsers of a talk ask the server for: those that follow it, the lecturer's, and a clicker.
+
+A hall tells who listens by server-sent events, each a JSON object in one line: {"whole": …} at first, then
+{"change": …} with the fields that are others now (viz_core/viewer/talk/types.d.ts: `Heard`), and {"press": …}
+for the show. Whoever drives shows the hall's secret as a bearer's token, which no address and no log has.
+"""
+
+import asyncio
+import re
+import signal
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cache, partial
+from typing import Annotated, Any, TypeVar
+
+import segno
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from attention_lab.models.byte_units import KB, readable
+from attention_lab.models.files import FileError
+from attention_lab.models.limits import in_force
+from attention_lab.pages.hall import store
+from attention_lab.pages.hall.store import RefusedError, Seen
+from attention_lab.pages.shared import teachers, visitors
+from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
+
+MOST_RECORD = 100 * KB
+"""Of a record: its link may hold the longest text that Explore reads."""
+MOST_NOTES = 500 * KB
+MOST_OTHER = 10 * KB
+MOST_MESSAGE = MAX_BYTES + 1_000 * KB
+"""Of a picture: its arrays, and a header."""
+BODY_SECONDS = 60.0
+LOOK_SECONDS = 0.05
+COMMENT_SECONDS = 15.0
+"""So often a silent connection is told something: proxies end one that is not."""
+MOST_WAITING = 50
+"""Events that wait for a slow connection; then it is told the whole, as it is by then."""
+EXPIRE_SECONDS = 600.0
+
+_FILE = re.compile("[0-9a-f]{16,64}")
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w .:-]+$")]
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class Asked(_Strict):
+    id: Name
+    ask: str
+    options: list[str] = Field(max_length=20)
+    uncovered: bool
+    right: int | None
+
+
+class Shared(_Strict):
+    """As far as the server reads it; the rest is for browsers."""
+
+    title: str
+    asked: Asked | None
+
+
+class Notes(BaseModel):
+    notes: list[str] | None
+
+
+class Press(_Strict):
+    type: str
+    from_: Name = Field(alias="from")
+
+
+class Answer(BaseModel):
+    question: Name
+    option: int
+    who: Name
+
+
+class Text(BaseModel):
+    text: str = Field(min_length=1, max_length=1_000)
+
+
+# Who listens, in this process.
+
+
+class Listener:
+    """An open connection. drives: whether it has shown the secret."""
+
+    def __init__(self, drives: bool) -> None:
+        self.drives = drives
+        self.waiting: list[bytes] = []
+        self.woken = asyncio.Event()
+
+    def tell(self, events: list[bytes], whole: Callable[[], bytes]) -> None:
+        self.waiting += events
+        if len(self.waiting) > MOST_WAITING:
+            self.waiting = [whole()]
+        self.woken.set()
+
+
+class Hall:
+    """A hall with listeners, as it was seen last."""
+
+    def __init__(self, code: str, seen: Seen) -> None:
+        self.code, self.seen = code, seen
+        self.listeners: set[Listener] = set()
+
+    def whole(self, drives: bool) -> bytes:
+        return _event(whole=_told(self.seen, drives))
+
+    def update(self, seen: Seen | None) -> None:
+        """Tells everybody what has changed."""
+        before = self.seen
+        self.seen = seen or before
+        for drives in (False, True):
+            if seen is None:
+                events = [_event(ended=True)]
+            else:
+                old, new = _told(before, drives), _told(seen, drives)
+                change = {name: value for name, value in new.items() if old.get(name, self) != value}
+                events = [_event(change=change)] if change else []
+                if drives:
+                    events += map(_pressed, seen.presses)
+            whole = cache(partial(self.whole, drives)) if seen else lambda: _event(ended=True)
+            for listener in self.listeners if events else ():
+                if listener.drives is drives:
+                    listener.tell(events, whole)
+
+
+def _told(seen: Seen, drives: bool) -> dict[str, Any]:
+    """What a listener knows of a hall."""
+    asked = seen.record["asked"]
+    counts = seen.counts if drives or (asked and asked["uncovered"]) else None
+    return seen.record | {"counts": counts, "notes": seen.notes if drives else None}
+
+
+def _event(**values: Any) -> bytes:
+    return b"data: " + to_json(values) + b"\n\n"
+
+
+def _pressed(numbered: tuple[int, dict[str, Any]]) -> bytes:
+    return b"id: %d\n" % numbered[0] + _event(press=numbered[1])
+
+
+class Watch:
+    """Looks for what other processes and this one have written, while anybody listens here."""
+
+    def __init__(self) -> None:
+        self.halls: dict[str, Hall] = {}
+        self.task: asyncio.Task[None] | None = None
+
+    async def events(self, code: str, seen: Seen, listener: Listener) -> AsyncIterator[bytes]:
+        """For one connection, until the hall or the server ends. seen: just now."""
+        hall = self.halls.setdefault(code, Hall(code, seen))
+        hall.listeners.add(listener)
+        if self.task is None:
+            self.task = asyncio.create_task(self._look())
+        try:
+            missed = [pressed for pressed in seen.presses if pressed[0] <= hall.seen.last]
+            yield hall.whole(listener.drives) + b"".join(map(_pressed, missed))
+            while self.halls.get(code) is hall or listener.waiting:
+                try:
+                    async with asyncio.timeout(COMMENT_SECONDS):
+                        await listener.woken.wait()
+                except TimeoutError:
+                    yield b":\n\n"
+                    continue
+                listener.woken.clear()
+                events, listener.waiting = b"".join(listener.waiting), []
+                if events:
+                    yield events
+        finally:
+            hall.listeners.discard(listener)
+
+    async def _look(self) -> None:
+        db, version, since_expired = None, -1, 0.0
+        try:
+            while self.halls:
+                await asyncio.sleep(LOOK_SECONDS)
+                for hall in list(self.halls.values()):
+                    if not hall.listeners or _server_ends():
+                        self._drop(hall)
+                if (since_expired := since_expired + LOOK_SECONDS) > EXPIRE_SECONDS:
+                    since_expired = 0.0
+                    await run_in_threadpool(store.expire)
+                try:
+                    db = db or store.connected()
+                    before, version = version, db.execute("PRAGMA data_version").fetchone()[0]
+                    if version == before:
+                        continue
+                    for hall in list(self.halls.values()):
+                        seen = store.look(db, hall.code, hall.seen.last)
+                        hall.update(seen)
+                        if seen is None:
+                            self._drop(hall)
+                except (sqlite3.Error, FileError):  # the disk is full, or the file gone: look again
+                    db = None
+        finally:
+            self.task = None
+            if db:
+                db.close()
+
+    def _drop(self, hall: Hall) -> None:
+        del self.halls[hall.code]
+        for listener in hall.listeners:
+            listener.woken.set()
+
+
+def _server_ends() -> bool:
+    """Whether the server was asked to end: it waits for all connections, and these would last."""
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return bool(getattr(server, "should_exit", False))
+
+
+# What is asked for.
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def hall_routes() -> list[BaseRoute]:
+    """The routes that `st.App` has to serve beside Streamlit's own."""
+    watch = Watch()
+    here, picture = "/hall/{code}", "/hall/{code}/pictures/{file}"
+    routes: list[tuple[str, str, Handler]] = [
+        ("/hall/", "POST", _open),
+        (here, "PUT", _tell),
+        (here, "DELETE", _end),
+        (f"{here}/events", "GET", partial(_events, watch)),
+        (f"{here}/notes", "PUT", _tell_notes),
+        (f"{here}/press", "POST", _press),
+        (f"{here}/answers", "POST", _answer),
+        (f"{here}/answers.csv", "GET", _table),
+        (f"{here}/code", "POST", _drawn_code),
+        (picture, "PUT", _keep),
+        (picture, "GET", _picture),
+    ]
+    return [Route(path, _refusing(handler), methods=[method]) for path, method, handler in routes]
+
+
+def _refusing(handler: Handler) -> Handler:
+    """Answers what is refused with a sentence."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except RefusedError as refused:
+            return PlainTextResponse(str(refused), refused.status)
+        except (sqlite3.Error, FileError) as error:
+            return PlainTextResponse(f"The hall cannot be kept now: {error}; try again.", 503)
+
+    return answer
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """Raises RefusedError for a body that is too large, or comes too slowly."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > most:
+                    raise RefusedError(413, f"This is more than {readable(most)}; send less.")
+    except (TimeoutError, ClientDisconnect):
+        raise RefusedError(408, "This came too slowly; try again.") from None
+    return bytes(body)
+
+
+async def _parsed(request: Request, kind: type[Body], most: int = MOST_OTHER) -> Body:
+    """Raises RefusedError for a body that is none of this kind."""
+    try:
+        return kind.model_validate_json(await _body(request, most))
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False, include_input=False, include_context=False)
+        place = ".".join(map(str, first["loc"])) or "the body"
+        raise RefusedError(400, f"{place}: {first['msg']}; send what types.d.ts declares.") from None
+
+
+def _code(request: Request) -> str:
+    return str(request.path_params["code"]).lower()
+
+
+def _secret(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _done() -> Response:
+    return Response(status_code=204)
+
+
+async def _open(request: Request) -> Response:
+    record = await _parsed(request, Shared, MOST_RECORD)
+    visitor = visitors.visitor_with(request.cookies.get(visitors.COOKIE, ""))
+    if not visitor.all_rights and teachers.configured():
+        raise RefusedError(403, "Here only a teacher opens a hall; sign in on Teacher.")
+    code, secret = await run_in_threadpool(store.open_hall, visitor.id, record.model_dump())
+    return JSONResponse({"code": code, "secret": secret})
+
+
+async def _tell(request: Request) -> Response:
+    record = await _parsed(request, Shared, MOST_RECORD)
+    await run_in_threadpool(store.tell, _code(request), _secret(request), record.model_dump())
+    return _done()
+
+
+async def _tell_notes(request: Request) -> Response:
+    told = await _parsed(request, Notes, MOST_NOTES)
+    await run_in_threadpool(store.tell_notes, _code(request), _secret(request), told.notes or [])
+    return _done()
+
+
+async def _end(request: Request) -> Response:
+    await run_in_threadpool(store.end, _code(request), _secret(request))
+    return _done()
+
+
+async def _events(watch: Watch, request: Request) -> Response:
+    code, secret = _code(request), _secret(request)
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isdecimal() and len(last) < 16 else 10**15  # one that comes anew missed nothing
+    seen = await run_in_threadpool(store.seen_by, code, secret, after)
+    most = in_force().hall_listeners
+    if code in watch.halls and len(watch.halls[code].listeners) >= most:
+        raise RefusedError(429, f"{most:,} windows follow this talk, and no more can; look at another's.")
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    events = watch.events(code, seen, Listener(drives=bool(secret)))
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+
+async def _press(request: Request) -> Response:
+    pressed = await _parsed(request, Press)
+    values = pressed.model_dump(by_alias=True)
+    await run_in_threadpool(store.press, _code(request), _secret(request), values)
+    return _done()
+
+
+async def _answer(request: Request) -> Response:
+    given = await _parsed(request, Answer)
+    await run_in_threadpool(store.answer, _code(request), given.question, given.who, given.option)
+    return _done()
+
+
+async def _table(request: Request) -> Response:
+    table = await run_in_threadpool(store.table, _code(request), _secret(request))
+    headers = {"Content-Disposition": 'attachment; filename="answers.csv"', "Cache-Control": "no-store"}
+    return Response(table, headers=headers, media_type="text/csv")
+
+
+async def _drawn_code(request: Request) -> Response:
+    """A QR code of a text, such as a link. The text may have the secret in it: so it is no address."""
+    given = await _parsed(request, Text)
+    await run_in_threadpool(store.check, _code(request), _secret(request))
+    return JSONResponse({"image": segno.make_qr(given.text, error="m").svg_data_uri(light="#fff")})
+
+
+async def _keep(request: Request) -> Response:
+    content = await _body(request, MOST_MESSAGE)
+    file = str(request.path_params["file"])
+    if not _FILE.fullmatch(file):
+        raise RefusedError(400, f"{file[:20]!r} names no picture; 16 to 64 of 0 to 9 and a to f do.")
+    await run_in_threadpool(store.keep, _code(request), _secret(request), file, content)
+    return _done()
+
+
+async def _picture(request: Request) -> Response:
+    packed = await run_in_threadpool(store.picture, _code(request), str(request.path_params["file"]))
+    headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=86400, immutable"}
+    return Response(packed, headers=headers, media_type="application/octet-stream")
