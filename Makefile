@@ -43,6 +43,7 @@ static: install-dev
 	$(VENV_PYTHON) -m mypy --num-workers 2
 	.venv/bin/lint-imports --no-logo
 	$(VENV_PYTHON) -m tools.javascript
+	$(VENV_PYTHON) -m tools.words
 	.venv/bin/hadolint Containerfile
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from attention_lab.pages.documents.component import pattern_map
 from attention_lab.pages.explore.component import stage
 from attention_lab.pages.hall.routes import hall_routes
-from attention_lab.pages.shared import imports, streamlit_internals, work_process
+from attention_lab.pages.shared import imports, streamlit_internals, words, work_process
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser import requests
 from attention_lab.pages.shared.browser.requests import Gate
@@ -17,6 +17,7 @@ from attention_lab.pages.talks import show
 
 imports.import_shared()
 streamlit_internals.ignore_unknown_widgets()
+streamlit_internals.hear_messages(words.translate)
 work_process.serve_readers()
 app = st.App(
     "pages/navigation.py",
@@ -25,6 +26,7 @@ app = st.App(
         *requests.plotly_routes(),
         *show.routes(),
         *hall_routes(),
+        *requests.words_routes(),
         *(component.route for component in (stage, board, pattern_map, table, way)),
     ],
     middleware=[Middleware(Gate), Middleware(Uploading)],

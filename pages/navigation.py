@@ -6,14 +6,17 @@ from pathlib import Path
 import streamlit as st
 
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared import teachers, visitors, words
 from attention_lab.pages.shared.lab_stops import STOPS
 
 SHARED = Path(__file__).parent / "shared"
 
 # The icon is a file of ours: Streamlit's own come from another host.
 st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
+words.choose()
 st.html(SHARED / "page.css")
+with st.container(key="languages"):
+    st.html(words.switch())
 st.logo(str(SHARED / "logo.svg"), size="large")
 pages = {
     "": [

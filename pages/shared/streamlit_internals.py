@@ -14,6 +14,8 @@ what a component sends, which may be any JSON (`guard_component`).
 `hear_widgets_alone`. A message may also name what is no widget, or say of a widget without a guard, such as
 a button, what only another kind of widget has; a page that is drawn then meets an error of Streamlit's.
 
+`hear_messages`. What people read is put into their language in one place, where messages leave a run.
+
 `is_pressed`. A button of a fragment that is pressed while the fragment is drawn waits until it is; what the
 page then waits for can be ended only by somebody who looks into what waits.
 """
@@ -24,9 +26,11 @@ from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
 from streamlit.runtime.state.session_state import Serialized, WStates, _is_internal_key
 
@@ -139,6 +143,22 @@ class _Guarded(WidgetMetadata[Any]):
 def _guarded(metadata: WidgetMetadata[Any], decode: Callable[[Any], Any]) -> WidgetMetadata[Any]:
     same = {spec.name: getattr(metadata, spec.name) for spec in fields(WidgetMetadata)}
     return _Guarded(**{**same, "deserializer": decode}, kind=metadata.value_type)
+
+
+def hear_messages(change: Callable[[ForwardMsg], None]) -> None:
+    """From now on, `change` may change each message of a run before the browser gets it; to be called once or
+    more, before visitors come.
+    """
+    class_: Any = ScriptRunContext
+    send = class_.enqueue
+    if send.__module__ == __name__:
+        return
+
+    def enqueue(context: ScriptRunContext, message: ForwardMsg) -> None:
+        change(message)
+        send(context, message)
+
+    class_.enqueue = enqueue
 
 
 def is_pressed(key: str) -> bool:

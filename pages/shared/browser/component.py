@@ -21,7 +21,7 @@ import streamlit as st
 
 from attention_lab.models.files import parsed
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared import streamlit_internals
+from attention_lab.pages.shared import streamlit_internals, words
 from attention_lab.pages.shared.browser import requests
 from attention_lab.viz_core.viewer import program as viewer
 
@@ -71,10 +71,18 @@ def _is_of(value: Any, kind: Kind) -> bool:
 
 # A server that died took its sessions with it; the new one knows what the page's first address said. The
 # address as it is now says what the visitor sees.
-_LOAD = """import(new URL("{address}", location).href);
-export default ({{ data }}) => {{
-  if ((globalThis.attentionLabSession ??= data) !== data) location.reload();
-}};"""
+_LOAD = """import(new URL("%s", location).href);
+export default async ({ data: { session, words, language, isChosen } }) => {
+  if ((globalThis.attentionLabSession ??= session) !== session) location.reload();
+  Object.assign(document.documentElement, { lang: language }).toggleAttribute("data-chosen", isChosen);
+  if (words) await import(new URL(words, location).href);
+  %s.resolve();
+};"""
+_WORDS = "(globalThis.attentionLabWordsCame ??= Promise.withResolvers())"
+_SHOW = """export default async (given) => {
+  await %s.promise;
+  return (await %s.promise)(given);
+};"""
 
 
 class Component:
@@ -91,11 +99,9 @@ class Component:
         self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
         self.route = requests.program_route(self.address, lambda: script)
         self._name, self._acts = f"{name}_code", acts
-        self._code = st.components.v2.component(self._name, js=_LOAD.format(address=self.address))
+        self._code = st.components.v2.component(self._name, js=_LOAD % (self.address, _WORDS))
         # A script of one line would be taken for the path of a file.
-        self._view = st.components.v2.component(
-            name, js=f"export default async (given) =>\n  (await {promise}.promise)(given);"
-        )
+        self._view = st.components.v2.component(name, js=_SHOW % (_WORDS, promise))
 
     def load(self) -> None:
         """Has the browser fetch the program. Call it once per page, outside fragments."""
@@ -108,7 +114,9 @@ class Component:
     @st.fragment(run_every=timedelta(days=1))
     def _session(self) -> None:
         session = st.session_state.setdefault("session", secrets.token_hex(8))
-        self._code(data=session, key=self._name)
+        language = words.language()
+        given = {"session": session, "language": language, "isChosen": words.is_chosen()}
+        self._code(data={**given, "words": words.address(language)}, key=self._name)
 
     def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None] = lambda act: None) -> None:
         """Mounts the component, or hands it a new payload.

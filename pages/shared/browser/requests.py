@@ -33,7 +33,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attention_lab.pages.shared import visitors
+from attention_lab.pages.shared import visitors, words
 from attention_lab.pages.shared.visitors import message_without_places
 from attention_lab.viz_core.viewer import program as viewer
 
@@ -42,6 +42,11 @@ def plotly_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
     whole = program_route(viewer.PLOTLY_WHOLE, partial(viewer.plotly_script, whole=True))
     return [program_route(viewer.PLOTLY_ADDRESS, viewer.plotly_script), whole]
+
+
+def words_routes() -> list[BaseRoute]:
+    """The routes of the catalogues, for `st.App`."""
+    return [program_route(words.address(code), partial(words.script, code)) for code in words.TRANSLATED]
 
 
 def program_route(address: str, script: Callable[[], str]) -> BaseRoute:

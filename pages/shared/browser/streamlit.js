@@ -42,6 +42,16 @@ hostedBy({
 
 if (isStop()) prepareStop();
 
+/* The switch of languages leads to what is shown: a browser keeps the page's address up to date. */
+addEventListener("click", (event) => {
+  const link = /** @type {Element} */ (event.target).closest("a[hreflang]");
+  if (!link) return;
+  event.preventDefault();
+  const params = new URLSearchParams(location.search);
+  params.set("lang", link.getAttribute("hreflang") ?? "en");
+  location.search = params.toString();
+});
+
 /** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();
 
 /** A component's function, which Streamlit calls with each message: it renders once.

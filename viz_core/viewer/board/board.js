@@ -12,6 +12,7 @@ import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { t } from "../browser/words.js";
 import {
   cellSize,
   Fitting,
@@ -43,7 +44,7 @@ export class Scrubber {
     this.words = el("output", {});
     /** @param {string} name @param {string} text @param {() => void} onclick */
     const player = (name, text, onclick) => button({ class: "play", text, "aria-label": name, onclick });
-    this.play = player("Play", "▶", () => this.toggle());
+    this.play = player(t("Play"), "▶", () => this.toggle());
     const back = player("Step back", "❘◀", () => this.step(-1));
     const on = player("Step forward", "▶❘", () => this.step(1));
     const steps = el("div", { class: "steps" }, [back, this.play, on]);
@@ -85,7 +86,7 @@ export class Scrubber {
   run() {
     this.stop();
     this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", "Pause");
+    this.play.setAttribute("aria-label", t("Pause"));
     const { board } = this;
     const next = () => (board.frame < this.last ? board.show(board.frame + 1) : this.stop());
     this.playing = setInterval(next, 1000 / (this.speed * this.pace));
@@ -95,7 +96,7 @@ export class Scrubber {
     clearInterval(this.playing);
     this.playing = undefined;
     this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play");
+    this.play.setAttribute("aria-label", t("Play"));
   }
 
   /** @param {number} by */
@@ -229,7 +230,7 @@ export class Board {
     // What a preset sets up stands where it says, at once; what a person types is played from its start.
     const plays = board.scrub?.plays && same && same.generation !== generation && !isStill();
     if (plays) this.frame = 0;
-    this.status.textContent = HINT;
+    this.status.textContent = t(HINT);
     if (before?.part !== part) {
       this.drawers.open(null);
       if (!before) this.present.begin();

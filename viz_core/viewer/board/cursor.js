@@ -3,6 +3,7 @@
 
 import { el, reveal } from "../browser/dom.js";
 import { number, plainNumber } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { filled } from "./plot_layout.js";
 
 /** @import { ChartSpec, PictureSpec } from "./specs" */
@@ -66,7 +67,7 @@ function unescaped(text) {
 
 /** @param {import("./specs").MatrixSpec} spec @param {number} value */
 function numberWords(spec, value) {
-  const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && "not computed yet"));
+  const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && t("not computed yet")));
   return missing || number(value, 4);
 }
 
@@ -88,13 +89,13 @@ function togetherWords(spec, i, j, { frame, header }) {
    @param {Pick<Board, "nameOf" | "frame" | "header">} board */
 export function cellWords(spec, i, j, value, board) {
   /** @param {string} axis @param {string[]} names @param {number} at */
-  const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
+  const place = (axis, names, at) => `${t(axis)} ${names[at] ?? board.nameOf(axis, at)}`.trim();
   const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
   if (spec.together) return `${where}: ${togetherWords(spec, i, j, board)}`;
   const words = spec.scale === "mask" ? spec.words[Number(value !== 0)] : null;
   const said = words ?? numberWords(spec, value);
   const text = spec.texts[i] ? `: ${spec.texts[i][j]}` : "";
-  const named = spec.quantity === WEIGHT ? ` = ${said}` : `${text ? "," : ":"} ${spec.quantity} ${said}`;
+  const named = spec.quantity === WEIGHT ? ` = ${said}` : `${text ? "," : ":"} ${t(spec.quantity)} ${said}`;
   return `${spec.title ? `${spec.title}: ` : ""}${where}${text}${named}`;
 }
 

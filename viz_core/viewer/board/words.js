@@ -2,6 +2,7 @@
 
 import { el } from "../browser/dom.js";
 import { cssColour } from "../browser/images.js";
+import { t } from "../browser/words.js";
 
 /** @import { Theme } from "../browser/theme.js" */
 /** @typedef {{table: "diverging" | "sequential", ends: string[]}} Scale */
@@ -16,7 +17,7 @@ export function caption(spec) {
 export function withAxes(spec, body) {
   /** @param {string} axis @param {string} side */
   const named = (axis, side) =>
-    axis ? el("span", { class: `axis ${side} ${axis}`, text: `${axis} →` }) : null;
+    axis ? el("span", { class: `axis ${side} ${axis}`, text: `${t(axis)} →` }) : null;
   return el("div", { class: "with-axes" }, [
     named(spec.column_axis, "across"),
     named(spec.row_axis, "down"),
@@ -35,7 +36,7 @@ export function scalesOf(rows) {
   return [
     ...(hasSigned ? [/** @type {Scale} */ ({ table: "diverging", ends: ["below 0", "above 0"] })] : []),
     ...[...new Set(shares)].map(
-      (quantity) => /** @type {Scale} */ ({ table: "sequential", ends: [`${quantity} 0`, "1"] }),
+      (quantity) => /** @type {Scale} */ ({ table: "sequential", ends: [`${t(quantity ?? "")} 0`, "1"] }),
     ),
   ];
 }

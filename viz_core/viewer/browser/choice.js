@@ -1,4 +1,5 @@
 import { button, el, isNew } from "./dom.js";
+import { t } from "./words.js";
 
 /** @typedef {{value: any, text: string, name?: string, colour?: string, title?: string}} Option */
 
@@ -10,8 +11,8 @@ export class Choice {
     /** @type {HTMLButtonElement[]} */ this.buttons = [];
     this.onChoose = onChoose;
     this.list = el("div", { class: "choice-list" });
-    const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
-    const group = { class: `choice ${className}`, role: "group", "aria-label": label };
+    const name = el("span", { class: "choice-label", text: t(label), "aria-hidden": "true" });
+    const group = { class: `choice ${className}`, role: "group", "aria-label": t(label) };
     this.root = el("div", group, [name, this.list]);
     this.list.addEventListener("keydown", (event) => this.move(event));
   }

@@ -1,18 +1,27 @@
-/* Small helpers: elements and canvases. Text reaches the page as textContent, never as HTML. */
+/* Small helpers: elements and canvases. Text reaches the page as textContent, never as HTML; several words
+   go through the catalogue on their way, a single one, which may be a token, only where `t` is called. */
+
+import { tIfWords } from "./words.js";
 
 /** @typedef {Record<string, any>} Attributes "text" is the content, "onclick" and the like are listeners */
 /** @typedef {(Node | string | null | undefined | false)[]} Children */
 
+/* The attributes that people read or hear. */
+const READ = ["aria-label", "title", "placeholder", "aria-valuetext", "alt"];
+
 /** @template {Element} Made
    @param {Made} node @param {Attributes} attributes @param {Children} children */
 function furnish(node, attributes, children) {
+  /** @param {any} value */
+  const say = (value) =>
+    typeof value === "string" && attributes.translate !== "no" ? tIfWords(value) : value;
   for (const [name, value] of Object.entries(attributes)) {
-    if (name === "text") node.textContent = value;
+    if (name === "text") node.textContent = say(value);
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false)
-      node.setAttribute(name, value === true ? "" : value);
+      node.setAttribute(name, value === true ? "" : READ.includes(name) ? say(value) : value);
   }
-  node.append(.../** @type {Node[]} */ (children.filter(Boolean)));
+  node.append(.../** @type {Node[]} */ (children.filter(Boolean).map(say)));
   return node;
 }
 

@@ -3,6 +3,7 @@
 
 import { button, reveal } from "./dom.js";
 import { find, page } from "./page.js";
+import { t } from "./words.js";
 
 /** By the name of their container on the page: what their button says, and the key that opens them. */
 export const DRAWERS = {
@@ -33,7 +34,7 @@ export class Drawers {
     const withButtons = names.filter((name) => name !== "text");
     this.buttons = withButtons.map((name) =>
       button({
-        text: DRAWERS[name].label,
+        text: t(DRAWERS[name].label),
         title: `Open beside the figure, or close; key ${DRAWERS[name].key}`,
         "aria-expanded": "false",
         "data-drawer": name,
@@ -44,7 +45,7 @@ export class Drawers {
       }),
     );
     const onclick = () => this.open(null);
-    this.close = button({ class: "lab-drawer-close", text: "×", "aria-label": "Close", onclick });
+    this.close = button({ class: "lab-drawer-close", text: "×", "aria-label": t("Close"), onclick });
   }
 
   /** The controls stand beside the figure, but for one that has the whole screen, and on a phone, where their

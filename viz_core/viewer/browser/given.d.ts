@@ -28,6 +28,11 @@ declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => imp
 /* What was presented last (present.js). */
 declare var attentionLabPresents: object | undefined;
 
+/* The catalogue of the visitor's language, as pages/shared/words.py makes it. */
+declare var attentionLabWords:
+  | { whole: Record<string, string>; filled: Record<string, [number, string, string][]> }
+  | undefined;
+
 /* Our Plotly, once its script has run (program.py). */
 declare var LabPlotly: any;
 

@@ -1,5 +1,7 @@
 /* A message of the server: its header, with the arrays that it points into put in. Written by pack.py. */
 
+import { read } from "./words.js";
+
 /** @typedef {Float32Array | Int32Array | Uint8Array} Numbers */
 const ARRAY_TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 
@@ -51,8 +53,8 @@ export function readMessage(bytes) {
   const length = new DataView(buffer).getUint32(0, true);
   const start = Math.ceil((4 + length) / 8) * 8;
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
-  return JSON.parse(text, (_name, value) => {
-    if (!value?.$) return value;
+  return JSON.parse(text, (name, value) => {
+    if (!value?.$) return read(name, value);
     /** @type {[number, keyof typeof ARRAY_TYPES | "float16", number[]]} */
     const [offset, type, shape] = value.$;
     const count = shape.reduce((a, b) => a * b, 1);

@@ -52,6 +52,8 @@ export function find(selector, within = document) {
 export const addressBar = {
   params: () => new URLSearchParams(window.location.search),
   write: (params, isNew = false) => {
+    const { lang, dataset } = document.documentElement;
+    if ("chosen" in dataset) params.set("lang", lang);
     const query = params.toString();
     const next = window.location.pathname + (query ? `?${query}` : "");
     if (next !== window.location.pathname + window.location.search)

@@ -3,6 +3,7 @@
 import { button, el, reveal } from "./dom.js";
 import { DRAWERS } from "./drawers.js";
 import { find, page } from "./page.js";
+import { t } from "./words.js";
 
 /** What can be presented: a view with a place of its own on the page, and how its frames are gone through.
    spoils: the question whose answer its headline gives away. where: what it is called.
@@ -34,20 +35,20 @@ const PLAYING = [
 /** The keys that what is shown has, and what they do. @param {Presentable} view */
 const helpOf = (view) => [
   ["→  Page Down", "next step, then next part, then next page"],
-  ["←  Page Up", "back"],
+  ["←  Page Up", t("back")],
   ["n  N", "skip the rest of this part; back a part"],
   ...(view.toggle ? [["Space", "play, pause"]] : []),
   ...(view.faster ? PLAYING : []),
   [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
-    view.drawers.names.map((name) => DRAWERS[name].label).join(", "),
+    view.drawers.names.map((name) => t(DRAWERS[name].label)).join(", "),
   ],
   ["b  .", "blank the screen"],
-  ["l", "spotlight"],
+  ["l", t("spotlight")],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
   ["Tab", "the buttons, as when the pointer moves"],
-  ["Esc", "leave"],
+  ["Esc", t("leave")],
 ];
 
 export const KEYS = { next: NEXT, back: BACK };
@@ -64,7 +65,7 @@ export class Present {
   constructor(view) {
     this.view = view;
     this.button = button({
-      text: "present",
+      text: t("present"),
       title: "This alone, for a projector; key p",
       onclick: () => this.toggle(),
     });

@@ -3,6 +3,7 @@
 import { button, el, reveal } from "./dom.js";
 import { page } from "./page.js";
 import { onThemeChange } from "./theme.js";
+import { t } from "./words.js";
 
 /** Puts a view's root, in our style, into its host, and calls `redraw` when the size of the part `watched` or
    the theme changes. Returns what takes it all away again.
@@ -37,8 +38,8 @@ function copyButton(write) {
   const link = button({ text: "copy link", onclick: () => copy() });
   reveal(link, page.write);
   const say = (/** @type {string} */ text) => {
-    link.textContent = text;
-    setTimeout(() => (link.textContent = "copy link"), 1600);
+    link.textContent = t(text);
+    setTimeout(() => (link.textContent = t("copy link")), 1600);
   };
   const refused = () => say("copy it from the address bar");
   const copy = () => {

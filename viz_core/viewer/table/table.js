@@ -6,6 +6,7 @@ import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { rowOf } from "../browser/tables.js";
 import { themeOf } from "../browser/theme.js";
+import { read } from "../browser/words.js";
 
 /** @typedef {{name: string, numeric: boolean}} Column */
 /** @typedef {object} Row
@@ -48,7 +49,7 @@ class Table {
     if (text === this.shown) return;
     this.shown = text;
     themeOf(this.root);
-    /** @type {Content} */ const { caption, columns, rows, choose, sort } = JSON.parse(text);
+    /** @type {Content} */ const { caption, columns, rows, choose, sort } = JSON.parse(text, read);
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
     this.headings(columns, choose, sort);

@@ -9,6 +9,7 @@ import { Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { read, t } from "../browser/words.js";
 
 /** @typedef {Record<"name" | "title" | "after" | "section", string>} Words */
 /** @typedef {Words & {parts: Record<string, string>}} Stop as pages/shared/lab_stops.py describes it */
@@ -25,7 +26,7 @@ class Way {
   constructor(host) {
     this.list = el("ol", { class: "stops" });
     this.done = el("span", { class: "done" });
-    this.forget = button({ text: "forget", onclick: () => this.start() });
+    this.forget = button({ text: t("forget"), onclick: () => this.start() });
     const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
     this.root = el("div", { class: "shell way" }, [this.list, foot]);
     this.story = { notice: this.done };
@@ -47,7 +48,7 @@ class Way {
   receive(bytes, send) {
     this.act = send;
     const isFirst = !this.stops.length;
-    this.stops = JSON.parse(new TextDecoder().decode(bytes));
+    this.stops = JSON.parse(new TextDecoder().decode(bytes), read);
     if (isFirst) this.present.begin();
     this.redraw();
     this.show();
@@ -78,11 +79,10 @@ class Way {
     const right = predicted.filter(Boolean).length;
     const next = parts.find((place) => !known[place]);
     this.list.replaceChildren(...this.stops.map((stop) => this.stop(stop, known, next)));
-    const memory = "This browser alone remembers";
-    const opens = `${opened.length} of ${parts.length} parts opened`;
-    this.done.textContent = opened.length
-      ? `${opens}, ${right} of ${predicted.length} predictions right. ${memory} it.`
-      : `None of ${parts.length} parts is opened yet. ${memory} what you open and predict.`;
+    const said = opened.length
+      ? `${opened.length} of ${parts.length} parts opened, ${right} of ${predicted.length} predictions right.`
+      : `None of ${parts.length} parts is opened yet.`;
+    this.done.textContent = t(`${said} This browser alone remembers what you open and predict.`);
     reveal(this.forget, opened.length);
   }
 
@@ -92,7 +92,7 @@ class Way {
     const links = Object.entries(parts).map(([part, label]) => {
       const place = `${name}/${part}`;
       return el("li", { class: place === next ? "next" : null }, [
-        this.link(name, part, label),
+        this.link(name, part, t(label)),
         mark(known[place]),
       ]);
     });

@@ -1,0 +1,196 @@
+"""What people read, in their language.
+
+Everything is computed, cached, queued and stored in English, by whichever process; what leaves the server,
+and what a browser draws, is looked up in a catalogue there (here, and in viz_core/viewer/browser/words.js).
+So no cache needs a language, and a message that two visitors share is read by each in his own.
+
+A catalogue (languages/<language>.po; tools/words.py finds and checks its messages) has a message for each
+text of the sources. {0} stands for what is filled in, {0:n} for a number. A text is looked up as a whole,
+else line by line, else sentence by sentence; what has no entry stays English. What is filled in stays as it
+is, and so do tokens and what people typed; but several words that are a message of their own are looked up,
+too.
+"""
+
+import html
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from babel.messages.pofile import read_po
+
+from attention_lab.pages.shared import st
+
+FOLDER = Path(__file__).with_name("languages")
+NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
+"""The languages on offer, each by its own name."""
+TRANSLATED = [code for code in NAMES if code != "en"]
+SLOT = re.compile(r"\{(\d+)(:n)?\}")
+_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞"
+_LETTERS = re.compile(r"[^\W\d_]+")
+_CUTS = re.compile("(\n+)"), re.compile(r"((?<=[.!?:;])[*\])”\"]*\s+)")
+"""Where a text is cut that has no message of its own: into lines, else into sentences."""
+LONGEST = 3_000
+"""The characters of a text that is looked up: none of ours is longer, what people typed may be."""
+
+
+class Catalogue:
+    """The messages of one language. `say` looks up a text; `data` is what words.js does so with."""
+
+    def __init__(self, language: str, messages: Mapping[str, str]) -> None:
+        whole = {english: text for english, text in messages.items() if not SLOT.search(english)}
+        filled: dict[str, list[tuple[int, str, str]]] = {}
+        for english in filter(is_sought, messages.keys() - whole.keys()):
+            words = _LETTERS.findall(SLOT.sub(" ", english))
+            entry = (sum(map(len, words)), pattern_of(english), messages[english])
+            filled.setdefault(max(words, key=len, default=""), []).append(entry)
+        self.data = {"language": language, "whole": whole, "filled": filled}
+        self._whole, self._entries = whole, {
+            word: [(size, re.compile(pattern, re.DOTALL), text) for size, pattern, text in entries]
+            for word, entries in filled.items()
+        }  # fmt: skip
+        self.say = lru_cache(maxsize=20_000)(self._say)
+
+    def _say(self, text: str) -> str:
+        inner = text.strip()
+        if not inner or len(text) > LONGEST:
+            return text
+        if inner != text:
+            return text.replace(inner, self.say(inner), 1)
+        message = self._whole.get(text) or self._filled(text)
+        if message is not None:
+            return message
+        for cut in _CUTS:
+            pieces = cut.split(text)
+            if len(pieces) > 1:
+                return "".join(piece if at % 2 else self.say(piece) for at, piece in enumerate(pieces))
+        return text
+
+    def _filled(self, text: str) -> str | None:
+        """The message of which a text is filled in; of several, the one that says most itself."""
+        words = sorted({*_LETTERS.findall(text), ""})
+        entries = [entry for word in words for entry in self._entries.get(word, ())]
+        for _, pattern, translation in sorted(entries, key=lambda entry: -entry[0]):
+            if match := pattern.fullmatch(text):
+                values = [self.say(value) if " " in value else value for value in match.groups()]
+                return SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
+        return None
+
+
+def is_sought(english: str) -> bool:
+    """Whether a message with slots says enough itself not to be found in what people type."""
+    itself = SLOT.sub(" ", english)
+    numbers_alone = all(kind for _, kind in SLOT.findall(english))
+    return numbers_alone or len(_LETTERS.findall(itself)) > 1 or bool(re.search("[:·→(“]", itself))
+
+
+def pattern_of(english: str) -> str:
+    """The regular expression of a message with slots, for Python and JavaScript."""
+    parts, end = [], 0
+    for slot in SLOT.finditer(english):
+        parts += [re.escape(english[end : slot.start()]), f"({_NUMBER})" if slot[2] else "(.+?)"]
+        end = slot.end()
+    return "".join(parts) + re.escape(english[end:])
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """The catalogue of a language; that of English, or of one without a file, is empty."""
+    file = FOLDER / f"{language}.po"
+    if not file.exists():
+        return Catalogue(language, {})
+    with file.open("rb") as lines:
+        entries = [entry for entry in read_po(lines) if entry.id and entry.string and not entry.fuzzy]
+    return Catalogue(language, {str(entry.id): str(entry.string) for entry in entries})
+
+
+def say(text: str) -> str:
+    """A text in the visitor's language."""
+    return catalogue(language()).say(text)
+
+
+def say_html(markup: str) -> str:
+    """The same for what stands between the tags of HTML."""
+    if "<style" in markup:
+        return markup
+    pieces = re.split(r"(<[^>]*>)", markup)
+    spoken = [html.escape(say(html.unescape(piece)), quote=False) for piece in pieces[::2]]
+    return "".join(itertools.chain(*zip(spoken, [*pieces[1::2], ""], strict=True)))
+
+
+def language() -> str:
+    """That of the visitor whose run this is: of the link with which he came, else of his browser."""
+    return str(st.session_state.get("language", "en"))
+
+
+def is_chosen() -> bool:
+    """Whether a link or the switch named the language, so that the links of his pages name it, too."""
+    return "language_chosen" in st.session_state
+
+
+def choose() -> None:
+    """To be called where a page begins: takes the link's language, at first the browser's."""
+    session, asked = st.session_state, st.query_params.get("lang")
+    if asked in NAMES:
+        session.language = session.language_chosen = asked
+    elif "language" not in session:
+        browsers = (st.context.locale or "en")[:2].lower()
+        session.language = browsers if browsers in NAMES else "en"
+
+
+def switch() -> str:
+    """A link for each language, as HTML; browser/words.js keeps the rest of the page's address."""
+    links = (
+        f'<a href="?lang={code}" target="_self" lang="{code}" hreflang="{code}"'
+        f"{' aria-current=true' if code == language() else ''}>{name}</a>"
+        for code, name in NAMES.items()
+    )
+    return f"<nav>{''.join(links)}</nav>"
+
+
+@cache
+def script(language: str) -> str:
+    """What hands a language's catalogue to words.js."""
+    return f"globalThis.attentionLabWords = {json.dumps(catalogue(language).data, ensure_ascii=False)};"
+
+
+@cache
+def address(language: str) -> str:
+    """Where browsers fetch it: its name says its content. English has no such place."""
+    if language == "en":
+        return ""
+    return f"./words/{language}.{sha256(script(language).encode()).hexdigest()[:16]}.js"
+
+
+READ = {
+    *("label", "help", "body", "placeholder", "caption", "title", "text"),
+    *("page_name", "section_header", "sections"),
+}
+"""The fields of Streamlit's messages that people read. What an option is called a browser says back: that is
+looked up where its widget is drawn.
+"""
+_PASSED = {"BidiComponent", "Code", "PlotlyChart", "IFrame"}
+
+
+def translate(message: Any) -> None:
+    """Puts what people read in one of Streamlit's messages into the visitor's language."""
+    if language() != "en":
+        _translate(message)
+
+
+def _translate(message: Any) -> None:
+    kind = message.DESCRIPTOR.name
+    for field, value in message.ListFields() if kind not in _PASSED else ():
+        if field.type == field.TYPE_MESSAGE and not hasattr(value, "items"):
+            for each in value if field.is_repeated else [value]:
+                _translate(each)
+        elif field.type == field.TYPE_STRING and field.name in READ:
+            spoken = say_html if kind == "Html" else say
+            if field.is_repeated:
+                value[:] = map(spoken, value)
+            else:
+                setattr(message, field.name, spoken(value))

@@ -1,0 +1,91 @@
+"""What people read, looked up by Python and by JavaScript alike."""
+
+import json
+import subprocess
+import time
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from attention_lab.pages.shared import words
+from attention_lab.pages.shared.words import Catalogue
+from tools.javascript import NODE, ROOT
+
+GERMAN = Catalogue(
+    "de",
+    {
+        "copy link": "Link kopieren",
+        "key": "Schlüssel",
+        "{0:n} channel": "{0} Kanal",
+        "{0:n} channels": "{0} Kanäle",
+        "With **{0}**, one key gets {1:n}.": "Bei **{0}** bekommt ein Schlüssel {1}.",
+        "With **{0}** and no scale, nothing is known of {1}.": "Bei **{0}** ist von {1} nichts bekannt.",
+        "{0} of {1}": "{0} von {1}",
+        "{0:n} of {1:n} words": "{0} von {1} Wörtern",
+        "It falls.": "Es fällt.",
+    },
+)
+SAID = {
+    "copy link": "Link kopieren",
+    " copy link ": " Link kopieren ",
+    "1 channel": "1 Kanal",
+    "1,024 channels": "1,024 Kanäle",
+    "many channels": "many channels",
+    "With **64 channels**, one key gets 2.4 × 10⁻⁷.": "Bei **64 Kanäle** bekommt ein Schlüssel 2.4 × 10⁻⁷.",
+    # what is filled in may be a token
+    "With **key** and no scale, nothing is known of {0}.": "Bei **key** ist von {0} nichts bekannt.",
+    # a message that says little is not looked for in what people type
+    "a piece of cake": "a piece of cake",
+    "30 of 32 words": "30 von 32 Wörtern",
+    # what has no message stays English, line by line and sentence by sentence
+    "It rises. It falls.": "It rises. Es fällt.",
+    "It falls. It rises.\ncopy link": "Es fällt. It rises.\nLink kopieren",
+    "": "",
+}
+
+
+def test_a_text_is_looked_up_whole_then_by_lines_then_by_sentences() -> None:
+    assert {text: GERMAN.say(text) for text in SAID} == SAID
+
+
+def test_a_browser_finds_the_same() -> None:
+    program = f"""
+      globalThis.attentionLabWords = {json.dumps(GERMAN.data)};
+      const {{ t, tIfWords }} = await import("{ROOT}/viz_core/viewer/browser/words.js");
+      const said = {json.dumps(list(SAID))}.map((text) => [text, t(text)]);
+      console.log(JSON.stringify([Object.fromEntries(said), t("key"), tIfWords("key")]));
+    """
+    command = [NODE / "bin" / "node", "--input-type=module", "-e", program]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert json.loads(said) == [SAID, "Schlüssel", "key"]
+
+
+def test_what_people_type_is_looked_up_in_no_time() -> None:
+    begun = time.perf_counter()
+    for typed in ("with and no scale " * 1_000, "With ** and no scale, " * 130, "of " * 900):
+        for language in words.TRANSLATED:
+            assert words.catalogue(language).say(typed) == typed
+    assert time.perf_counter() - begun < 5
+
+
+def test_messages_of_streamlit_are_read_in_the_visitors_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "language", lambda: "de")
+    monkeypatch.setattr(words, "catalogue", lambda language: GERMAN)
+    message = ForwardMsg()
+    element = message.delta.new_element
+    element.button.label, element.button.id = "copy link", "copy link"
+    words.translate(message)
+    assert (element.button.label, element.button.id) == ("Link kopieren", "copy link")
+    element.html.body = "<h1>copy link</h1> 1 &lt; 2 <b>key</b>"
+    words.translate(message)
+    assert element.html.body == "<h1>Link kopieren</h1> 1 &lt; 2 <b>Schlüssel</b>"
+    element.selectbox.options[:] = ["copy link"]
+    element.code.code_text = "copy link"
+    words.translate(message)
+    assert element.code.code_text == "copy link" and not element.selectbox.options
+
+
+def test_every_language_has_a_catalogue_that_says_something() -> None:
+    for language in words.TRANSLATED:
+        assert words.catalogue(language).say("copy link") != "copy link"
+    assert words.address("en") == "" and words.catalogue("en").say("copy link") == "copy link"

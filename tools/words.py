@@ -1,0 +1,306 @@
+"""Finds all that people read in the sources, and checks the catalogues of pages/shared/languages against it.
+
+    python -m tools.words                what is missing, stray or wrong; part of `make static`
+    python -m tools.words todo de PATHS  the messages of these files that German lacks, as a .po file
+
+A message is a text of several words, or one word where it is said to be one: a label, a title, what `t` is
+given in JavaScript. F-strings and templates have {0} where something is filled in, {0:n} where that is a
+number. Of words that depend on a number ("channel" and "channels") each form is a message.
+"""
+
+import ast
+import itertools
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPLETE: tuple[str, ...] = ()
+"""The files whose messages all languages have, as patterns; the list only grows."""
+SOURCES = (
+    *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
+    *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
+    *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
+)
+PASSED = re.compile("/vendored/|/live/tokens.js|/zoo/")
+OF_WORDS = {
+    *(
+        "label",
+        "title",
+        "help",
+        "x_label",
+        "y_label",
+        "unit",
+        "placeholder",
+        "caption",
+        "name",
+        "notice",
+        "ask",
+    ),
+    *("after", "section", "see", "because", "together", "gap"),
+}
+"""Keywords and keys whose value is a message, be it one word."""
+CALLS = {
+    *(
+        "button",
+        "caption",
+        "markdown",
+        "text",
+        "subheader",
+        "download_button",
+        "popover",
+        "expander",
+        "Page",
+        "t",
+    ),
+    *("Fact", "heading", "spinner", "page_link"),
+}
+"""What is called with a message, be it one word, as its first argument."""
+NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
+"""The functions that write numbers."""
+_LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
+_CODE = re.compile(r"[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|\bpx\b|^\w+/|=\"")
+_MARKUP = re.compile(r"</?(?:h\d|[pbai]|div|span|d[tdl]|br|[uo]l|li|t[dhr]|small|strong|em|nav)\b[^<>]*>")
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text of the sources may be several words that people read."""
+    said = SLOT.sub(" ", text)
+    return " " in text.strip() and bool(_LETTER_WORDS.search(said)) and not _CODE.search(said)
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is one word, where a word is expected."""
+    said = SLOT.sub("", text)
+    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]", said)
+
+
+def messages(text: str, is_label: bool = False) -> Iterator[str]:
+    """The messages of one text: its lines, and what stands between tags."""
+    for line in (piece for part in _MARKUP.split(text) for piece in part.split("\n")):
+        line = numbered(" ".join(line.split()))
+        if is_prose(line) or (is_label and is_word(line)):
+            yield line
+
+
+def numbered(text: str) -> str:
+    """A text whose slots are counted from 0."""
+    count = itertools.count()
+    return SLOT.sub(lambda slot: f"{{{next(count)}{slot[2] or ''}}}", text)
+
+
+# Python
+
+
+def in_python(code: str) -> Iterator[str]:
+    tree = ast.parse(code)
+    inner: set[ast.AST] = set()
+    labels: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            for line in block if isinstance(block, list) else ():
+                if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
+                    inner.add(line.value)  # a docstring
+        match node:
+            case ast.JoinedStr(values):
+                specs = [value.format_spec for value in values if isinstance(value, ast.FormattedValue)]
+                inner.update(values, *(ast.walk(spec) for spec in specs if spec))
+            case ast.Subscript(slice=index):
+                inner.update(ast.walk(index))
+            case ast.Call(func, args, keywords):
+                labels.update(word.value for word in keywords if word.arg in OF_WORDS)
+                name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+                labels.update(args[:1] if name in CALLS else args[1:2] if name == "Line" else ())
+                labels.update(args[2:3] if name == "setting" else ())
+            case ast.Dict(values=values):
+                labels.update(value for value in values if isinstance(value, ast.Constant))
+    for node in ast.walk(tree):
+        if node not in inner and isinstance(node, ast.Constant | ast.JoinedStr):
+            for text in texts_of(node):
+                yield from messages(text, node in labels)
+
+
+def texts_of(node: ast.AST) -> list[str]:
+    """What an expression of text may say, with slots: a choice between texts is each of them."""
+    match node:
+        case ast.Constant(str(text)):
+            return [re.sub(r"\{[^{}]*\}", "{0}", text)]
+        case ast.JoinedStr(parts):
+            choices = [texts_of(part) for part in parts]
+            if len(choices) and len(list(itertools.islice(itertools.product(*choices), 17))) > 16:
+                choices = [texts if len(texts) < 2 else ["{0}"] for texts in choices]
+            return ["".join(pieces) for pieces in itertools.product(*choices)]
+        case ast.FormattedValue(ast.IfExp(body=one, orelse=other)):
+            return texts_of_choice(one) + texts_of_choice(other)
+        case ast.FormattedValue(ast.BinOp(ast.Constant(str(text)), ast.Mult())):
+            return ["", text]
+        case ast.FormattedValue(value, _, spec):
+            written = ast.unparse(spec)[2:-1] if spec else ""
+            name = getattr(getattr(value, "func", None), "id", "")
+            return ["{0:n}" if name in NUMERIC or re.search("[dfgeE%,]$|short", written) else "{0}"]
+    return []
+
+
+def texts_of_choice(node: ast.AST) -> list[str]:
+    return texts_of(node) if isinstance(node, ast.Constant | ast.JoinedStr) else ["{0}"]
+
+
+# TOML
+
+
+def in_toml(code: str) -> Iterator[str]:
+    content = tomllib.loads(code)
+    is_glossary = all(isinstance(value, str) for value in content.values())
+
+    def walk(name: str, value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, each in value.items():
+                if name == "tries" or is_glossary:
+                    yield from messages(key, True)
+                if name != "shapes":  # the names of axes are those of the code
+                    yield from walk(key, each)
+        elif isinstance(value, list):
+            for each in value:
+                yield from walk(name, each)
+        elif isinstance(value, str) and name not in ("formula", "tries", "set", "code", "text"):
+            yield from messages(" ".join(slots(value).split()), name in OF_WORDS or name == "options")
+
+    yield from walk("", content)
+
+
+def slots(text: str) -> str:
+    """{lost:short} as {0:n}."""
+    return re.sub(r"\{[a-z_0-9\[\].]+(:[^{}]*)?\}", lambda found: "{0:n}" if found[1] else "{0}", text)
+
+
+# JavaScript
+
+_TOKEN = re.compile(
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?P<tick>`)"""
+    r"""|(?P<word>[\w$.]+)|(?P<regex>(?:(?<=[(,=:\[!&|?{};])|(?<=[(,=:\[!&|?{};]\s))/(?![/*])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*)"""
+    r"""|(?P<sign>.)""",
+    re.DOTALL,
+)
+NO_WORDS = {
+    "class:",
+    "style:",
+    "font:",
+    "querySelector(",
+    "querySelectorAll(",
+    "closest(",
+    "matches(",
+    "from",
+    "import",
+}
+
+
+def in_javascript(code: str) -> Iterator[str]:
+    texts: list[tuple[str, str]] = []
+    _scan(code, 0, texts, "")
+    for before, text in texts:
+        if not any(before.endswith(word) for word in NO_WORDS) and not re.search(
+            r"^[a-z-]+( [a-z-]+)* \{0\}$|[<>]", text
+        ):
+            yield from messages(text, bool(re.search(r"\bt\($|(label|title|text|name|caption):$", before)))
+
+
+def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
+    """Notes each text with what stands before it, up to a closing brace that is not opened here."""
+    before, depth = "", 0
+    while at < len(code):
+        token = _TOKEN.match(code, at)
+        assert token
+        kind, said, at = token.lastgroup, token[0], token.end()
+        if kind == "skip":
+            continue
+        if kind == "string":
+            texts.append((before, re.sub(r"\\(.)", r"\1", said[1:-1])))
+        elif kind == "tick":
+            at = _template(code, at, texts, before)
+        elif kind == "sign":
+            depth += (said == "{") - (said == "}")
+            if said == until and depth < 0:
+                return at
+        before = (before + said)[-40:]
+    return at
+
+
+def _template(code: str, at: int, texts: list[tuple[str, str]], before: str) -> int:
+    text = ""
+    while code[at] != "`":
+        if code.startswith("${", at):
+            at = _scan(code, at + 2, texts, "}")
+            text += "{0}"
+        else:
+            text += code[at : at + 1 + (code[at] == "\\")]
+            at += 1 + (code[at] == "\\")
+    texts.append((before, text))
+    return at + 1
+
+
+# All of them, and the catalogues
+
+READERS = {".py": in_python, ".toml": in_toml, ".js": in_javascript}
+
+
+def sources(patterns: Iterable[str] = SOURCES) -> list[Path]:
+    files = {file for pattern in patterns for file in ROOT.glob(pattern) if not PASSED.search(str(file))}
+    return sorted(file for file in files if file.suffix in READERS)
+
+
+def found_in(files: Iterable[Path]) -> dict[str, list[str]]:
+    """The messages of these files, each with the files where it stands."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        for message in dict.fromkeys(READERS[file.suffix](file.read_text("utf-8"))):
+            found.setdefault(message, []).append(str(file.relative_to(ROOT)))
+    return found
+
+
+def read(language: str) -> Catalog:
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def problems() -> Iterator[str]:
+    everything, complete = found_in(sources()), found_in(sources(COMPLETE))
+    for language in TRANSLATED:
+        entries = {str(entry.id): entry for entry in read(language) if entry.id}
+        for message in complete.keys() - entries.keys():
+            yield f"{language} lacks {message!r} of {', '.join(complete[message])}"
+        for message, entry in entries.items():
+            if message not in everything:
+                yield f"{language}: {message!r} stands nowhere any more"
+            if entry.fuzzy or not entry.string:
+                yield f"{language}: {message!r} is not translated for certain"
+            if not {*re.findall(r"{\w*", str(entry.string))} <= {*re.findall(r"{\w*", message)}:
+                yield f"{language}: {entry.string!r} has slots that {message!r} has not"
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["todo", language, *paths]:
+            known = {str(entry.id) for entry in read(language) if entry.id}
+            catalog = Catalog(language)
+            for message, places in found_in(sources(paths)).items():
+                if message not in known:
+                    catalog.add(message, locations=[(place, 0) for place in places])
+            buffer = BytesIO()
+            write_po(buffer, catalog, omit_header=True, include_lineno=False, width=110)
+            print(buffer.getvalue().decode())
+        case _:
+            if said := list(problems()):
+                sys.exit("\n".join(said))
+
+
+if __name__ == "__main__":
+    main()
