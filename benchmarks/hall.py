@@ -96,7 +96,7 @@ class Follower:
         self.ended = told.get("ended", False)
         self._note()
         if "press" in told:
-            self.last = raw[raw.find(b"id: ") + 4 :].partition(b"\n")[0].decode()
+            self.last = str(told["number"])
             if self.on_press:
                 await self.on_press(told["press"])
 

@@ -1,8 +1,9 @@
 """What the browsers of a talk ask the server for: those that follow it, the lecturer's, and a clicker.
 
 A hall tells who listens by server-sent events, each a JSON object in one line: {"whole": …} at first, then
-{"change": …} with the fields that are others now (viz_core/viewer/talk/types.d.ts: `Heard`), and {"press": …}
-for the show. Whoever drives shows the hall's secret as a bearer's token, which no address and no log has.
+{"change": …} with the fields that are others now (viz_core/viewer/talk/types.d.ts: `Heard`), {"press": …,
+"number": …} for the show, and {"ended": true}. Whoever drives shows the hall's secret as a bearer's token,
+which no address and no log has.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ import segno
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.models.byte_units import KB, readable
@@ -26,7 +27,9 @@ from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import RefusedError, Seen
 from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.shared.browser.requests import adding_to
 from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
+from attention_lab.viz_core.viewer.talk.documents import hall_pages
 
 MOST_RECORD = 100 * KB
 """Of a record: its link may hold the longest text that Explore reads."""
@@ -144,7 +147,7 @@ def _event(**values: Any) -> bytes:
 
 
 def _pressed(numbered: tuple[int, dict[str, Any]]) -> bytes:
-    return b"id: %d\n" % numbered[0] + _event(press=numbered[1])
+    return _event(press=numbered[1], number=numbered[0])
 
 
 class Watch:
@@ -239,7 +242,15 @@ def hall_routes() -> list[BaseRoute]:
         (picture, "PUT", _keep),
         (picture, "GET", _picture),
     ]
-    return [Route(path, _refusing(handler), methods=[method]) for path, method, handler in routes]
+    made = [Route(path, _refusing(handler), methods=[method]) for path, method, handler in routes]
+    programs: list[BaseRoute] = []
+    documents = hall_pages(adding_to(programs)).items()
+    made += [Route(f"{here}{address}", partial(_document, html=html)) for address, html in documents]
+    return [*made, *programs]
+
+
+def _document(_request: Request, html: str) -> Response:
+    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
 def _refusing(handler: Handler) -> Handler:

@@ -1,13 +1,12 @@
 """The show of a talk as this server hands it out: documents of their own, beside Streamlit's."""
 
-import hashlib
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from attention_lab.pages.shared.browser.requests import program_route
+from attention_lab.pages.shared.browser.requests import adding_to
 from attention_lab.pages.shared.lab_stops import NAMES as LAB
 from attention_lab.viz_core.viewer.talk import documents
 
@@ -19,14 +18,8 @@ def routes() -> list[BaseRoute]:
     """The documents, and the programs that they ask for."""
     made: list[BaseRoute] = []
 
-    def add(name: str, script: str) -> str:
-        stem, _, ending = name.rpartition(".")
-        address = f"programs/{stem}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.{ending}"
-        made.append(program_route(f"./{address}", lambda: script))
-        return address
-
     def send(request: Request, *, document: str) -> Response:
         return HTMLResponse(document, headers={"Cache-Control": "no-cache"})
 
-    pages = documents.pages(add, NAMES)
+    pages = documents.pages(adding_to(made), NAMES)
     return [*(Route(f"/{address}", partial(send, document=page)) for address, page in pages.items()), *made]

@@ -60,6 +60,18 @@ def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
     return Route(address.removeprefix("."), send)
 
 
+def adding_to(routes: list[BaseRoute]) -> Callable[[str, str], str]:
+    """Function that serves a script by one more of these routes, and returns its address from the root."""
+
+    def add(name: str, script: str) -> str:
+        stem, _, ending = name.rpartition(".")
+        address = f"programs/{stem}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.{ending}"
+        routes.append(program_route(f"./{address}", lambda: script))
+        return address
+
+    return add
+
+
 # This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
 # the document's own links to scripts are, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"

@@ -182,7 +182,7 @@ export class Present {
     this.asked = this.view.spoils;
     const { hides } = page;
     const isHidden = hides ? hides.includes("headline") : this.asked && !this.isAnswered;
-    this.covered = this.on && Boolean(isHidden);
+    this.covered = Boolean(isHidden && (hides || this.on));
     this.showCover();
   }
 

@@ -42,6 +42,17 @@ def pages(
     }
 
 
+def hall_pages(add: Add) -> dict[str, str]:
+    """The HTML of the documents of a hall by their addresses below it; they need `pages`."""
+    file = HERE / "hall_pages.js"
+    code = f"{MARKDOWN.read_text('utf-8')}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
+    script = add("hall.js", code)
+    return {
+        "": _page("A talk", script, {}, page="follow"),
+        "/clicker": _page("Clicker", script, {}, page="clicker", root=f"../{ROOT}"),
+    }
+
+
 def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
     """A module with `mirrored` (mirrored.js) for one kind of view."""
     file = HERE / "mirrored.js"
@@ -52,9 +63,11 @@ def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
     )
 
 
-def _page(title: str, script: str, content: Mapping[str, Any]) -> str:
+def _page(
+    title: str, script: str, content: Mapping[str, Any], *, page: str = "talk", root: str = ROOT
+) -> str:
     return documents.document(
-        title, "", content, policy=POLICY, root=ROOT, page="talk",
+        title, "", content, policy=POLICY, root=root, page=page,
         styles=f"<style>{documents.style()}{(HERE / 'talk.css').read_text('utf-8')}</style>",
-        scripts=f'<script src="{ROOT}{script}"></script>',
+        scripts=f'<script src="{root}{script}"></script>',
     )  # fmt: skip

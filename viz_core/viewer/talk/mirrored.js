@@ -1,5 +1,6 @@
 /* A view that another window controls: one kind of it, as a module that mirror.js fetches. */
 
+import { el } from "../browser/dom.js";
 import { Held } from "../browser/model.js";
 import { hostedBy } from "../browser/page.js";
 import { Ink } from "./ink.js";
@@ -18,6 +19,7 @@ export function mirrored(render, place, fills, message, state) {
   model.set("message", message);
   model.set("state", state);
   const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
+  if (!fills) place.append(el("style", { text: "[data-drawer] { display: none !important; }" }));
   const ink = new Ink(place);
   let hidden = "";
   return {

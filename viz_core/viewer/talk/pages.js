@@ -38,7 +38,9 @@ export async function startTalk() {
 export function startMirror() {
   const wire = channelWire(params().get("channel") ?? "");
   const which = params().get("which");
-  const mirror = new Mirror(place(), content().programs, wire.fetch, true);
+  const fills = params().get("fills") !== "0";
+  place().classList.toggle("fills", fills);
+  const mirror = new Mirror(place(), content().programs, wire.fetch, fills);
   const ask = (/** @type {object} */ press) =>
     wire.ask(/** @type {Press} */ ({ from: "the speaker's window", ...press }));
   /** @type {"off" | "laser" | "pen"} */ let mode = "off";

@@ -2,6 +2,7 @@
 
 import { button, el, reveal } from "../browser/dom.js";
 import { isForView, KEYS } from "../browser/present.js";
+import { tick } from "./clocks.js";
 import { optionsOf } from "./question.js";
 import { channelWire } from "./wires.js";
 
@@ -144,12 +145,7 @@ export class Speaker {
   }
 
   tick() {
-    const now = new Date();
-    this.clock.textContent = now.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const { started, minutes } = this.shared?.timer ?? { started: 0, minutes: 0 };
-    const seconds = started ? Math.floor(now.getTime() / 1000 - started) : 0;
-    this.timer.textContent = `${minuteText(seconds)}${minutes ? ` of ${minuteText(60 * minutes)}` : ""}`;
-    this.timer.classList.toggle("late", Boolean(minutes) && seconds > 60 * minutes);
+    tick(this.clock, this.timer, this.shared);
   }
 
   /** @param {KeyboardEvent} event */
@@ -164,9 +160,4 @@ export class Speaker {
     else return;
     event.preventDefault();
   }
-}
-
-/** @param {number} seconds */
-function minuteText(seconds) {
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

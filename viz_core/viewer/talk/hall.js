@@ -1,0 +1,281 @@
+/* The hall of a talk: windows of all machines that follow it, by way of the server (pages/hall). */
+
+/** @import { Asked, Briefing, Heard, Press, Shared } from "./types" */
+/** cut: the network is away, or the server; it is tried again. sentence: what is to be said of it.
+   @typedef {{is: "live" | "cut" | "ended", sentence: string}} Life */
+
+const LEAST = 100; // milliseconds between two records: a pointer moves ten times a second
+const SILENT = 40_000; // milliseconds after which a connection is lost: the server says something every 15 s
+const MOST_KEPT = 8; // pictures
+const KEPT = "attention-lab:hall";
+const CUT = "The connection is cut; it is tried again.";
+const ENDED = "The talk has ended.";
+/** @type {Life} */ const LIVE = { is: "live", sentence: "" };
+
+const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+/* A server's refusal, with its sentence. */
+class Refusal extends Error {
+  /** @param {number} status @param {string} sentence */
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** Opens a hall for a talk; the one that this tab has opened, where it is still there. Throws the server's
+   sentence. @param {string} root the app's address @param {Shared} shared */
+export async function openHall(root, shared) {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+  if (kept) {
+    const hall = new Hall(root, kept.code, kept.secret);
+    const isThere = await hall.request("", { method: "PUT", body: JSON.stringify(shared) }).catch(() => null);
+    if (isThere) return hall;
+    hall.close();
+  }
+  const answer = await fetch(new URL("hall/", root), { method: "POST", body: JSON.stringify(shared) });
+  if (!answer.ok) throw new Error(await answer.text());
+  const { code, secret } = await answer.json();
+  sessionStorage.setItem(KEPT, JSON.stringify({ code, secret }));
+  return new Hall(root, code, secret);
+}
+
+/* A wire, as types.d.ts has it. With the secret it drives, without it follows. */
+export class Hall {
+  /** @type {Life} */ life = LIVE;
+  /** @type {Heard | null} */ heard = null;
+  /** @type {Shared | null} what is still to be told */ newest = null;
+  /** @type {Promise<void> | null} */ telling = null;
+  /** @type {Map<string, Promise<Uint8Array>>} */ pictures = new Map();
+  notes = ""; // as they were told
+  last = 0; // the number of the press that was heard last
+  connection = new AbortController();
+  /** @type {(heard: Heard) => void} */ hearShared = () => {};
+  /** @type {(press: Press) => void} */ hearPress = () => {};
+  /** @type {(counts: number[] | null) => void} */ hearCounts = () => {};
+  /** @type {(life: Life) => void} */ hearLife = () => {};
+
+  /** @param {string} root the app's address @param {string} code @param {string} secret */
+  constructor(root, code, secret = "") {
+    this.code = code;
+    this.secret = secret;
+    this.link = new URL(`hall/${code}`, root).href;
+    window.addEventListener("offline", () => this.connection.abort());
+    this.listen();
+  }
+
+  /* Where a phone drives. */
+  get clicker() {
+    return `${this.link}/clicker#${this.secret}`;
+  }
+
+  /* Why others cannot come; "" where they can. */
+  get unreachable() {
+    const { hostname } = new URL(this.link);
+    const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+    return isHere
+      ? `Only this machine reaches ${hostname}: start the app with HOST=0.0.0.0, and open it by its name.`
+      : "";
+  }
+
+  /** @param {string} path below the hall's @param {RequestInit} [how] */
+  async request(path, how = {}) {
+    /** @type {Record<string, string>} */ const headers = {};
+    if (this.secret) headers.Authorization = `Bearer ${this.secret}`;
+    if (this.last) headers["Last-Event-ID"] = String(this.last);
+    const answer = await fetch(this.link + path, { ...how, headers });
+    if (!answer.ok) throw new Refusal(answer.status, await answer.text());
+    return answer;
+  }
+
+  /** Until it succeeds, is refused or the talk has ended. @param {() => Promise<Response>} request */
+  async insist(request) {
+    for (;;)
+      try {
+        return await request();
+      } catch (error) {
+        const isFinal = error instanceof Refusal && error.status < 500 && error.status !== 429;
+        if (isFinal || this.life.is === "ended") throw error;
+        await pause(1000 + 1000 * Math.random());
+      }
+  }
+
+  /** @param {Life} life */
+  live(life) {
+    this.life = life;
+    this.hearLife(life);
+  }
+
+  /* Hears until the talk has ended; a connection that is lost is made again, by all not at once. */
+  async listen() {
+    for (let tries = 0; this.life.is !== "ended"; tries++) {
+      if (tries) await pause((300 + 1000 * Math.random()) * Math.min(tries, 4));
+      try {
+        this.connection = new AbortController();
+        const answer = await this.request("/events", { signal: this.connection.signal });
+        tries = 0;
+        await this.read(/** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader());
+      } catch (error) {
+        const refused = error instanceof Refusal ? error : null;
+        if (refused && refused.status < 429) this.live({ is: "ended", sentence: refused.message });
+        else if (refused?.status === 429) this.live({ is: "cut", sentence: refused.message });
+      }
+      if (this.life.is === "live") this.live({ is: "cut", sentence: CUT });
+    }
+  }
+
+  /** @param {ReadableStreamDefaultReader<Uint8Array>} reader */
+  async read(reader) {
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const silent = setTimeout(() => this.connection.abort(), SILENT);
+      const { done, value } = await reader.read().finally(() => clearTimeout(silent));
+      if (done) return;
+      const events = (text + decoder.decode(value, { stream: true })).split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) if (event.startsWith("data: ")) this.take(JSON.parse(event.slice(6)));
+    }
+  }
+
+  /** @param {{whole?: Heard, change?: Partial<Heard>, press?: Press, number?: number, ended?: true}} event */
+  take({ whole, change, press, number, ended }) {
+    if (ended) return this.live({ is: "ended", sentence: ENDED });
+    if (this.life.is === "cut") this.live(LIVE);
+    const before = this.heard?.counts;
+    if (whole) this.heard = whole;
+    if (change && this.heard) this.heard = { ...this.heard, ...change };
+    if ((whole || change) && this.heard) {
+      if (JSON.stringify(before) !== JSON.stringify(this.heard.counts)) this.hearCounts(this.heard.counts);
+      this.hearShared(this.heard);
+    }
+    if (press && number) {
+      this.last = number;
+      this.hearPress(press);
+    }
+  }
+
+  /** @param {Shared} shared */
+  tell(shared) {
+    this.newest = shared;
+    this.telling ??= this.tellNewest().finally(() => (this.telling = null));
+  }
+
+  async tellNewest() {
+    while (this.newest && this.life.is !== "ended") {
+      let record = this.newest;
+      try {
+        await this.insist(() => {
+          record = this.newest ?? record;
+          this.newest = null;
+          return this.request("", { method: "PUT", body: JSON.stringify(record) });
+        });
+      } catch (error) {
+        this.live({ is: this.life.is, sentence: /** @type {Error} */ (error).message });
+      }
+      await pause(LEAST);
+    }
+  }
+
+  /** @param {string} file @param {Uint8Array} bytes */
+  async keep(file, bytes) {
+    const body = /** @type {Uint8Array<ArrayBuffer>} */ (bytes);
+    await this.insist(() => this.request(`/pictures/${file}`, { method: "PUT", body }));
+  }
+
+  /** @param {Briefing} briefing whose counts the server knows */
+  brief({ notes }) {
+    const body = JSON.stringify({ notes });
+    if (body === this.notes) return;
+    this.notes = body;
+    this.insist(() => this.request("/notes", { method: "PUT", body })).catch(() => {});
+  }
+
+  /** @param {Press} press */
+  ask(press) {
+    this.request("/press", { method: "POST", body: JSON.stringify(press) }).catch((error) => {
+      const sentence = error instanceof Refusal ? error.message : CUT;
+      this.live({ is: this.life.is, sentence });
+    });
+  }
+
+  /** @param {string} file */
+  fetch(file) {
+    const known = this.pictures.get(file) ?? this.insist(() => this.request(`/pictures/${file}`)).then(bytes);
+    this.pictures.delete(file); // and is the newest again
+    this.pictures.set(file, known);
+    known.catch(() => this.pictures.delete(file));
+    for (const old of [...this.pictures.keys()].slice(0, -MOST_KEPT)) this.pictures.delete(old);
+    return known;
+  }
+
+  /** Answers a question. Throws the server's sentence. @param {Asked} asked @param {number} option */
+  async answer({ id }, option) {
+    const body = JSON.stringify({ question: id, option, who: who() });
+    await this.insist(() => this.request("/answers", { method: "POST", body }));
+  }
+
+  /* All questions with how many chose each option, as CSV. */
+  async table() {
+    return (await this.request("/answers.csv")).text();
+  }
+
+  /** A QR code of a link, as the address of a picture. @param {string} text */
+  async drawn(text) {
+    const answer = await this.request("/code", { method: "POST", body: JSON.stringify({ text }) });
+    return /** @type {string} */ ((await answer.json()).image);
+  }
+
+  /** @param {(heard: Heard) => void} hear */
+  onShared(hear) {
+    this.hearShared = hear;
+    if (this.heard) hear(this.heard);
+  }
+
+  /** @param {(press: Press) => void} hear */
+  onPress(hear) {
+    this.hearPress = hear;
+  }
+
+  /** How many chose each option of what is asked. @param {(counts: number[] | null) => void} hear */
+  onCounts(hear) {
+    this.hearCounts = hear;
+  }
+
+  /** @param {(life: Life) => void} hear */
+  onLife(hear) {
+    this.hearLife = hear;
+    hear(this.life);
+  }
+
+  /* Ends the talk for all that follow. */
+  async end() {
+    sessionStorage.removeItem(KEPT);
+    await this.request("", { method: "DELETE" });
+  }
+
+  close() {
+    this.live({ is: "ended", sentence: ENDED });
+    this.connection.abort();
+  }
+}
+
+/** @param {Response} answer */
+async function bytes(answer) {
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** @type {string | null} */ let own = null;
+
+/* A random word of this browser, by which it may change its answer. */
+function who() {
+  const name = `${KEPT}:who`;
+  try {
+    own ??= localStorage.getItem(name);
+  } catch {} // a browser may refuse to keep anything
+  own ??= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+  try {
+    localStorage.setItem(name, own);
+  } catch {}
+  return own;
+}
