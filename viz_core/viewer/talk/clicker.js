@@ -1,6 +1,7 @@
 /* A phone as the clicker of a talk: two large buttons, the notes, the timer. */
 
 import { button, el, reveal } from "../browser/dom.js";
+import { t } from "../browser/words.js";
 import { tick } from "./clocks.js";
 import { Hall } from "./hall.js";
 import { optionsOf } from "./question.js";
@@ -26,12 +27,12 @@ export function startClicker(place, root, code) {
   const work = (/** @type {string} */ text, /** @type {object} */ of, /** @type {string} */ label = text) =>
     button({ text, "aria-label": label, onclick: () => press(of) });
   const [said, where, following] = [el("p", { class: "problem", role: "status" }), el("h1"), el("p")];
-  const [notes, asked] = [el("div", { class: "notes", tabIndex: 0, "aria-label": "Notes" }), el("div")];
-  const [clock, timer] = [el("time"), el("output", { "aria-label": "Timer" })];
+  const [notes, asked] = [el("div", { class: "notes", tabIndex: 0, "aria-label": t("Notes") }), el("div")];
+  const [clock, timer] = [el("time"), el("output", { "aria-label": t("Timer") })];
   const works = [
-    work("uncover", { type: "uncover" }),
-    work("blank", { type: "blank" }),
-    work("timer", { type: "timer" }, "Start the timer, or set it to 0"),
+    work(t("uncover"), { type: "uncover" }),
+    work(t("blank"), { type: "blank" }),
+    work(t("timer"), { type: "timer" }, "Start the timer, or set it to 0"),
   ];
   place.replaceChildren(
     el("div", { class: "clicker" }, [
@@ -41,13 +42,13 @@ export function startClicker(place, root, code) {
       asked,
       el("div", { class: "works" }, works),
       el("div", { class: "large" }, [
-        work("◀", { type: "go", by: -1 }, "Back"),
-        work("▶", { type: "go", by: 1 }, "On"),
+        work("◀", { type: "go", by: -1 }, t("Back")),
+        work("▶", { type: "go", by: 1 }, t("On")),
       ]),
     ]),
   );
   hall.onLife(({ sentence }) => {
-    said.textContent = sentence;
+    said.textContent = t(sentence);
     reveal(said, sentence);
   });
   const takeOver = button({ text: "take over", onclick: () => press({ type: "drive" }) });
@@ -56,7 +57,7 @@ export function startClicker(place, root, code) {
     const { at, stops, driver } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     where.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
-    following.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
+    following.textContent = stops[at + 1] ? t(`Next: ${stops[at + 1]}`) : t("This is the last stop.");
     reveal(refusal, isRefused());
     refusal.replaceChildren(`${driver} drives, so that presses here do nothing. `, takeOver);
     works[1].setAttribute("aria-pressed", String(shared.blank));

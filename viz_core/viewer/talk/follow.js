@@ -1,6 +1,7 @@
 /* The page of whoever follows a talk: what is shown, the question, a way to try and to come back. */
 
 import { button, el, isNew, onPhone, reveal } from "../browser/dom.js";
+import { t } from "../browser/words.js";
 import { Hall } from "./hall.js";
 import { channelWire } from "./wires.js";
 
@@ -27,7 +28,7 @@ export class Follower {
     this.card = el("div", { class: "card" });
     this.veil = el("div", { class: "veil absent", text: "The lecturer has blanked the screen." });
     this.area = el("div", { class: "frames" }, [this.card, this.veil]);
-    this.question = el("section", { class: "question absent", "aria-label": "Question" });
+    this.question = el("section", { class: "question absent", "aria-label": t("Question") });
     place.replaceChildren(
       el("div", { class: "follow" }, [
         el("div", { class: "line" }, [this.title, this.try, this.back]),
@@ -41,7 +42,7 @@ export class Follower {
     window.matchMedia("(max-width: 640px)").addEventListener("change", () => this.openMirror());
     this.wire.onPress(() => this.showPicture());
     this.hall.onLife(({ sentence }) => {
-      this.said.textContent = sentence;
+      this.said.textContent = t(sentence);
       reveal(this.said, sentence);
     });
     this.hall.onShared((heard) => this.show(heard));
@@ -122,7 +123,7 @@ export class Follower {
       if (before === undefined) this.answers.delete(asked.id);
       else this.answers.set(asked.id, before);
       show();
-      if (this.counted) this.counted.textContent = /** @type {Error} */ (error).message;
+      if (this.counted) this.counted.textContent = t(/** @type {Error} */ (error).message);
     }
   }
 
@@ -146,7 +147,7 @@ export class Follower {
     if (!this.heard) return;
     const { at, stops } = this.heard;
     const where = `${at + 1} / ${stops.length}  ${stops[at]}`;
-    this.title.textContent = this.tried ? `The talk is at ${where}` : where;
+    this.title.textContent = this.tried ? t(`The talk is at ${where}`) : where;
   }
 
   change() {

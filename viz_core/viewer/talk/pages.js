@@ -39,7 +39,7 @@ export function startMirror() {
   const wire = channelWire(params().get("channel") ?? "");
   const which = params().get("which");
   const fills = params().get("fills") !== "0";
-  place().classList.toggle("fills", fills);
+  place().classList.toggle("phone", !fills);
   const mirror = new Mirror(place(), content().programs, wire.fetch, fills);
   const ask = (/** @type {object} */ press) =>
     wire.ask(/** @type {Press} */ ({ from: "the speaker's window", ...press }));
