@@ -14,6 +14,7 @@ from attention_lab.pages.shared.browser.uploading import Uploading
 from attention_lab.pages.shared.table import table
 from attention_lab.pages.start.way import way
 from attention_lab.pages.talks import show
+from attention_lab.pages.talks.talks import talks
 
 imports.import_shared()
 streamlit_internals.ignore_unknown_widgets()
@@ -27,7 +28,7 @@ app = st.App(
         *show.routes(),
         *hall_routes(),
         *requests.words_routes(),
-        *(component.route for component in (stage, board, pattern_map, table, way)),
+        *(component.route for component in (stage, board, pattern_map, table, way, talks)),
     ],
     middleware=[Middleware(Gate), Middleware(Uploading)],
 )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import teachers, visitors, words
-from attention_lab.pages.shared.lab_stops import STOPS
+from attention_lab.pages.shared.menu import MENU
 
 SHARED = Path(__file__).parent / "shared"
 
@@ -19,20 +19,15 @@ with st.container(key="languages"):
     st.html(words.switch())
 st.logo(str(SHARED / "logo.svg"), size="large")
 pages = {
-    "": [
-        st.Page("start/page.py", title="Start here", url_path="start"),
-        st.Page("explore/page.py", title="Explore", default=True),
-        st.Page("documents/page.py", title="Long texts", url_path="documents"),
-        st.Page("beside/page.py", title="Side by side", url_path="beside"),
-        st.Page("findings/page.py", title="Findings", url_path="findings"),
-    ],
-    "The lab": [st.Page(f"lab/{stop.name}/page.py", title=stop.title, url_path=stop.name) for stop in STOPS],
-    "Your models": [
-        st.Page("train/page.py", title="Train", url_path="train"),
-        st.Page("runs/page.py", title="Runs", url_path="runs"),
-        st.Page("sweeps/page.py", title="Sweeps", url_path="sweeps"),
-    ],
-}
+    group: [
+        st.Page(
+            f"{'lab/' if group == 'The lab' else ''}{name}/page.py",
+            title=title, url_path=name, default=name == "explore",
+        )
+        for name, title in entries.items()
+    ]
+    for group, entries in MENU.items()
+}  # fmt: skip
 if visitors.is_class() and os.environ.get(teachers.HASH):
     pages[""].append(st.Page("teacher/page.py", title="Teacher", url_path="teacher"))
 if in_force().kiosk:

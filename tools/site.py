@@ -25,15 +25,17 @@ from attention_lab.pages.lab import static as lab
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared.lab_stops import STOPS
 from attention_lab.pages.start.way import MESSAGE
+from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
 from attention_lab.viz_core.viewer.talk import documents as talk
 from tools.javascript import ROOT, copy_runtime, install
 
 ICONS = ROOT / "pages" / "shared"
-MENU = {"": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings"} | {
-    f"{stop.name}/": stop.title for stop in STOPS
-}
+MENU = {
+    "": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings",
+    "talks/": "Talks",
+} | {f"{stop.name}/": stop.title for stop in STOPS}  # fmt: skip
 """The pages by their addresses, in the order of a clicker."""
 START = (
     f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}<p>Nine stops through "
@@ -103,9 +105,11 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     site.add_page("", MENU[""], START, {"message": site.add("way.json", MESSAGE)}, [way])
     if "explore/" in pages:
         _add_explore(site, f"../{plotly}", models)
+    if "talks/" in pages:
+        _add_talks(site)
     makers = {"findings/": findings.parts_of, "beside/": beside.parts_of}
     for address in pages:
-        if address in ("", "explore/"):
+        if address in ("", "explore/", "talks/"):
             continue
         name = address.rstrip("/")
         parts = makers[address]() if address in makers else lab.parts_of(lab_page(name))
@@ -122,6 +126,17 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     shutil.rmtree(folder, ignore_errors=True)
     site.folder.rename(folder)
     return site
+
+
+def _add_talks(site: Site) -> None:
+    """The talks that ship, and the editor of an own one."""
+    for name, text in TALKS.items():
+        site.add(f"talk/{name}.md", text, named=False)
+    message = message_of([name for name in ADDRESSES if name == "start" or f"{name or 'explore'}/" in MENU])
+    script = site.add("talks.js", static.script("talks", "host"))
+    heading = f"<div class=heading><h1>Talks</h1></div>{static.PLACE_OF_PROBLEM}<p>{ABOUT}</p>"
+    main = f"{heading}<div class=place></div>"
+    site.add_page("talks/", "Talks", main, {"message": site.add("talks.json", message)}, [script])
 
 
 def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:

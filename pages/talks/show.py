@@ -3,23 +3,24 @@
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.pages.shared.browser.requests import adding_to
-from attention_lab.pages.shared.lab_stops import NAMES as LAB
+from attention_lab.pages.talks.talks import ADDRESSES, TALKS
 from attention_lab.viz_core.viewer.talk import documents
-
-NAMES = ("", "start", "documents", "beside", "findings", *LAB, "runs", "sweeps")
-"""The pages that a stop may show, by their addresses; Explore's is empty."""
 
 
 def routes() -> list[BaseRoute]:
-    """The documents, and the programs that they ask for."""
+    """The documents, the talks that ship, and the programs that they ask for."""
     made: list[BaseRoute] = []
 
-    def send(request: Request, *, document: str) -> Response:
-        return HTMLResponse(document, headers={"Cache-Control": "no-cache"})
+    def send(request: Request, *, content: str, kind: str = "text/html") -> Response:
+        return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
 
-    pages = documents.pages(adding_to(made), NAMES)
-    return [*(Route(f"/{address}", partial(send, document=page)) for address, page in pages.items()), *made]
+    pages = documents.pages(adding_to(made), [*ADDRESSES])
+    files = {
+        f"talk/{name}.md": partial(send, content=text, kind="text/markdown") for name, text in TALKS.items()
+    }
+    sent = files | {address: partial(send, content=page) for address, page in pages.items()}
+    return [*(Route(f"/{address}", answer) for address, answer in sent.items()), *made]

@@ -12,13 +12,8 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
     """Two names and two groups; a newcomer sees where to begin."""
     page = explore.open().page
     paths = "(links) => links.map((link) => link.pathname)"
-    assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == [
-        "/start",
-        "/",
-        "/documents",
-        "/beside",
-        "/findings",
-    ]
+    links = page.get_by_test_id("stTopNavLink").evaluate_all(paths)
+    assert links == ["/start", "/", "/documents", "/beside", "/findings", "/talks"]
     for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs", "sweeps"]}.items():
         page.get_by_role("button", name=group).click()
         links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)

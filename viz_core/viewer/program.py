@@ -19,7 +19,7 @@ from .. import theme
 from .message import header_of
 
 HERE = Path(__file__).parent
-KINDS = ("board", "stage", "map", "table", "way")
+KINDS = ("board", "stage", "map", "table", "way", "talks")
 """What can be shown: a folder each, with a module of that name that exports `render`, and a style."""
 OFFERED: dict[str, dict[str, Any]] = tomllib.loads((HERE / "stage" / "view.toml").read_text("utf-8"))
 """What of its view the stage offers."""
@@ -35,6 +35,8 @@ CHOICES = {
 }
 """The same, as the stage's JavaScript has it."""
 _PLOTLY = HERE / "vendored" / "plotly.js"
+MARKDOWN = (HERE / "vendored" / "markdown-it.js").read_text("utf-8")
+"""What has to run before talk/format.js."""
 PLOTLY_ADDRESS = f"./plotly/{re.findall(r'v([0-9.]+)', _PLOTLY.read_text('utf-8')[:100])[0]}.js"
 """Where a host serves `plotly_script`: relative, as a page's other links are, even behind a proxy."""
 PLOTLY_WHOLE = PLOTLY_ADDRESS.replace(".js", "-whole.js")
@@ -74,7 +76,8 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
     values |= {"CHOICES": CHOICES} if kind == "stage" else {}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
     names = "".join(f"{file.stem}: {module_name(file)}, " for file in panels)
-    script = [*constants, assembled_script([*panels, main, *hosts]), f"const PANELS = {{ {names}}};"]
+    ahead = [MARKDOWN] if kind == "talks" else []
+    script = [*constants, *ahead, assembled_script([*panels, main, *hosts]), f"const PANELS = {{ {names}}};"]
     return Program("\n".join(script), f"{module_name(main)}.render")
 
 

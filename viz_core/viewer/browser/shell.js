@@ -1,5 +1,6 @@
 /* What all components of ours do alike. */
 
+import { addStop } from "../talk/own.js";
 import { button, el, reveal } from "./dom.js";
 import { page } from "./page.js";
 import { onThemeChange } from "./theme.js";
@@ -21,7 +22,8 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
   };
 }
 
-/** The line above a view: what to notice, then buttons; the last two take away what is shown, copy its link.
+/** The line above a view: what to notice, then buttons; the last three take away what is shown, copy its
+   link, add it to the own talk.
    @param {string} what can be taken away @param {() => void} takeAway
    @param {() => void} write brings the address up to date @param {HTMLElement[]} others */
 export function storyLine(what, takeAway, write, others = []) {
@@ -29,24 +31,50 @@ export function storyLine(what, takeAway, write, others = []) {
   const title = `${what}, numbers and code to keep`;
   const take = button({ text: "take away", title, onclick: takeAway });
   reveal(take, page.takesAway);
-  const actions = el("div", { class: "actions" }, [...others, take, copyButton(write)]);
+  const actions = el("div", { class: "actions" }, [
+    ...[...others, take, copyButton(write)],
+    ...[addButton(write, () => notice.textContent || document.title)],
+  ]);
   return { root: el("div", { class: "story" }, [notice, actions]), notice, actions, take };
 }
 
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */
 function copyButton(write) {
-  const link = button({ text: "copy link", onclick: () => copy() });
-  reveal(link, page.write);
-  const say = (/** @type {string} */ text) => {
-    link.textContent = t(text);
-    setTimeout(() => (link.textContent = t("copy link")), 1600);
-  };
-  const refused = () => say("copy it from the address bar");
-  const copy = () => {
+  return linkButton({ text: "copy link" }, write, async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      return "link copied";
+    } catch {
+      return "copy it from the address bar";
+    }
+  });
+}
+
+/** A button that makes a stop of the own talk of what is shown. @param {() => void} write as above
+   @param {() => string} headline */
+function addButton(write, headline) {
+  const title = "As a stop of your own talk, which the page Talks shows";
+  return linkButton({ text: "add to talk", title }, write, async () => {
+    const params = new URLSearchParams(location.search);
+    params.delete("present");
+    // Pages of files are folders.
+    const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1);
+    const count = addStop(headline(), name + (params.size ? `?${params}` : ""));
+    return count ? `stop ${count} added` : "not kept here";
+  });
+}
+
+/** A button that does something with the address of what is shown, and says for a while what came of it.
+   @param {{text: string, title?: string}} words @param {() => void} write brings it up to date
+   @param {() => Promise<string>} act */
+function linkButton(words, write, act) {
+  const onclick = async () => {
     write();
-    if (!navigator.clipboard) refused();
-    else navigator.clipboard.writeText(window.location.href).then(() => say("link copied"), refused);
+    link.textContent = t(await act());
+    setTimeout(() => (link.textContent = t(words.text)), 1600);
   };
+  const link = button({ ...words, onclick });
+  reveal(link, page.write);
   return link;
 }
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..program import PLOTLY_ADDRESS, assembled_script, module_name, program
+from ..program import MARKDOWN, PLOTLY_ADDRESS, assembled_script, module_name, program
 from ..static import documents
 
 HERE = Path(__file__).parent
-MARKDOWN = HERE.parent / "vendored" / "markdown-it.js"
 KINDS = ("board", "stage", "map")
 """What can be shown again in another window."""
 ROOT = "../"
@@ -33,7 +32,7 @@ def pages(
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
     code = assembled_script([HERE / "pages.js"])
     host = module_name(HERE / "pages.js")
-    show = add("talk.js", f"{MARKDOWN.read_text('utf-8')}\n{code}\n{host}.startTalk();\n")
+    show = add("talk.js", f"{MARKDOWN}\n{code}\n{host}.startTalk();\n")
     mirror = add("mirror.js", f"{code}\n{host}.startMirror();\n")
     around = {"pages": list(names), "inFolders": in_folders}
     return {

@@ -1,5 +1,7 @@
 /* A talk as a Markdown file: read with what is wrong in it, and written. markdown-it has to be loaded. */
 
+import { headOf, linkOf, titled } from "./own.js";
+
 /** @import { Problem, Question, Stop, Talk } from "./types" */
 /** One block of a file. map: where it begins and ends, in lines from 0. source: its lines.
    @typedef {{type: string, tag: string, markup: string, map: [number, number], source: string,
@@ -25,19 +27,6 @@ export function read(text, pages) {
 export function write({ title, about, settings, stops }) {
   const blocks = [`# ${titled(title)}`, listed(settings), kept(about), ...stops.map(written)];
   return `${blocks.filter(Boolean).join("\n\n")}\n`;
-}
-
-/** An address as a stop keeps it: as in the app, relative to its root; null where it is none of our pages'.
-   @param {string} address @param {readonly string[]} [pages] */
-export function linkOf(address, pages) {
-  const [, origin, path, query] = /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/.exec(address) ?? [];
-  const isOurs = origin || !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address);
-  const parts = path.split("/").filter((part) => part && part !== ".");
-  const name = parts.at(-1) ?? "";
-  const page = name === "explore" ? "" : name;
-  if (!isOurs || (parts.length > 1 && !origin) || (pages && !pages.includes(page))) return null;
-  if (origin && !page && !query) return null; // any site's front page
-  return page + (query ?? (page ? "" : "?"));
 }
 
 class Reader {
@@ -133,7 +122,7 @@ class Reader {
 
   /** @param {Stop} stop @param {Entry} entry */
   set(stop, { key, value, line }) {
-    if (key === "hide") stop.hide.push(...named(value));
+    if (key === "hide") stop.hide.push(...namesIn(value));
     else if (key === "at") {
       for (const each of value.split(",").filter((part) => part.trim())) {
         if (Number.isFinite(Number(each))) stop.at.push(Number(each));
@@ -144,7 +133,7 @@ class Reader {
 
   /** @param {Block[]} blocks what is asked, the options, and why one is right @returns {Question} */
   question([heading, list, ...because]) {
-    const entries = optionsOf(list) ?? [];
+    const entries = (optionsOf(list) ?? []).filter(({ text }) => text);
     for (const { mark, text, line } of entries)
       if (mark === undefined)
         this.say(line, `"${text}" has no box; write - [ ] ${text}, or [x] where it is right.`);
@@ -243,16 +232,13 @@ function optionsOf(block) {
 }
 
 /** Names with commas between, in quotation marks where a comma is in one. @param {string} value */
-const named = (value) =>
+export const namesIn = (value) =>
   [...value.matchAll(/\s*"([^"]*)"\s*(?=,|$)|[^,]+/g)]
     .map(([all, quoted]) => (quoted ?? all).trim())
     .filter(Boolean);
 
-/** @param {string} title in one line */
-function titled(title) {
-  const line = title.replace(/\s+/g, " ").trim();
-  return line.endsWith("#") ? `${line} #` : line; // which else would close the heading
-}
+/** The same as they are written. @param {string[]} names */
+export const namesOf = (names) => names.map((name) => (name.includes(",") ? `"${name}"` : name)).join(", ");
 
 /** @param {Record<string, string>} settings */
 function listed(settings) {
@@ -262,19 +248,13 @@ function listed(settings) {
 
 /** @param {Stop} stop */
 function written({ title, link, notes, hide, at, question, settings }) {
-  const page = link.split("?")[0] || "Explore";
-  const hidden = hide.map((name) => (name.includes(",") ? `"${name}"` : name)).join(", ");
   /** @type {Record<string, string>} */ const own = {};
-  if (hidden) own.hide = hidden;
+  if (hide.length) own.hide = namesOf(hide);
   if (at.length) own.at = at.join(", ");
-  const blocks = [
-    `## ${titled(title)}`,
-    link && `[${page}](${/[()\s]/.test(link) ? `</${link}>` : `/${link}`})`,
-  ];
-  blocks.push(listed({ ...own, ...settings }), kept(notes));
+  const blocks = [headOf(title, link), listed({ ...own, ...settings }), kept(notes)];
   if (question) {
     const { ask, options, right, because } = question;
-    const boxes = options.map(
+    const boxes = (options.length ? options : [""]).map(
       (text, place) => `- [${place === right ? "x" : " "}] ${text.replace(/\s+/g, " ")}`,
     );
     blocks.push(`### ${titled(ask)}\n${boxes.join("\n")}`, kept(because));

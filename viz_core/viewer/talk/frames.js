@@ -1,7 +1,7 @@
 /* The frames of the show: the stop that is seen, and those beside it, ready behind. */
 
 import { el } from "../browser/dom.js";
-import { linkOf } from "./format.js";
+import { linkOf } from "./own.js";
 import { STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */

@@ -1,6 +1,7 @@
 /* Where a talk comes from: this browser's own, one that ships, or one that a link holds whole. */
 
 import { MOST_CHARACTERS, read } from "./format.js";
+import { ownText } from "./own.js";
 
 /** @import { Problem, Talk } from "./types" */
 /** @typedef {{talk: Talk, problems: Problem[]}} Reading */
@@ -8,26 +9,6 @@ import { MOST_CHARACTERS, read } from "./format.js";
    @typedef {{root?: string, pages?: readonly string[]}} Around */
 
 export const LONGEST_LINK = 8000; // characters that mails and chats pass on whole
-const KEPT = "attention-lab.talk";
-
-/** The file of this browser's own talk; "" where there is none, or the browser keeps nothing. */
-export function ownText() {
-  try {
-    return localStorage.getItem(KEPT) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-/** Keeps the own talk; whether the browser did. @param {string} text */
-export function keepOwn(text) {
-  try {
-    localStorage.setItem(KEPT, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The talk that an address names after its #: own, shipped=<name> or talk=<packed>.
    @param {string} hash @param {Around} around @returns {Promise<Reading>} */

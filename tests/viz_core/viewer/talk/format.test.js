@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../../../../viz_core/viewer/vendored/markdown-it.js";
-import { linkOf, MOST_CHARACTERS, read, write } from "../../../../viz_core/viewer/talk/format.js";
+import { MOST_CHARACTERS, read, write } from "../../../../viz_core/viewer/talk/format.js";
+import { addStop, keepOwn, linkOf, ownText } from "../../../../viz_core/viewer/talk/own.js";
 import { pack, talkOf, unpack } from "../../../../viz_core/viewer/talk/source.js";
 
 const PAGES = ["", "start", "masks", "findings"];
@@ -180,4 +181,27 @@ test("an address that names no talk says what to do", async () => {
     ["#shipped=other", /called other: choose/],
   ])
     assert.match((await talkOf(hash)).problems[0].text, says);
+});
+
+test("a page adds itself to the own talk, which reads as it was meant", () => {
+  const kept = new Map();
+  globalThis.localStorage = {
+    getItem: (key) => kept.get(key),
+    setItem: (key, value) => kept.set(key, value),
+  };
+  assert.equal(addStop("Where it looks", "http://localhost:8501/?model=reader&text=a"), 1);
+  keepOwn(`${ownText()}\n\`\`\`\n## no stop\n\`\`\`\n`);
+  const long = `It has *one* sentence. ${"And another. ".repeat(20)}`;
+  assert.equal(addStop(long, "https://lab.example.edu/masks/?part=reach"), 2);
+  const { talk, problems } = read(ownText(), PAGES);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    talk.stops.map(({ title, link }) => [title, link]),
+    [
+      ["Where it looks", "?model=reader&text=a"],
+      ["It has *one* sentence.", "masks?part=reach"],
+    ],
+  );
+  globalThis.localStorage = undefined; // a browser that keeps nothing
+  assert.equal(addStop("x", "/masks"), 0);
 });

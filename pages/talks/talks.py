@@ -1,0 +1,25 @@
+"""The talks that ship, and the program that lists them and edits a visitor's own."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from attention_lab.pages.shared.browser.component import Component
+from attention_lab.pages.shared.menu import PAGES
+
+NAMES = ("ten-minutes", "paper", "why-scale", "positions", "birth-of-a-head", "papers-heads")
+"""In the order of the page: files of shipped/."""
+TALKS = {name: (Path(__file__).with_name("shipped") / f"{name}.md").read_text("utf-8") for name in NAMES}
+ADDRESSES = {name.replace("explore", ""): title for name, title in PAGES.items() if name != "talks"}
+"""What the links of a talk may lead to, with its title."""
+ABOUT = (
+    "A talk is a way through these pages with your words: present one that ships, or make your own by “add "
+    "to talk” on any page."
+)
+talks = Component("talks", acts={})
+
+
+def message_of(here: Sequence[str] = tuple(ADDRESSES)) -> bytes:
+    """What the program shows. here: the pages that there are; a site of files has not all."""
+    content = {"pages": ADDRESSES, "here": here, "talks": TALKS}
+    return json.dumps(content, ensure_ascii=False).encode()

@@ -1,0 +1,388 @@
+/* The talks that ship, and the own one to be edited. Written by pages/talks/talks.py. */
+
+import { button, el, reveal } from "../browser/dom.js";
+import { rendering } from "../browser/rendering.js";
+import { putUp } from "../browser/shell.js";
+import { themeOf } from "../browser/theme.js";
+import { MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
+import { keepOwn, linkOf, onOwnChange, ownText } from "../talk/own.js";
+import { LONGEST_LINK, pack } from "../talk/source.js";
+
+/** @import { Problem, Stop, Talk } from "../talk/types" */
+/** pages: the titles of the app's by address. here: those of them that are here. talks: the files that ship.
+   @typedef {{pages: Record<string, string>, here: string[], talks: Record<string, string>}} Content */
+
+const NONE =
+  "No stop yet. Press “add to talk” on any page, open a file, or edit a copy of a talk that ships. What " +
+  "you write is kept in this browser alone.";
+
+/** @returns {Talk} */
+const noTalk = () => ({ title: "My talk", about: "", settings: {}, stops: [] });
+/** @returns {Stop} */
+const noStop = () => ({
+  ...{ title: "", line: 0, link: "", notes: "", hide: [], at: [], question: null, settings: {} },
+});
+
+class Talks {
+  /** @type {Content} */ content;
+  talk = noTalk();
+  before = ""; // the own talk's file, until the last thing that took something away from it
+  /** @type {Set<Stop>} those of which all is seen */ unfolded = new Set();
+  /** @type {number | null} the stop that is dragged */ dragged = null;
+  base = document.body.dataset.root ?? "./"; // the root of the app or site
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.shipped = el("ul", { class: "cards" });
+    this.title = el("input", { class: "title", "aria-label": "Title of my talk" });
+    this.minutes = el("input", { type: "number", min: "1", max: "600", "aria-label": "Minutes of my talk" });
+    this.about = el("input", { "aria-label": "What my talk is about", placeholder: "What it is about" });
+    this.present = el("a", { text: "present", target: "_blank", href: this.show("own") });
+    this.file = el("input", { type: "file", accept: ".md,.markdown,.txt", class: "absent" });
+    this.undo = button({ text: "undo", onclick: () => this.goBack() });
+    this.said = el("p", { role: "status" });
+    this.problems = el("ul", { class: "problems" });
+    this.stops = el("ol", { class: "stops" });
+    const anew = () => this.replace(write(noTalk()), "A talk without stops.");
+    const actions = [
+      this.present,
+      button({ text: "download", title: "As a Markdown file", onclick: () => this.download() }),
+      button({ text: "open a file", title: "Or drag it onto this page", onclick: () => this.file.click() }),
+      button({ text: "copy as a link", onclick: () => this.copyLink() }),
+      button({ text: "begin anew", onclick: anew }),
+    ];
+    const minutes = el("label", { class: "muted" }, [this.minutes, " minutes"]);
+    const head = el("div", { class: "head" }, [
+      this.title,
+      minutes,
+      el("div", { class: "actions" }, actions),
+    ]);
+    const add = el("div", { class: "actions" }, [button({ text: "add a stop", onclick: () => this.add() })]);
+    const told = el("div", { class: "told" }, [this.said, this.undo]);
+    this.root = el("div", { class: "shell talks" }, [
+      el("section", { "aria-label": "Talks that ship" }, [this.shipped]),
+      el("section", { "aria-label": "My talk" }, [
+        ...[head, this.about, told, this.problems, this.stops, add, this.file],
+      ]),
+    ]);
+    const takeDown = putUp(host, this.root, () => themeOf(this.root));
+    const listening = new AbortController();
+    onOwnChange(() => this.open(ownText()), listening.signal);
+    this.listen();
+    this.leave = () => {
+      listening.abort();
+      takeDown();
+    };
+  }
+
+  listen() {
+    const { root, title, about, minutes, file } = this;
+    const write = () => {
+      Object.assign(this.talk, { title: title.value, about: about.value });
+      if (Number(minutes.value) > 0) this.talk.settings.minutes = minutes.value;
+      else delete this.talk.settings.minutes;
+      this.keep();
+    };
+    for (const field of [title, about, minutes]) field.oninput = write;
+    file.onchange = () => this.openFile(file.files?.[0]);
+    root.ondragover = (event) => event.preventDefault();
+    root.ondrop = (event) => {
+      event.preventDefault();
+      this.openFile(event.dataTransfer?.files[0]);
+    };
+  }
+
+  /** @param {Uint8Array} bytes */
+  receive(bytes) {
+    const isFirst = !this.content;
+    this.content = JSON.parse(new TextDecoder().decode(bytes));
+    themeOf(this.root);
+    this.shipped.replaceChildren(...Object.entries(this.content.talks).map((each) => this.card(...each)));
+    if (isFirst) this.open(ownText());
+  }
+
+  /** One that ships. @param {string} name @param {string} text */
+  card(name, text) {
+    const { title, about, settings, stops } = this.read(text).talk;
+    const mine = () => this.replace(text, `A copy of “${title}”.`);
+    return el("li", { class: "card" }, [
+      el("h2", { text: title }),
+      el("p", { text: about.replaceAll("\n", " ") }),
+      el("p", { class: "muted", text: `${settings.minutes} minutes, ${stops.length} stops` }),
+      el("div", { class: "actions" }, [
+        el("a", {
+          ...{ text: "present", "aria-label": `Present ${title}`, target: "_blank" },
+          href: this.show(`shipped=${name}`),
+        }),
+        button({ text: "edit a copy", "aria-label": `Edit a copy of ${title}`, onclick: mine }),
+      ]),
+    ]);
+  }
+
+  /** @param {string} text */
+  read(text) {
+    return read(text, Object.keys(this.content.pages));
+  }
+
+  /** The address that shows a talk. @param {string} hash */
+  show(hash) {
+    return `${this.base}talk/#${hash}`;
+  }
+
+  /** Where a stop's link leads from here. @param {string} link */
+  addressOf(link) {
+    const [page, query = ""] = link.split("?");
+    if (this.base === "./") return `./${link}`;
+    return `${this.base}${page === "start" ? "" : `${page || "explore"}/`}?${query}`; // pages of files
+  }
+
+  /** Shows the own talk from its file. @param {string} text */
+  open(text) {
+    const { talk, problems } = text ? this.read(text) : { talk: noTalk(), problems: [] };
+    this.talk = talk;
+    this.unfolded.clear();
+    this.title.value = talk.title;
+    this.about.value = talk.about.replaceAll("\n", " ");
+    this.minutes.value = talk.settings.minutes ?? "";
+    this.say("");
+    this.problems.replaceChildren(...problems.map(problemLine));
+    this.draw();
+  }
+
+  /** Says what was done; where something was taken away, `before` brings it back.
+     @param {string} words @param {string} [before] */
+  say(words, before = "") {
+    this.before = before;
+    this.said.textContent = words;
+    reveal(this.undo, before);
+  }
+
+  keep() {
+    if (!keepOwn(write(this.talk)))
+      this.say("This browser keeps nothing: download the talk before you leave the page.");
+  }
+
+  /** Puts a file in the place of the own talk. @param {string} text @param {string} words */
+  replace(text, words) {
+    const before = this.talk.stops.length ? write(this.talk) : "";
+    this.open(text);
+    this.say(`${words}${before && " It takes the place of the talk that was here."}`, before);
+    this.keep();
+  }
+
+  goBack() {
+    this.open(this.before);
+    this.keep();
+  }
+
+  /** @param {File | undefined} file */
+  async openFile(file) {
+    if (!file) return;
+    const text = await file.slice(0, 4 * MOST_CHARACTERS).text();
+    this.file.value = "";
+    if (this.read(text).talk.stops.length) this.replace(text, `${file.name} is open.`);
+    else this.say(`${file.name} has no stop, a line such as ## Where it looks; the talk here stays.`);
+  }
+
+  download() {
+    const href = URL.createObjectURL(new Blob([write(this.talk)], { type: "text/markdown" }));
+    const words = this.talk.title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["talk"];
+    el("a", { href, download: `${words.join("-")}.md` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 1000);
+  }
+
+  async copyLink() {
+    const link = new URL(this.show(`talk=${await pack(write(this.talk))}`), location.href).href;
+    const [size, most] = [link.length, LONGEST_LINK].map((count) => count.toLocaleString("en"));
+    if (link.length > LONGEST_LINK)
+      return this.say(`The link would have ${size} characters; up to ${most} arrive whole: send the file.`);
+    try {
+      await navigator.clipboard.writeText(link);
+      this.say(`A link of ${size} characters is copied, which holds the whole talk.`);
+    } catch {
+      this.say("This browser lets no page copy anything here: send the file.");
+    }
+  }
+
+  add() {
+    const stop = noStop();
+    this.talk.stops.push(stop);
+    this.unfolded.add(stop);
+    this.keep();
+    this.draw();
+    this.stops.lastElementChild?.querySelector("input")?.focus();
+  }
+
+  /** @param {number} from @param {number} to */
+  move(from, to) {
+    const { stops } = this.talk;
+    if (!stops[to]) return;
+    stops.splice(to, 0, ...stops.splice(from, 1));
+    this.keep();
+    this.draw();
+  }
+
+  /** @param {number} at */
+  remove(at) {
+    const before = write(this.talk);
+    const [{ title }] = this.talk.stops.splice(at, 1);
+    this.keep();
+    this.draw();
+    this.say(`“${title}” is deleted.`, before);
+    this.undo.focus();
+  }
+
+  draw() {
+    const { stops } = this.talk;
+    const none = el("li", { class: "muted", text: NONE });
+    this.stops.replaceChildren(...(stops.length ? stops.map((stop, at) => this.stop(stop, at)) : [none]));
+    reveal(this.present, stops.length);
+  }
+
+  /** @param {Stop} stop @param {number} at */
+  stop(stop, at) {
+    const title = this.field("input", `Title of stop ${at + 1}`, stop.title, (value) => {
+      stop.title = value;
+    });
+    const page = stop.link.split("?")[0];
+    const text = stop.link ? this.content.pages[page] : "no picture";
+    const link =
+      stop.link && this.content.here.includes(page)
+        ? el("a", { href: this.addressOf(stop.link), target: "_blank", text })
+        : el("span", { class: "muted", title: stop.link && "A page of the app alone", text });
+    const more = el("details", { open: this.unfolded.has(stop) }, [el("summary", { text: summaryOf(stop) })]);
+    more.ontoggle = () => {
+      this.unfolded[more.open ? "add" : "delete"](stop);
+      if (more.open && !more.children[1]) more.append(...this.entries(stop, at));
+    };
+    const handle = el("span", { class: "handle", "aria-hidden": "true", draggable: "true", text: "⠿" });
+    const row = el("li", { class: "stop" }, [
+      el("div", { class: "line" }, [
+        ...[handle, title, link, this.mover(at, -1), this.mover(at, 1)],
+        button({ text: "×", "aria-label": `Delete stop ${at + 1}`, onclick: () => this.remove(at) }),
+      ]),
+      more,
+    ]);
+    handle.ondragstart = ({ dataTransfer }) => {
+      this.dragged = at;
+      dataTransfer?.setData("text/plain", stop.title); // or else Firefox drags nothing
+      dataTransfer?.setDragImage(row, 0, 0);
+    };
+    handle.ondragend = () => (this.dragged = null);
+    row.ondragover = () => row.classList.toggle("target", this.dragged !== null);
+    row.ondragleave = () => row.classList.remove("target");
+    row.ondrop = () => this.dragged !== null && this.move(this.dragged, at);
+    return row;
+  }
+
+  /** @param {number} at @param {1 | -1} by */
+  mover(at, by) {
+    const [text, where] = by < 0 ? ["↑", "up"] : ["↓", "down"];
+    const onclick = () => {
+      this.move(at, at + by);
+      /** @type {HTMLElement | null | undefined} */
+      const moved = this.stops.children[at + by]?.querySelector(`[data-move="${where}"]`);
+      moved?.focus();
+    };
+    const words = { text, "aria-label": `Move stop ${at + 1} ${where}`, "data-move": where };
+    return button({ ...words, onclick, disabled: !this.talk.stops[at + by] });
+  }
+
+  /** A field that is kept as it is written. @template {"input" | "textarea"} Tag
+     @param {Tag} tag @param {string} label @param {string} value @param {(value: string) => void} change */
+  field(tag, label, value, change) {
+    const field = /** @type {HTMLInputElement | HTMLTextAreaElement} */ (el(tag, { "aria-label": label }));
+    field.value = value;
+    field.oninput = () => {
+      change(field.value);
+      this.keep();
+    };
+    return field;
+  }
+
+  /** All of a stop but its title. @param {Stop} stop @param {number} at */
+  entries(stop, at) {
+    const of = `of stop ${at + 1}`;
+    const link = this.field("input", `Link ${of}`, stop.link && `/${stop.link}`, (value) => {
+      const ours = linkOf(value.trim(), Object.keys(this.content.pages));
+      link.setAttribute("aria-invalid", String(Boolean(value) && ours === null));
+      stop.link = (value && ours) || "";
+    });
+    const notes = this.field("textarea", `Notes ${of}`, stop.notes, (value) => {
+      stop.notes = value;
+    });
+    const hide = this.field("input", `Hidden at first ${of}`, namesOf(stop.hide), (value) => {
+      stop.hide = namesIn(value);
+    });
+    const slider = this.field("input", `Where the slider halts ${of}`, stop.at.join(", "), (value) => {
+      stop.at = value
+        .split(",")
+        .filter((each) => each.trim() && Number.isFinite(Number(each)))
+        .map(Number);
+    });
+    return [
+      entry("Link", "of a page, as “copy link” copies it", link),
+      entry("Notes", "for the speaker, in Markdown", notes),
+      entry("Hidden", "until a is pressed: headline, or titles of panels, with commas between", hide),
+      entry("Slider", "where a clicker halts, such as 0, 4, 8", slider),
+      entry("Question", "to the hall; the dot marks the right option", this.question(stop, of)),
+    ];
+  }
+
+  /** @param {Stop} stop @param {string} of which one it is */
+  question(stop, of) {
+    const { ask = "", options = [], right = null, because = "" } = stop.question ?? {};
+    const list = el("div");
+    const change = () => {
+      const rows = [...list.children].map((row) => [...row.querySelectorAll("input")]);
+      const texts = rows.filter(([, text]) => text.value.trim());
+      const marked = texts.findIndex(([mark]) => mark.checked);
+      const isAsked = asked.value.trim() || texts.length;
+      stop.question = isAsked
+        ? {
+            ...{ ask: asked.value, options: texts.map(([, text]) => text.value.trim()), because: why.value },
+            right: marked < 0 ? null : marked,
+          }
+        : null;
+      if (texts.length === rows.length) add("", false);
+    };
+    const add = (/** @type {string} */ text, /** @type {boolean} */ isRight) => {
+      const label = `Option ${list.children.length + 1} ${of}`;
+      const name = `right ${of}`;
+      const mark = el("input", { type: "radio", name, "aria-label": `${label} is right` });
+      mark.checked = isRight;
+      mark.onchange = () => {
+        change();
+        this.keep();
+      };
+      list.append(el("div", { class: "option" }, [mark, this.field("input", label, text, change)]));
+    };
+    const asked = this.field("input", `Question ${of}`, ask, change);
+    const why = this.field("textarea", `Why ${of}`, because, change);
+    why.placeholder = "why it is so, in Markdown";
+    for (const [place, text] of options.entries()) add(text, place === right);
+    add("", false);
+    return el("div", { class: "question" }, [asked, list, why]);
+  }
+}
+
+/** @param {string} name @param {string} help @param {HTMLElement} field */
+const entry = (name, help, field) =>
+  el("div", { class: "entry" }, [
+    el("div", {}, [el("strong", { text: name }), el("small", { class: "muted", text: help })]),
+    field,
+  ]);
+
+/** @param {Problem} problem */
+const problemLine = ({ line, text }) => el("li", {}, [el("strong", { text: `Line ${line}: ` }), text]);
+
+/** What is folded away, in a line. @param {Stop} stop */
+function summaryOf({ notes, question, hide, at }) {
+  const parts = [
+    ...[question && `asks “${question.ask}”`, hide.length && `hides ${namesOf(hide)}`],
+    ...[at.length && `halts at ${at.join(", ")}`, notes.replaceAll(/\s+/g, " ")],
+  ];
+  return parts.filter(Boolean).join(" · ") || "notes, question";
+}
+
+export const render = rendering(Talks);
