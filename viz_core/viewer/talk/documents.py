@@ -44,7 +44,7 @@ def pages(
 def hall_pages(add: Add) -> dict[str, str]:
     """The HTML of the documents of a hall by their addresses below it; they need `pages`."""
     file = HERE / "hall_pages.js"
-    code = f"{MARKDOWN.read_text('utf-8')}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
+    code = f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
     script = add("hall.js", code)
     return {
         "": _page("A talk", script, {}, page="follow"),
