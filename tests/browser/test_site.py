@@ -13,6 +13,7 @@ from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
+from tests.browser.test_talk import packed
 from tools.site import build
 
 WAITS = 20_000  # milliseconds
@@ -42,6 +43,7 @@ def test_the_site_is_whole_without_a_server(site: tuple[Page, str, list[str]]) -
     _take_part(page, address, asked)
     _explore(page, address)
     _be_embedded(page, address)
+    _give_a_talk(page, address)
     page.context.set_offline(True)  # its files were kept at the first visit
     page.goto(f"{address}masks/")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
@@ -101,6 +103,25 @@ def _explore(page: Page, address: str) -> None:
     expect(page.locator(".said")).to_contain_text("“☃” (nothing near it is known)")
     page.fill("#text", "")
     expect(page.locator(".problem")).to_have_text("the text is empty; give at least one word")
+
+
+def _give_a_talk(page: Page, address: str) -> None:
+    """Its stops are pages of the site; the speaker's window needs no server either."""
+    talk = "# A talk\n## Late\n[Masks](/masks?part=late)\n## Own\n[Explore](/?model=masked)\n\nMine."
+    page.goto(f"{address}{packed(talk)}")
+    seen = page.locator(".frames iframe:not(.behind)").content_frame
+    expect(seen.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    expect(page.locator(".frames iframe.behind[data-ready]")).to_be_attached(timeout=WAITS)
+    with page.context.expect_page() as opened:
+        page.keyboard.press("s")
+    opened.value.get_by_role("button", name="on ▶").click()
+    for _ in range(20):  # over the frames of the first stop
+        if page.get_by_role("heading", level=1).text_content() == "Own":
+            break
+        opened.value.get_by_role("button", name="on ▶").click()
+    expect(seen.locator(".stage .notice")).to_contain_text("looks at")
+    expect(opened.value.locator(".notes")).to_have_text("Mine.")
+    opened.value.close()
 
 
 def _be_embedded(page: Page, address: str) -> None:

@@ -46,10 +46,10 @@ Because it takes **all**.
 """
 
 
-def address(talk: str) -> str:
-    """Where a talk is shown that the address holds whole."""
-    packed = zlib.compress(talk.encode(), wbits=-15)
-    return f"/talk/#talk={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
+def packed(talk: str) -> str:
+    """The address, from the root, that holds a talk whole."""
+    small = zlib.compress(talk.encode(), wbits=-15)
+    return f"talk/#talk={base64.urlsafe_b64encode(small).decode().rstrip('=')}"
 
 
 class Show:
@@ -83,7 +83,7 @@ class Show:
 @pytest.fixture
 def show(page: Page) -> Show:
     page.set_viewport_size({"width": 1366, "height": 768})
-    page.goto(address(TALK))
+    page.goto(f"/{packed(TALK)}")
     return Show(page)
 
 
