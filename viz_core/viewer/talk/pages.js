@@ -31,7 +31,8 @@ export async function startTalk() {
     return new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href;
   };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
-  new Show(place(), reading, addressOf).to(talk.stops[at - 1] ? at - 1 : 0);
+  const appRoot = inFolders ? null : new URL(root, document.baseURI).href;
+  new Show(place(), reading, addressOf, appRoot).to(talk.stops[at - 1] ? at - 1 : 0);
 }
 
 /* A picture of the speaker's window. */

@@ -3,6 +3,7 @@
 import { button, el, reveal } from "../browser/dom.js";
 import { isForView, KEYS } from "../browser/present.js";
 import { Frame } from "./frames.js";
+import { Invitation } from "./invitation.js";
 import { optionsOf } from "./question.js";
 import { channelWire } from "./wires.js";
 
@@ -20,6 +21,7 @@ const HELP = [
   ["l", "spotlight"],
   ["d  c", "draw; clear what was drawn"],
   ["s", "the speaker's window"],
+  ["h", "let the hall follow, by a link"],
   ["f", "full screen"],
   ["Space  +  −", "play, faster, slower"],
   ["t", "the page's colours, or those for a projector"],
@@ -45,8 +47,9 @@ export class Show {
   /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
 
   /** @param {HTMLElement} place @param {import("./source.js").Reading} reading
-     @param {(link: string) => string} addressOf where a page is, by its link in a talk */
-  constructor(place, { talk, problems }, addressOf) {
+     @param {(link: string) => string} addressOf where a page is, by its link in a talk
+     @param {string | null} appRoot the app's address, where there is a server to follow by */
+  constructor(place, { talk, problems }, addressOf, appRoot) {
     this.talk = talk;
     this.addressOf = addressOf;
     const faults = problems.map(({ line, text }) => el("p", { text: `Line ${line}: ${text}` }));
@@ -62,6 +65,9 @@ export class Show {
       el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
     );
     this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, keys);
+    this.invitation = new Invitation(appRoot ?? "", this);
+    const invite = button({ text: "hall", title: "Let others follow; key h", onclick: () => this.invite() });
+    reveal(invite, appRoot);
     const list = talk.stops.map(({ title }, at) => el("option", { value: at, text: `${at + 1}  ${title}` }));
     this.list = el("select", { "aria-label": "Stop", onchange: () => this.to(+this.list.value) }, list);
     this.pen = button({ text: "draw", title: "Key d", onclick: () => this.draw(), "aria-pressed": "false" });
@@ -71,6 +77,7 @@ export class Show {
       this.list,
       button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
       button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
+      invite,
       this.pen,
       button({ text: "keys", title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
       button({ text: "leave", title: "Esc", onclick: () => this.leave() }),
@@ -85,6 +92,7 @@ export class Show {
       this.bar,
       this.help,
       this.veil,
+      this.invitation.root,
     ]);
     place.replaceChildren(this.rooted);
     window.addEventListener("keydown", (event) => this.hear(event));
@@ -107,13 +115,31 @@ export class Show {
     this.wires.push(wire);
     this.sent.set(wire, new Set());
     wire.onPress((press) => this.take(press));
+    wire.onCounts?.((counts) => {
+      this.counts = counts;
+      this.ask();
+      this.brief();
+    });
     this.brief();
     this.share();
   }
 
   brief() {
     const notes = this.talk.stops.map(({ notes }) => notes);
-    for (const wire of this.wires) wire.brief({ notes, counts: this.counts });
+    const { counts, invitation } = this;
+    for (const wire of this.wires) wire.brief({ notes, counts, hall: invitation.card });
+  }
+
+  invite() {
+    if (this.invitation.appRoot) this.invitation.toggle();
+  }
+
+  /** @param {import("./hall.js").Hall} hall */
+  leaveHall(hall) {
+    this.wires = this.wires.filter((wire) => wire !== hall);
+    this.counts = null;
+    this.ask();
+    this.brief();
   }
 
   /** @param {number} at */
@@ -265,6 +291,7 @@ export class Show {
       c: () => this.take({ from: THE_SHOW, type: "clear" }),
       d: () => this.draw(),
       f: () => this.fill(),
+      h: () => this.invite(),
       s: () => this.openSpeaker(),
       "?": () => this.help.classList.toggle("absent"),
       Escape: () => (this.help.matches(".absent") ? this.leave() : this.help.classList.add("absent")),

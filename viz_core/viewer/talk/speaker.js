@@ -10,7 +10,7 @@ import { channelWire } from "./wires.js";
 
 const NAME = "the speaker's window";
 /** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
-const DRAWN = ["at", "asked", "counts", "notes"];
+const DRAWN = ["at", "asked", "counts", "notes", "hall"];
 const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
 
 export class Speaker {
@@ -45,6 +45,7 @@ export class Speaker {
       press("clear", { type: "clear" }, "Key c"),
       press("timer", { type: "timer" }, "Starts it, or sets it to 0"),
     ];
+    this.phone = el("details", { class: "phone" });
     this.ended = el("p", {
       class: "problem",
       text: "The show does not answer; open it, and its speaker's window.",
@@ -64,6 +65,7 @@ export class Speaker {
           this.nextTitle,
           this.next.box,
           this.asked,
+          this.phone,
           this.list,
         ]),
       ]),
@@ -124,13 +126,24 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { at, stops, asked, notes, counts } = shared;
+    const { at, stops, asked, notes, counts, hall } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
     const markdown = globalThis.markdownit({ linkify: true }); // which lets no HTML through
     this.words.innerHTML = markdown.render(notes?.[at] ?? "");
     this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), optionsOf(asked, counts)] : []));
+    reveal(this.phone, hall);
+    if (hall)
+      this.phone.replaceChildren(
+        el("summary", { text: "A phone as clicker" }),
+        el("p", { text: "Scan this with your own phone; whoever has it drives." }),
+        el("img", { src: hall.clickerDrawn, alt: "The clicker's link as a QR code" }),
+        el("p", {}, [
+          "The hall follows at ",
+          el("a", { href: hall.link, target: "_blank", text: hall.link }),
+        ]),
+      );
     const entries = stops.map((text, stop) =>
       el("li", {}, [
         button({

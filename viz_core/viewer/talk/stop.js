@@ -9,7 +9,7 @@ import { Ink } from "./ink.js";
 
 export const STOP = "attention-lab-stop ";
 /* Keys that are the show's, wherever the focus is. */
-const KEYS_OF_SHOW = ["a", "b", ".", "n", "N", "s", "d", "f", "c", "?", "Home", "End"];
+const KEYS_OF_SHOW = ["a", "b", ".", "n", "N", "s", "d", "f", "c", "h", "?", "Home", "End"];
 const KINDS = ["board", "stage", "map"];
 
 /** @type {{view: any, host: HTMLElement, ink: Ink, tell(): void} | null} */ let shown = null;

@@ -114,6 +114,8 @@ export interface Wire {
   fetch(file: string): Promise<Uint8Array>;
   onShared(hear: (heard: Heard) => void): void;
   onPress(hear: (press: Press) => void): void;
+  /** By a wire with a server, which counts. */
+  onCounts?(hear: (counts: number[] | null) => void): void;
   /** By the show: what the lecturer's devices alone are to know. */
   brief(known: Briefing): void;
   close(): void;
@@ -124,6 +126,16 @@ export interface Wire {
 export interface Briefing {
   notes: string[] | null;
   counts: number[] | null;
+  /** Where the hall is, for the windows of the lecturer's browser. */
+  hall?: HallCard | null;
+}
+
+/** link: for who follows. clicker: for the lecturer's phone; whoever has it drives. clickerDrawn: it as a QR
+    code, the address of a picture. */
+export interface HallCard {
+  link: string;
+  clicker: string;
+  clickerDrawn: string;
 }
 
 /** What a wire tells of a talk. */

@@ -1,0 +1,90 @@
+/* What lets the hall follow: a link with its code, and what a lecturer does with the hall. */
+
+import { button, el, reveal } from "../browser/dom.js";
+import { openHall } from "./hall.js";
+
+/** @import { HallCard, Shared } from "./types" */
+/** @import { Hall } from "./hall.js" */
+
+export class Invitation {
+  /** @type {Hall | null} */ hall = null;
+  /** @type {HallCard | null} */ card = null;
+
+  /** @param {string} root the app's address
+     @param {{shared: Shared, join(hall: Hall): void, leaveHall(hall: Hall): void}} show */
+  constructor(root, show) {
+    this.appRoot = root;
+    this.show = show;
+    this.code = el("img", { alt: "The link as a QR code" });
+    this.link = el("p", { class: "link" });
+    this.said = el("p", { class: "said", role: "status" });
+    this.works = el("div", { class: "works" }, [
+      button({ text: "answers as CSV", onclick: () => this.save() }),
+      button({ text: "end for all", onclick: () => this.end() }),
+    ]);
+    const close = button({ text: "close", onclick: () => this.root.close() });
+    this.root = /** @type {HTMLDialogElement} */ (
+      el("dialog", { class: "invitation", "aria-label": "The hall" }, [
+        el("h2", { text: "Follow on your own screen" }),
+        this.code,
+        this.link,
+        this.said,
+        el("div", { class: "works" }, [this.works, close]),
+      ])
+    );
+  }
+
+  /* Opens the hall, where it is not open, and shows the way into it; or takes that away. */
+  async toggle() {
+    if (this.root.open) return this.root.close();
+    this.say("");
+    this.root.showModal();
+    this.draw();
+    if (this.hall) return;
+    try {
+      const hall = await openHall(this.appRoot, this.show.shared);
+      const [drawn, clickerDrawn] = await Promise.all([hall.drawn(hall.link), hall.drawn(hall.clicker)]);
+      this.hall = hall;
+      this.card = { link: hall.link, clicker: hall.clicker, clickerDrawn };
+      this.code.src = drawn;
+      hall.onLife(({ is, sentence }) => this.say(is === "live" ? hall.unreachable : sentence));
+      this.show.join(hall);
+    } catch (error) {
+      this.say(/** @type {Error} */ (error).message);
+    }
+    this.draw();
+  }
+
+  draw() {
+    this.link.textContent = this.hall?.link.replace(/^https?:\/\//, "") ?? "";
+    for (const part of [this.code, this.works]) reveal(part, this.hall);
+  }
+
+  /** @param {string} text */
+  say(text) {
+    this.said.textContent = text;
+  }
+
+  async save() {
+    try {
+      const text = await /** @type {Hall} */ (this.hall).table();
+      const href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+      el("a", { href, download: "answers.csv" }).click();
+      setTimeout(() => URL.revokeObjectURL(href), 10_000);
+    } catch (error) {
+      this.say(/** @type {Error} */ (error).message);
+    }
+  }
+
+  async end() {
+    const hall = /** @type {Hall} */ (this.hall);
+    try {
+      await hall.end();
+    } catch (error) {
+      return this.say(/** @type {Error} */ (error).message);
+    }
+    this.hall = this.card = null;
+    this.show.leaveHall(hall);
+    this.root.close();
+  }
+}
