@@ -10,34 +10,43 @@ import asyncio
 import re
 import signal
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import segno
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from attention_lab.models.byte_units import KB, readable
+from attention_lab.models.byte_units import KB
 from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
-from attention_lab.pages.hall.store import RefusedError, Seen
-from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.hall.store import Seen
 from attention_lab.pages.shared.browser.requests import adding_to
+from attention_lab.pages.shared.rooms import (
+    Handler,
+    RefusedError,
+    bearer_of,
+    body_of,
+    code_of,
+    done,
+    drawn_code,
+    opener_of,
+    parsed,
+    refusing,
+    sent_table,
+)
 from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
 from attention_lab.viz_core.viewer.talk.documents import hall_pages
 
 MOST_RECORD = 100 * KB
 """Of a record: its link may hold the longest text that Explore reads."""
 MOST_NOTES = 500 * KB
-MOST_OTHER = 10 * KB
 MOST_MESSAGE = MAX_BYTES + 1_000 * KB
 """Of a picture: its arrays, and a header."""
-BODY_SECONDS = 60.0
 LOOK_SECONDS = 0.05
 COMMENT_SECONDS = 15.0
 """So often a silent connection is told something: proxies end one that is not."""
@@ -47,7 +56,6 @@ EXPIRE_SECONDS = 600.0
 
 _FILE = re.compile("[0-9a-f]{16,64}")
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w .:-]+$")]
-Body = TypeVar("Body", bound=BaseModel)
 
 
 class _Strict(BaseModel):
@@ -82,10 +90,6 @@ class Answer(BaseModel):
     question: Name
     option: int
     who: Name
-
-
-class Text(BaseModel):
-    text: str = Field(min_length=1, max_length=1_000)
 
 
 # Who listens, in this process.
@@ -192,7 +196,7 @@ class Watch:
                     since_expired = 0.0
                     await run_in_threadpool(store.expire)
                 try:
-                    db = db or store.connected()
+                    db = db or store.HALLS.connected()
                     before, version = version, db.execute("PRAGMA data_version").fetchone()[0]
                     if version == before:
                         continue
@@ -222,8 +226,6 @@ def _server_ends() -> bool:
 
 # What is asked for.
 
-Handler = Callable[[Request], Awaitable[Response]]
-
 
 def hall_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
@@ -242,7 +244,7 @@ def hall_routes() -> list[BaseRoute]:
         (picture, "PUT", _keep),
         (picture, "GET", _picture),
     ]
-    made = [Route(path, _refusing(handler), methods=[method]) for path, method, handler in routes]
+    made = [Route(path, refusing(handler, "The hall"), methods=[method]) for path, method, handler in routes]
     programs: list[BaseRoute] = []
     documents = hall_pages(adding_to(programs)).items()
     made += [Route(f"{here}{address}", partial(_document, html=html)) for address, html in documents]
@@ -253,84 +255,32 @@ def _document(_request: Request, html: str) -> Response:
     return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
-def _refusing(handler: Handler) -> Handler:
-    """Answers what is refused with a sentence."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except RefusedError as refused:
-            return PlainTextResponse(str(refused), refused.status)
-        except (sqlite3.Error, FileError) as error:
-            return PlainTextResponse(f"The hall cannot be kept now: {error}; try again.", 503)
-
-    return answer
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """Raises RefusedError for a body that is too large, or comes too slowly."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                body += part
-                if len(body) > most:
-                    raise RefusedError(413, f"This is more than {readable(most)}; send less.")
-    except (TimeoutError, ClientDisconnect):
-        raise RefusedError(408, "This came too slowly; try again.") from None
-    return bytes(body)
-
-
-async def _parsed(request: Request, kind: type[Body], most: int = MOST_OTHER) -> Body:
-    """Raises RefusedError for a body that is none of this kind."""
-    try:
-        return kind.model_validate_json(await _body(request, most))
-    except ValidationError as error:
-        (first, *_) = error.errors(include_url=False, include_input=False, include_context=False)
-        place = ".".join(map(str, first["loc"])) or "the body"
-        raise RefusedError(400, f"{place}: {first['msg']}; send what types.d.ts declares.") from None
-
-
-def _code(request: Request) -> str:
-    return str(request.path_params["code"]).lower()
-
-
-def _secret(request: Request) -> str:
-    return request.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-def _done() -> Response:
-    return Response(status_code=204)
-
-
 async def _open(request: Request) -> Response:
-    record = await _parsed(request, Shared, MOST_RECORD)
-    visitor = visitors.visitor_with(request.cookies.get(visitors.COOKIE, ""))
-    if not visitor.all_rights and teachers.configured():
-        raise RefusedError(403, "Here only a teacher opens a hall; sign in on Teacher.")
-    code, secret = await run_in_threadpool(store.open_hall, visitor.id, record.model_dump())
+    record = await parsed(request, Shared, MOST_RECORD)
+    opener = opener_of(request, "a hall")
+    code, secret = await run_in_threadpool(store.open_hall, opener, record.model_dump())
     return JSONResponse({"code": code, "secret": secret})
 
 
 async def _tell(request: Request) -> Response:
-    record = await _parsed(request, Shared, MOST_RECORD)
-    await run_in_threadpool(store.tell, _code(request), _secret(request), record.model_dump())
-    return _done()
+    record = await parsed(request, Shared, MOST_RECORD)
+    await run_in_threadpool(store.tell, code_of(request), bearer_of(request), record.model_dump())
+    return done()
 
 
 async def _tell_notes(request: Request) -> Response:
-    told = await _parsed(request, Notes, MOST_NOTES)
-    await run_in_threadpool(store.tell_notes, _code(request), _secret(request), told.notes or [])
-    return _done()
+    told = await parsed(request, Notes, MOST_NOTES)
+    await run_in_threadpool(store.tell_notes, code_of(request), bearer_of(request), told.notes or [])
+    return done()
 
 
 async def _end(request: Request) -> Response:
-    await run_in_threadpool(store.end, _code(request), _secret(request))
-    return _done()
+    await run_in_threadpool(store.HALLS.close, code_of(request), bearer_of(request))
+    return done()
 
 
 async def _events(watch: Watch, request: Request) -> Response:
-    code, secret = _code(request), _secret(request)
+    code, secret = code_of(request), bearer_of(request)
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isdecimal() and len(last) < 16 else 10**15  # one that comes anew missed nothing
     seen = await run_in_threadpool(store.seen_by, code, secret, after)
@@ -343,41 +293,38 @@ async def _events(watch: Watch, request: Request) -> Response:
 
 
 async def _press(request: Request) -> Response:
-    pressed = await _parsed(request, Press)
+    pressed = await parsed(request, Press)
     values = pressed.model_dump(by_alias=True)
-    await run_in_threadpool(store.press, _code(request), _secret(request), values)
-    return _done()
+    await run_in_threadpool(store.press, code_of(request), bearer_of(request), values)
+    return done()
 
 
 async def _answer(request: Request) -> Response:
-    given = await _parsed(request, Answer)
-    await run_in_threadpool(store.answer, _code(request), given.question, given.who, given.option)
-    return _done()
+    given = await parsed(request, Answer)
+    await run_in_threadpool(store.answer, code_of(request), given.question, given.who, given.option)
+    return done()
 
 
 async def _table(request: Request) -> Response:
-    table = await run_in_threadpool(store.table, _code(request), _secret(request))
-    headers = {"Content-Disposition": 'attachment; filename="answers.csv"', "Cache-Control": "no-store"}
-    return Response(table, headers=headers, media_type="text/csv")
+    table = await run_in_threadpool(store.table, code_of(request), bearer_of(request))
+    return sent_table(table)
 
 
 async def _drawn_code(request: Request) -> Response:
-    """A QR code of a text, such as a link. The text may have the secret in it: so it is no address."""
-    given = await _parsed(request, Text)
-    await run_in_threadpool(store.check, _code(request), _secret(request))
-    return JSONResponse({"image": segno.make_qr(given.text, error="m").svg_data_uri(light="#fff")})
+    await run_in_threadpool(store.check, code_of(request), bearer_of(request))
+    return await drawn_code(request)
 
 
 async def _keep(request: Request) -> Response:
-    content = await _body(request, MOST_MESSAGE)
+    content = await body_of(request, MOST_MESSAGE)
     file = str(request.path_params["file"])
     if not _FILE.fullmatch(file):
         raise RefusedError(400, f"{file[:20]!r} names no picture; 16 to 64 of 0 to 9 and a to f do.")
-    await run_in_threadpool(store.keep, _code(request), _secret(request), file, content)
-    return _done()
+    await run_in_threadpool(store.keep, code_of(request), bearer_of(request), file, content)
+    return done()
 
 
 async def _picture(request: Request) -> Response:
-    packed = await run_in_threadpool(store.picture, _code(request), str(request.path_params["file"]))
+    packed = await run_in_threadpool(store.picture, code_of(request), str(request.path_params["file"]))
     headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=86400, immutable"}
     return Response(packed, headers=headers, media_type="application/octet-stream")

@@ -1,32 +1,22 @@
-"""The halls: talks that others follow, for all processes of a server, in one SQLite file in the runs' folder.
-
-A follower may be at any process, and one that is killed loses nothing. Nobody's name is kept: an answer has a
+"""The halls: talks that others follow. Nobody's name is kept: an answer has a
 random word of its browser, so that it can be changed. A hall is deleted with all that is in it when it ends,
 when its opener opens too many others, or after `hall_hours`.
 """
 
 import csv
 import gzip
-import hashlib
-import hmac
 import io
 import json
-import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from attention_lab.models.byte_units import MB
-from attention_lab.models.files import writing
 from attention_lab.models.limits import in_force
-from attention_lab.models.zoo.folders import runs_root
+from attention_lab.pages.shared.rooms import RefusedError, Rooms, cell
 
-PATIENCE_SECONDS = 5.0
-"""So long a process waits for another that writes."""
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
 HALLS_OF_ONE = 3
@@ -34,13 +24,7 @@ QUESTIONS = 200
 """Questions of one hall."""
 ANSWERS_A_SECOND = 200
 """Answers in one hall; a browser tries again."""
-LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Those of codes: none looks like another."""
-CODE_LENGTH = 5
 _SCHEMA = """
-PRAGMA auto_vacuum = FULL;
-PRAGMA journal_mode = WAL;
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS halls (
     code TEXT PRIMARY KEY, secret TEXT, opener TEXT, opened REAL, record TEXT, notes TEXT DEFAULT '[]'
 );
@@ -58,17 +42,13 @@ CREATE TABLE IF NOT EXISTS answers (
     code TEXT REFERENCES halls ON DELETE CASCADE, question TEXT, who TEXT, option INTEGER, late INTEGER,
     at REAL, PRIMARY KEY (code, question, who)
 );
-PRAGMA user_version = 1;
-COMMIT;
 """
-
-
-class RefusedError(Exception):
-    """status: of HTTP. The sentence says why."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
+HALLS = Rooms(
+    "halls",
+    _SCHEMA,
+    "There is no talk under {code}: it has ended, or the code is another; ask for its link.",
+    "This is for who opened the hall; open the clicker's own link.",
+)
 
 
 @dataclass(frozen=True)
@@ -84,88 +64,32 @@ class Seen:
     last: int
 
 
-def _file() -> Path:
-    return runs_root() / ".halls" / "halls.sqlite"
-
-
-def connected() -> sqlite3.Connection:
-    """The file, made where it is not there. Raises sqlite3.Error, and WriteError where it cannot be made."""
-    file = _file()
-    if not file.exists():
-        with writing(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(file, timeout=PATIENCE_SECONDS, isolation_level=None)
-    if not db.execute("PRAGMA user_version").fetchone()[0]:
-        db.executescript(_SCHEMA)
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA synchronous = NORMAL")  # after a power cut the hall may be a moment behind
-    return db
-
-
-@contextmanager
-def _writing() -> Iterator[sqlite3.Connection]:
-    """All that is written inside is written, or nothing."""
-    with closing(connected()) as db:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _check(db: sqlite3.Connection, code: str, secret: str) -> None:
-    known = db.execute("SELECT secret FROM halls WHERE code = ?", (code,)).fetchone()
-    if known is None:
-        raise gone(code)
-    if not hmac.compare_digest(known[0], _hash(secret)):
-        raise RefusedError(403, "This is for who opened the hall; open the clicker's own link.")
-
-
 def check(code: str, secret: str) -> None:
     """Raises RefusedError for whoever does not drive this hall."""
-    with closing(connected()) as db:
-        _check(db, code, secret)
-
-
-def gone(code: str) -> RefusedError:
-    return RefusedError(
-        404, f"There is no talk under {code[:20]!r}: it has ended, or the code is another; ask for its link."
-    )
+    with closing(HALLS.connected()) as db:
+        HALLS.check(db, code, secret)
 
 
 def expire() -> None:
     """Deletes the halls that are too old."""
-    with _writing() as db:
+    with HALLS.writing() as db:
         db.execute("DELETE FROM halls WHERE opened < ?", (time.time() - in_force().hall_hours * 3_600,))
 
 
 def open_hall(opener: str, record: dict[str, Any]) -> tuple[str, str]:
     """The code and the secret of a new hall. opener: the visitor's id."""
     expire()
-    secret = secrets.token_urlsafe(16)
-    with _writing() as db:
+    with HALLS.writing() as db:
         older = "SELECT code FROM halls WHERE opener = ? ORDER BY opened DESC LIMIT -1 OFFSET ?"
         db.execute(f"DELETE FROM halls WHERE code IN ({older})", (opener, HALLS_OF_ONE - 1))
-        (n_open,) = db.execute("SELECT count(*) FROM halls").fetchone()
-        if n_open >= in_force().halls:
-            raise RefusedError(
-                429,
-                f"{n_open} halls are open, and at most {in_force().halls} may be; try again when one ends.",
-            )
-        known = {code for (code,) in db.execute("SELECT code FROM halls")}
-        while (code := "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))) in known:
-            pass
-        values = (code, _hash(secret), opener, time.time(), json.dumps(record))
-        db.execute("INSERT INTO halls (code, secret, opener, opened, record) VALUES (?, ?, ?, ?, ?)", values)
+        code, secret = HALLS.open(db, opener, in_force().halls, record=json.dumps(record))
         _note_question(db, code, record)
     return code, secret
 
 
 def tell(code: str, secret: str, record: dict[str, Any]) -> None:
-    with _writing() as db:
-        _check(db, code, secret)
+    with HALLS.writing() as db:
+        HALLS.check(db, code, secret)
         db.execute("UPDATE halls SET record = ? WHERE code = ?", (json.dumps(record), code))
         _note_question(db, code, record)
 
@@ -186,22 +110,16 @@ def _note_question(db: sqlite3.Connection, code: str, record: dict[str, Any]) ->
 
 
 def tell_notes(code: str, secret: str, notes: list[str]) -> None:
-    with _writing() as db:
-        _check(db, code, secret)
+    with HALLS.writing() as db:
+        HALLS.check(db, code, secret)
         db.execute("UPDATE halls SET notes = ? WHERE code = ?", (json.dumps(notes), code))
-
-
-def end(code: str, secret: str) -> None:
-    with _writing() as db:
-        _check(db, code, secret)
-        db.execute("DELETE FROM halls WHERE code = ?", (code,))
 
 
 def keep(code: str, secret: str, file: str, content: bytes) -> None:
     """Keeps a picture's message under a name that no other has; the oldest go where all are too large."""
     packed = gzip.compress(content, 6, mtime=0)
-    with _writing() as db:
-        _check(db, code, secret)
+    with HALLS.writing() as db:
+        HALLS.check(db, code, secret)
         db.execute(
             "INSERT OR IGNORE INTO pictures (code, file, packed) VALUES (?, ?, ?)", (code, file, packed)
         )
@@ -215,7 +133,7 @@ def keep(code: str, secret: str, file: str, content: bytes) -> None:
 
 def picture(code: str, file: str) -> bytes:
     """A picture's message, packed by gzip."""
-    with closing(connected()) as db:
+    with closing(HALLS.connected()) as db:
         known = db.execute("SELECT packed FROM pictures WHERE code = ? AND file = ?", (code, file)).fetchone()
     if known is None:
         raise RefusedError(404, "This picture is not kept any more; wait for the next.")
@@ -224,8 +142,8 @@ def picture(code: str, file: str) -> bytes:
 
 def press(code: str, secret: str, pressed: dict[str, Any]) -> None:
     """For the show, which hears it."""
-    with _writing() as db:
-        _check(db, code, secret)
+    with HALLS.writing() as db:
+        HALLS.check(db, code, secret)
         db.execute("DELETE FROM presses WHERE at < ?", (time.time() - FRESH_SECONDS,))
         values = (code, json.dumps(pressed), time.time())
         db.execute("INSERT INTO presses (code, press, at) VALUES (?, ?, ?)", values)
@@ -236,10 +154,10 @@ def answer(code: str, question: str, who: str, option: int) -> None:
     comes later is counted as late. Raises RefusedError.
     """
     limits, now = in_force(), time.time()
-    with _writing() as db:
+    with HALLS.writing() as db:
         hall = db.execute("SELECT record FROM halls WHERE code = ?", (code,)).fetchone()
         if hall is None:
-            raise gone(code)
+            raise HALLS.gone(code)
         known = db.execute(
             "SELECT asked FROM questions WHERE code = ? AND id = ?", (code, question)
         ).fetchone()
@@ -293,12 +211,12 @@ def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
 
 def seen_by(code: str, secret: str, after: int) -> Seen:
     """The hall for a new listener. secret: "" for one that follows. Raises RefusedError."""
-    with closing(connected()) as db:
+    with closing(HALLS.connected()) as db:
         if secret:
-            _check(db, code, secret)
+            HALLS.check(db, code, secret)
         seen = look(db, code, after)
     if seen is None:
-        raise gone(code)
+        raise HALLS.gone(code)
     return seen
 
 
@@ -307,16 +225,11 @@ def table(code: str, secret: str) -> str:
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow(["question", "option", "right", "answers", "late"])
-    with closing(connected()) as db:
-        _check(db, code, secret)
+    with closing(HALLS.connected()) as db:
+        HALLS.check(db, code, secret)
         questions = db.execute("SELECT asked FROM questions WHERE code = ? ORDER BY at", (code,)).fetchall()
         for asked in (json.loads(text) for (text,) in questions):
             for at, (count, late) in enumerate(_counts(db, code, asked)):
                 is_right = "" if asked["right"] is None else int(at == asked["right"])
-                rows.writerow([_cell(asked["ask"]), _cell(asked["options"][at]), is_right, count, late])
+                rows.writerow([cell(asked["ask"]), cell(asked["options"][at]), is_right, count, late])
     return text.getvalue()
-
-
-def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attention_lab.pages.hall import store
-from attention_lab.pages.hall.store import RefusedError
+from attention_lab.pages.shared.rooms import CODE_LENGTH, LETTERS, RefusedError
 from benchmarks.hall import RECORD
 from tests.limits import SetLimits
 
@@ -32,7 +32,7 @@ def hall() -> tuple[str, str]:
 
 def test_a_hall_is_what_was_told_last(hall: tuple[str, str]) -> None:
     code, secret = hall
-    assert len(code) == store.CODE_LENGTH and set(code) <= set(store.LETTERS)
+    assert len(code) == CODE_LENGTH and set(code) <= set(LETTERS)
     assert store.seen_by(code, "", 0).record == RECORD
     store.tell(code, secret, RECORD | {"at": 3})
     store.tell_notes(code, secret, ["one", "two"])
@@ -51,7 +51,7 @@ def test_only_the_secret_drives(hall: tuple[str, str], runs: Path) -> None:
             lambda wrong=wrong: store.press(code, wrong, {"type": "go"}),
             lambda wrong=wrong: store.table(code, wrong),
             lambda wrong=wrong: store.check(code, wrong),
-            lambda wrong=wrong: store.end(code, wrong),
+            lambda wrong=wrong: store.HALLS.close(code, wrong),
             *([lambda wrong=wrong: store.seen_by(code, wrong, 0)] if wrong else []),
         ):
             with pytest.raises(RefusedError) as refused:
@@ -67,10 +67,10 @@ def test_what_has_ended_is_gone_with_all_that_was_in_it(hall: tuple[str, str]) -
     store.answer(code, "q1", "w", 1)
     store.keep(code, secret, "f", b"x")
     store.press(code, secret, {"type": "go"})
-    store.end(code, secret)
+    store.HALLS.close(code, secret)
     with pytest.raises(RefusedError, match=f"There is no talk under '{code}': it has ended"):
         store.seen_by(code, "", 0)
-    with closing(store.connected()) as db:
+    with closing(store.HALLS.connected()) as db:
         for table in ("pictures", "presses", "questions", "answers"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
