@@ -58,7 +58,7 @@ class Follower:
     async def follow(self) -> None:
         """Until the hall ends; a connection that is cut is made again."""
         while not self.ended:
-            with suppress(OSError, asyncio.IncompleteReadError):
+            with suppress(OSError, asyncio.IncompleteReadError, httpx.HTTPError):
                 await self._listen()
             await asyncio.sleep(random.uniform(0.2, 1.0))
 

@@ -192,10 +192,10 @@ class Watch:
                 for hall in list(self.halls.values()):
                     if not hall.listeners or _server_ends():
                         self._drop(hall)
-                if (since_expired := since_expired + LOOK_SECONDS) > EXPIRE_SECONDS:
-                    since_expired = 0.0
-                    await run_in_threadpool(store.expire)
                 try:
+                    if (since_expired := since_expired + LOOK_SECONDS) > EXPIRE_SECONDS:
+                        since_expired = 0.0
+                        await run_in_threadpool(store.expire)
                     db = db or store.HALLS.connected()
                     before, version = version, db.execute("PRAGMA data_version").fetchone()[0]
                     if version == before:

@@ -102,7 +102,7 @@ def _note_question(db: sqlite3.Connection, code: str, record: dict[str, Any]) ->
         "SELECT count(*) FROM questions WHERE code = ? AND id != ?", (code, asked["id"])
     ).fetchone()
     if n_others >= QUESTIONS:
-        raise RefusedError(429, f"At most {QUESTIONS} questions are asked in one hall; open another.")
+        raise RefusedError(400, f"At most {QUESTIONS} questions are asked in one hall; open another.")
     db.execute(
         "INSERT INTO questions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET asked = excluded.asked",
         (code, asked["id"], json.dumps(asked), time.time()),

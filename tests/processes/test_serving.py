@@ -1,19 +1,24 @@
 """`make serve`: two servers behind one address; killed, renewed and stopped."""
 
+import asyncio
+import contextlib
 import signal
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx2 as httpx
 import psutil
 import pytest
 
 from attention_lab.pages.shared import visitors
 from benchmarks import servers
+from benchmarks.hall import Follower, Show
 from benchmarks.visitors import measure
 from tools.background_servers import Served, answers, free_port, served, until
 from tools.serving.__main__ import Serving
@@ -90,11 +95,49 @@ def test_a_browser_stays_on_its_server(two: Served) -> None:
 
 def test_a_killed_server_is_started_again_and_the_other_answers_meanwhile(two: Served) -> None:
     port = two.servers()[0]["port"]
-    two.kill(port)
+    asyncio.run(follow_while_killed(two, port))
     assert answers(two.url)
     until(lambda: [s["restarts"] for s in two.servers()] == [1, 0], two.servers)
     until(lambda: all(s["well"] for s in two.servers()), two.servers)
     assert two.servers()[0]["port"] == port
+
+
+async def follow_while_killed(two: Served, port: int) -> None:
+    """A talk and its followers on both servers, of which one is killed: all are at the right stop."""
+    show = Show(two.url)
+    await show.open()
+    followers = [Follower(two.url, show.code) for _ in range(8)]
+    everybody, pressed = [show.ear, *followers], []
+
+    async def until_all(holds: Callable[[dict[str, Any]], bool]) -> None:
+        async with asyncio.timeout(60):
+            while not all(follower.state and holds(follower.state) for follower in everybody):
+                await asyncio.sleep(0.02)
+
+    async def go(press: dict[str, Any]) -> None:
+        pressed.append(press["stop"])
+        await show.tell(at=press["stop"])
+
+    show.ear.on_press = go
+    async with asyncio.TaskGroup() as group:
+        for follower in everybody:
+            group.create_task(follower.follow())
+        await until_all(lambda state: state["at"] == 0)
+        await show.press(type="to", stop=1)
+        await until_all(lambda state: state["at"] == 1)
+        two.kill(port)
+        with contextlib.suppress(httpx.HTTPError):  # Caddy may not know yet
+            await show.press(type="to", stop=2)
+        await asyncio.sleep(1)
+        while show.record["at"] != 3:
+            with contextlib.suppress(httpx.HTTPError):
+                await show.press(type="to", stop=3)
+            await asyncio.sleep(1)
+        await until_all(lambda state: state["at"] == 3)
+        assert {follower.n_connections for follower in followers} == {1, 2}  # those of one server came back
+        (await show.client.delete(f"hall/{show.code}")).raise_for_status()
+    assert all(follower.ended for follower in followers) and pressed[:1] == [1]
+    await show.client.aclose()
 
 
 def test_all_are_renewed_without_a_request_that_fails(two: Served) -> None:

@@ -47,6 +47,7 @@ export class Hall {
   /** @type {Shared | null} what is still to be told */ newest = null;
   /** @type {Promise<void> | null} */ telling = null;
   /** @type {Map<string, Promise<Uint8Array>>} */ pictures = new Map();
+  /** @type {Map<string, Promise<unknown>>} pictures on their way to the server */ keeping = new Map();
   notes = ""; // as they were told
   last = 0; // the number of the press that was heard last
   connection = new AbortController();
@@ -164,6 +165,7 @@ export class Hall {
   async tellNewest() {
     while (this.newest && this.life.is !== "ended") {
       let record = this.newest;
+      await Promise.all([record.picture, record.next].map((of) => this.keeping.get(of?.file ?? "")));
       try {
         await this.insist(() => {
           record = this.newest ?? record;
@@ -180,7 +182,10 @@ export class Hall {
   /** @param {string} file @param {Uint8Array} bytes */
   async keep(file, bytes) {
     const body = /** @type {Uint8Array<ArrayBuffer>} */ (bytes);
-    await this.insist(() => this.request(`/pictures/${file}`, { method: "PUT", body }));
+    const kept = this.insist(() => this.request(`/pictures/${file}`, { method: "PUT", body }));
+    const settled = kept.catch(() => {}).finally(() => this.keeping.delete(file));
+    this.keeping.set(file, settled);
+    await kept;
   }
 
   /** @param {Briefing} briefing whose counts the server knows */

@@ -235,11 +235,10 @@ export class Show {
     const isOpen = this.uncovered.has(this.at);
     const of = question ?? this.frame?.asked ?? null;
     if (!of) return null;
+    const { ask, options } = of;
+    const id = `${this.channel}-${this.at}-${digestOf(ask + options)}`;
     /** @type {Asked} */
-    const asked = {
-      ...{ id: `${this.channel}-${this.at}`, ask: of.ask, options: of.options },
-      ...{ uncovered: isOpen, right: null, because: "" },
-    };
+    const asked = { id, ask, options, uncovered: isOpen, right: null, because: "" };
     return question && isOpen ? { ...asked, right: question.right, because: question.because } : asked;
   }
 
@@ -342,8 +341,7 @@ export class Show {
             /** @type {Uint8Array} */ (frame?.bytes),
           );
         });
-        const shared = this.shared;
-        Promise.all(keeping).then(() => wire.tell(shared));
+        Promise.all(keeping).then(() => wire.tell(this.shared));
       }
     }, TELLING);
   }
@@ -380,6 +378,14 @@ function nameOfChannel() {
   return [...crypto.getRandomValues(new Uint8Array(8))]
     .map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
+}
+
+/** A number of a text: a stop may ask another question later, and this tab show another talk.
+   @param {string} text */
+function digestOf(text) {
+  let digest = 7;
+  for (const letter of text) digest = (31 * digest + Number(letter.codePointAt(0))) | 0;
+  return digest;
 }
 
 /** @param {string} address @param {number} at */
