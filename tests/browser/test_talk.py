@@ -3,9 +3,10 @@
 import base64
 import re
 import zlib
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 TALK = """# Looking back
 
@@ -170,3 +171,35 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     expect(show.title).to_have_text("How spread is it?")
     speaker.reload()
     expect(speaker.get_by_role("heading", level=1)).to_have_text("3 / 5 How spread is it?")
+
+
+def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path: Path) -> None:
+    """From a disk: without a network, a speaker's window with it."""
+    file = tmp_path / "talk.html"
+    with show.page.expect_download() as download:
+        show.page.get_by_role("button", name="as a file").click()
+    assert download.value.suggested_filename == "looking-back.html"
+    download.value.save_as(file)
+    context = browser.new_context(offline=True)
+    faults: list[str] = []
+    context.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
+    context.on("weberror", lambda error: faults.append(str(error.error)))
+    alone = Show(context.new_page())
+    alone.page.goto(file.as_uri())
+    alone.go_on("Who hides the future?")
+    expect(alone.inside.locator(".board figcaption").first).to_have_text("scores")
+    expect(alone.notice).to_be_hidden()
+    with context.expect_page() as opened:
+        alone.press("s")
+    speaker = opened.value
+    expect(speaker.locator(".notes strong")).to_have_text("who")
+    speaker.keyboard.press("a")
+    expect(alone.notice).to_be_visible()
+    speaker.keyboard.press("PageDown")
+    expect(alone.title).to_have_text("How spread is it?")
+    speaker.keyboard.press("PageDown")
+    expect(alone.inside.locator(".scrub output")).to_have_text("10")
+    now = speaker.frame_locator(".mirror >> nth=0 >> iframe")
+    expect(now.locator(".scrub output")).to_have_text("10")
+    assert faults == []
+    context.close()

@@ -1,4 +1,6 @@
-/* What a page of files fetches. */
+/* What a page of files fetches, and files that a page writes. */
+
+import { el } from "./dom.js";
 
 /** The bytes at an address. @param {string} address @param {boolean} isPacked by gzip, in the file itself */
 export async function bytesAt(address, isPacked) {
@@ -6,4 +8,15 @@ export async function bytesAt(address, isPacked) {
   if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); load the page again`);
   const unpacked = isPacked && answer.body?.pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await (unpacked ? new Response(unpacked) : answer).arrayBuffer());
+}
+
+/** Hands a text to whoever looks, as a file. @param {string} text
+   @param {string} title that its name is made of
+   @param {"csv" | "html" | "md"} kind */
+export function saveFile(text, title, kind) {
+  const type = { csv: "text/csv", html: "text/html", md: "text/markdown" }[kind];
+  const href = URL.createObjectURL(new Blob([text], { type }));
+  const words = title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["talk"];
+  el("a", { href, download: `${words.join("-")}.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000); // the browser has read it by then
 }

@@ -118,6 +118,7 @@ def main_of(title: str, parts: Sequence[Part]) -> str:
 
 
 PLACE_OF_PROBLEM = "<p class=problem role=status hidden></p>"
+PLACE_OF_VIEW = f"{PLACE_OF_PROBLEM}<div class=place></div>"
 
 
 def content_of(page: str, parts: Sequence[Part], add: Add) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def script(kind: str, host: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
     """The program of a page. host: "host" for one view, "parts" for several, "explore" for live models."""
     file = HERE / f"{host}.js"
     made = program(kind, file, plotly_address=plotly_address)
-    return f"{made.script}\n{module_name(file)}.start({made.render});\n"
+    return f"{made.script}\n{module_name(file)}.start({made.render}, {json.dumps(kind)});\n"
 
 
 def document(
@@ -163,7 +164,7 @@ def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, A
     """One view as one HTML file that opens offline and asks for nothing. kind: of `KINDS` in program.py.
     message: its bytes. state: what is selected.
     """
-    main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_PROBLEM}<div class=place></div>"
+    main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_VIEW}"
     content = {"message": inside(message), "state": state}
     return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
@@ -185,12 +186,30 @@ def _as_file(
     title: str, main: str, content: dict[str, Any], code: str, page: str = "", *, whole: bool
 ) -> str:
     content = content | {"plotly": inside(plotly_script(whole=whole).encode())}
-    code = code.replace("</script", "<\\/script")
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    return as_file(title, main, content, code, page=page)
+
+
+def as_file(
+    title: str,
+    main: str,
+    content: Any,
+    code: str,
+    *,
+    page: str = "",
+    own_style: str = "",
+    frames: Sequence[str] = (),
+) -> str:
+    """A document that asks for nothing. code: its script. frames: the scripts of documents that it opens in
+    frames, which keep to its policy.
+    """
+    code, *others = (script.replace("</script", "<\\/script") for script in (code, *frames))
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (code, *others))
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    policy = POLICY.format(scripts=f"{scripts} blob:", styles="", asked="data:")
     return document(
         title, main, content, page=page,
-        styles=f"<style>{style()}</style>", scripts=f"<script>{code}</script>",
-        policy=POLICY.format(scripts=f"'sha256-{digest}' blob:", styles="", asked="data:"),
+        styles=f"<style>{style()}{own_style}</style>", scripts=f"<script>{code}</script>",
+        policy=f"{policy}; frame-src blob:" if frames else policy,
     )  # fmt: skip
 
 

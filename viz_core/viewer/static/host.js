@@ -75,8 +75,8 @@ export function renderInto(render, shown, kind = "") {
   if (isStop()) shareView(kind, shown, place);
 }
 
-/** Shows the one view of a page. @param {Render} render */
-export async function start(render) {
+/** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
+export async function start(render, kind) {
   prepare();
   const { message, state } = content();
   const shown = new Held();
@@ -87,5 +87,5 @@ export async function start(render) {
   };
   shown.set("message", await bytesOf(message));
   shown.set("state", state);
-  renderInto(render, shown);
+  renderInto(render, shown, kind);
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..program import MARKDOWN, PLOTLY_ADDRESS, assembled_script, module_name, program
+from ..program import MARKDOWN, PLOTLY_ADDRESS, assembled_script, module_name, plotly_script, program
 from ..static import documents
 
 HERE = Path(__file__).parent
@@ -16,6 +16,8 @@ KINDS = ("board", "stage", "map")
 """What can be shown again in another window."""
 ROOT = "../"
 POLICY = documents.POLICY.format(scripts="'self'", styles="'self'", asked="'self'") + "; frame-src 'self'"
+
+STYLE = (HERE / "talk.css").read_text("utf-8")
 
 Add = Callable[[str, str], str]
 """Keeps a script, by its name; returns its address from the root."""
@@ -32,12 +34,13 @@ def pages(
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
     code = assembled_script([HERE / "pages.js"])
     host = module_name(HERE / "pages.js")
-    show = add("talk.js", f"{MARKDOWN}\n{code}\n{host}.startTalk();\n")
+    show = add("talk.js", _show_script())
     mirror = add("mirror.js", f"{code}\n{host}.startMirror();\n")
     around = {"pages": list(names), "inFolders": in_folders}
     return {
         "talk/": _page("A talk", show, around),
         "talk/mirror.html": _page("Picture", mirror, {"programs": programs}),
+        "talk/file.html": file_of_a_talk(names),
     }
 
 
@@ -62,11 +65,32 @@ def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
     )
 
 
+def file_of_a_talk(names: Sequence[str]) -> str:
+    """A talk as one HTML file that asks for nothing, with names in the places of what recorded.js puts in."""
+    codes = {kind: documents.script(kind, "host") for kind in KINDS}
+    view = {"message": "MESSAGE", "state": "STATE", "plotly": "PLOTLY"}
+    templates = {
+        kind: documents.as_file("Picture", documents.PLACE_OF_VIEW, view, code)
+        for kind, code in codes.items()
+    }
+    plotly = documents.inside(plotly_script().encode())
+    file = {"text": "TALK", "pictures": "PICTURES", "templates": templates, "plotly": plotly}
+    code = _show_script()
+    return documents.as_file(
+        "A talk", "", {"pages": list(names), "file": file}, code, own_style=STYLE, frames=[*codes.values()]
+    )
+
+
+def _show_script() -> str:
+    file = HERE / "pages.js"
+    return f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.startTalk();\n"
+
+
 def _page(
     title: str, script: str, content: Mapping[str, Any], *, page: str = "talk", root: str = ROOT
 ) -> str:
     return documents.document(
         title, "", content, policy=POLICY, root=root, page=page,
-        styles=f"<style>{documents.style()}{(HERE / 'talk.css').read_text('utf-8')}</style>",
+        styles=f"<style>{documents.style()}{STYLE}</style>",
         scripts=f'<script src="{root}{script}"></script>',
     )  # fmt: skip

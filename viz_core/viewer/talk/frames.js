@@ -2,7 +2,7 @@
 
 import { el } from "../browser/dom.js";
 import { linkOf } from "./own.js";
-import { STOP } from "./stop.js";
+import { ORIGIN, STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
 
@@ -18,15 +18,13 @@ export class Frame {
   /** @type {PageQuestion | null} */ asked = null;
   /** @type {string} as `Stop.link`, with what was changed since */ link;
 
-  /** @param {Stop} stop @param {(link: string) => string} addressOf
+  /** @param {Stop} stop @param {string} address of its page
      @param {(told: Told, isNew: boolean) => void} hear */
-  constructor({ link, hide, at, title }, addressOf, hear) {
+  constructor({ link, hide, at, title }, address, hear) {
     this.link = link;
     this.hear = hear;
-    const address = new URL(addressOf(link));
-    address.searchParams.set("present", "1");
     const name = STOP + JSON.stringify({ hides: hide, at });
-    this.element = el("iframe", { name, title, src: address.href, class: "behind" });
+    this.element = el("iframe", { name, title, src: address, class: "behind" });
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
     };
@@ -51,7 +49,7 @@ export class Frame {
 
   /** @param {Record<string, any>} wanted as types.d.ts has it */
   want(wanted) {
-    this.element.contentWindow?.postMessage({ type: "attention-lab:show", ...wanted }, location.origin);
+    this.element.contentWindow?.postMessage({ type: "attention-lab:show", ...wanted }, ORIGIN);
   }
 
   /** @param {Place | null} pointer @param {Place[][]} lines */

@@ -1,6 +1,7 @@
 /* What lets the hall follow: a link with its code, and what a lecturer does with the hall. */
 
 import { button, el, reveal } from "../browser/dom.js";
+import { saveFile } from "../browser/files.js";
 import { openHall } from "./hall.js";
 
 /** @import { HallCard, Shared } from "./types" */
@@ -67,10 +68,7 @@ export class Invitation {
 
   async save() {
     try {
-      const text = await /** @type {Hall} */ (this.hall).table();
-      const href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-      el("a", { href, download: "answers.csv" }).click();
-      setTimeout(() => URL.revokeObjectURL(href), 10_000);
+      saveFile(await /** @type {Hall} */ (this.hall).table(), "answers", "csv");
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }

@@ -1,7 +1,9 @@
 /* The documents of a talk: its show, its speaker's window, and the frames of that window. */
 
 import { el } from "../browser/dom.js";
+import { read } from "./format.js";
 import { Mirror } from "./mirror.js";
+import { addressIn } from "./recorded.js";
 import { Show } from "./show.js";
 import { talkOf } from "./source.js";
 import { Speaker } from "./speaker.js";
@@ -16,23 +18,27 @@ const params = () => new URLSearchParams(location.search);
 /* The show, or the window that speaks for it. */
 export async function startTalk() {
   const channel = params().get("speaker");
-  if (channel) return new Speaker(place(), channel);
-  const { pages, inFolders } = content();
+  /** @type {{pages: string[], inFolders: boolean, file: import("./recorded.js").TalkFile | undefined}} */
+  const { pages, inFolders, file } = content();
+  if (channel) return new Speaker(place(), channel, file);
   const root = /** @type {string} */ (document.body.dataset.root);
-  const reading = await talkOf(location.hash, { root, pages });
+  const reading = file ? read(file.text, pages) : await talkOf(location.hash, { root, pages });
   const { talk, problems } = reading;
   if (!talk.stops.length) {
     place().append(...problems.map(({ text }) => el("p", { class: "problem", text })));
     return;
   }
-  const addressOf = (/** @type {string} */ link) => {
+  const addressOf = (/** @type {string} */ link, /** @type {number} */ at) => {
+    if (file) return addressIn(file, at);
     const [name, query = ""] = link.split("?");
     const path = inFolders ? `${name || "explore"}/` : name;
     return new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href;
   };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
-  const appRoot = inFolders ? null : new URL(root, document.baseURI).href;
-  new Show(place(), reading, addressOf, appRoot).to(talk.stops[at - 1] ? at - 1 : 0);
+  const appRoot = inFolders || file ? null : new URL(root, document.baseURI).href;
+  new Show(place(), reading, addressOf, { appRoot, isFile: Boolean(file) }).to(
+    talk.stops[at - 1] ? at - 1 : 0,
+  );
 }
 
 /* A picture of the speaker's window. */
@@ -62,5 +68,6 @@ export function startMirror() {
     mode = data.mode;
     listen();
   });
+  window.addEventListener("keydown", ({ key }) => parent.postMessage({ key }, location.origin));
   ask({ type: "hello" });
 }

@@ -1,10 +1,13 @@
 /* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
 
 import { button, el, reveal } from "../browser/dom.js";
+import { saveFile } from "../browser/files.js";
 import { isForView, KEYS } from "../browser/present.js";
+import { write } from "./format.js";
 import { Frame } from "./frames.js";
 import { Invitation } from "./invitation.js";
 import { optionsOf } from "./question.js";
+import { talkFile } from "./recorded.js";
 import { channelWire } from "./wires.js";
 
 /** @import { Asked, Place, Press, Shared, Told, Wire } from "./types" */
@@ -47,18 +50,19 @@ export class Show {
   /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
 
   /** @param {HTMLElement} place @param {import("./source.js").Reading} reading
-     @param {(link: string) => string} addressOf where a page is, by its link in a talk
-     @param {string | null} appRoot the app's address, where there is a server to follow by */
-  constructor(place, { talk, problems }, addressOf, appRoot) {
+     @param {(link: string, at: number) => string} addressOf where a page is, by its link in a talk and stop
+     @param {{appRoot: string | null, isFile: boolean}} around appRoot: that of a server to follow by */
+  constructor(place, { talk, problems }, addressOf, { appRoot, isFile }) {
     this.talk = talk;
     this.addressOf = addressOf;
+    this.isFile = isFile;
     const faults = problems.map(({ line, text }) => el("p", { text: `Line ${line}: ${text}` }));
     this.faults = el("div", { class: "faults", role: "status" }, faults);
     reveal(this.faults, problems.length);
     this.title = el("h1");
     this.count = el("span", { class: "count" });
     this.area = el("div", { class: "frames" });
-    this.card = el("div", { class: "card absent" });
+    this.card = el("div", { class: "card absent", tabIndex: -1 });
     this.question = el("div", { class: "question", role: "status" });
     this.veil = el("div", { class: "veil absent" });
     const keys = HELP.map(([keys, does]) =>
@@ -68,6 +72,13 @@ export class Show {
     this.invitation = new Invitation(appRoot ?? "", this);
     const invite = button({ text: "hall", title: "Let others follow; key h", onclick: () => this.invite() });
     reveal(invite, appRoot);
+    this.keeping = button({
+      text: "as a file",
+      title: "To show without a server",
+      onclick: () => this.keep(),
+    });
+    const leave = button({ text: "leave", title: "Esc", onclick: () => this.leave() });
+    for (const each of [this.keeping, leave]) reveal(each, !isFile);
     const list = talk.stops.map(({ title }, at) => el("option", { value: at, text: `${at + 1}  ${title}` }));
     this.list = el("select", { "aria-label": "Stop", onchange: () => this.to(+this.list.value) }, list);
     this.pen = button({ text: "draw", title: "Key d", onclick: () => this.draw(), "aria-pressed": "false" });
@@ -80,7 +91,8 @@ export class Show {
       invite,
       this.pen,
       button({ text: "keys", title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
-      button({ text: "leave", title: "Esc", onclick: () => this.leave() }),
+      this.keeping,
+      leave,
     ]);
     this.area.append(this.card);
     this.line = el("div", { class: "line" }, [this.title, this.count]);
@@ -99,7 +111,8 @@ export class Show {
     window.addEventListener("pointermove", () => this.wake());
     this.channel = sessionStorage.getItem("attention-lab:talk") ?? nameOfChannel();
     sessionStorage.setItem("attention-lab:talk", this.channel);
-    this.join(channelWire(this.channel));
+    this.windows = channelWire(this.channel);
+    this.join(this.windows);
   }
 
   get stop() {
@@ -157,7 +170,7 @@ export class Show {
     if (!link)
       this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
     reveal(this.line, link);
-    if (!link) window.focus();
+    if (!link) this.card.focus();
     history.replaceState(null, "", withStop(location.href, at));
     this.ask();
     this.drawInk();
@@ -174,8 +187,10 @@ export class Show {
       }
     for (const at of near) {
       if (this.frames.has(at)) continue;
-      const frame = new Frame(this.talk.stops[at], this.addressOf, (told, isNew) =>
-        this.told(at, told, isNew),
+      const frame = new Frame(
+        this.talk.stops[at],
+        this.addressOf(this.talk.stops[at].link, at),
+        (told, isNew) => this.told(at, told, isNew),
       );
       this.frames.set(at, frame);
       this.area.append(frame.element);
@@ -187,11 +202,11 @@ export class Show {
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
-    if (at === this.at) {
-      if ("kind" in told) this.ask();
-      else if ("key" in told) this.key(told.key, told.shift);
-      else this.take({ from: THE_SHOW, ...pressOf(told) });
-    }
+    const isSeen = at === this.at;
+    if ("kind" in told) isSeen && this.ask();
+    else if ("key" in told) this.key(told.key, told.shift);
+    else if (isSeen) this.take({ from: THE_SHOW, ...pressOf(told) });
+    else if ("go" in told) this.go(told.go); // a frame that has kept the keys
     this.share();
   }
 
@@ -318,12 +333,31 @@ export class Show {
   }
 
   openSpeaker() {
-    open(`?speaker=${this.channel}`, "attention-lab-speaker", "popup,width=1200,height=800");
+    this.windows.meet(
+      open(`?speaker=${this.channel}`, "attention-lab-speaker", "popup,width=1200,height=800"),
+    );
+  }
+
+  /* The talk as one file, which opens from a disk. */
+  async keep() {
+    const count = this.talk.stops.length;
+    const tell = (/** @type {number} */ at) => (this.keeping.textContent = `${at + 1} / ${count}`);
+    this.keeping.disabled = true;
+    try {
+      const text = await talkFile(this.talk, write(this.talk), this.addressOf, this.area, tell);
+      saveFile(text, this.talk.title, "html");
+    } catch (error) {
+      this.faults.replaceChildren(el("p", { text: /** @type {Error} */ (error).message }));
+      reveal(this.faults, true);
+    }
+    this.keeping.disabled = false;
+    this.keeping.textContent = "as a file";
   }
 
   leave() {
+    if (this.isFile) return;
     for (const wire of this.wires) wire.close();
-    location.href = this.addressOf("talks");
+    location.href = this.addressOf("talks", 0);
   }
 
   /* Tells all wires what is shown; first the pictures that they do not have. */

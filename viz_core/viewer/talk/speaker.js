@@ -4,6 +4,7 @@ import { button, el, reveal } from "../browser/dom.js";
 import { isForView, KEYS } from "../browser/present.js";
 import { tick } from "./clocks.js";
 import { optionsOf } from "./question.js";
+import { RecordedMirror } from "./recorded.js";
 import { channelWire } from "./wires.js";
 
 /** @import { Heard, Press } from "./types" */
@@ -17,9 +18,11 @@ export class Speaker {
   /** @type {Heard | null} */ shared = null;
   /** @type {"off" | "laser" | "pen"} */ mode = "off";
 
-  /** @param {HTMLElement} place @param {string} channel */
-  constructor(place, channel) {
+  /** @param {HTMLElement} place @param {string} channel
+     @param {import("./recorded.js").TalkFile} [file] that this window is in */
+  constructor(place, channel, file) {
     this.channel = channel;
+    this.file = file;
     this.wire = channelWire(channel);
     this.now = this.mirror("this");
     this.next = this.mirror("next");
@@ -72,6 +75,9 @@ export class Speaker {
     );
     this.wire.onShared((heard) => this.show(heard));
     window.addEventListener("keydown", (event) => this.hear(event));
+    window.addEventListener("message", ({ source, data }) => {
+      if (source === this.now.window && data.key) this.key(data.key); // a picture that was drawn on
+    });
     window.addEventListener("resize", () => this.fit());
     setInterval(() => this.tick(), 500);
     this.press({ type: "hello" });
@@ -80,14 +86,23 @@ export class Speaker {
 
   /** @param {"this" | "next"} which */
   mirror(which) {
+    if (this.file) return new RecordedMirror(this.file, which, (press) => this.press(press));
     const name = which === "this" ? "What is shown" : "What comes next";
     const frame = el("iframe", { title: name, src: `mirror.html?channel=${this.channel}&which=${which}` });
-    return { frame, box: el("div", { class: "mirror" }, [frame]) };
+    const use = (/** @type {string} */ mode) => frame.contentWindow?.postMessage({ mode }, location.origin);
+    const box = el("div", { class: "mirror" }, [frame]);
+    const follow = () => {}; // it hears of the talk by itself
+    return {
+      ...{ box, use, follow },
+      get window() {
+        return frame.contentWindow;
+      },
+    };
   }
 
   fit() {
-    for (const { frame, box } of [this.now, this.next]) {
-      frame.style.transform = `scale(${box.clientWidth / SIZE.width})`;
+    for (const { box } of [this.now, this.next]) {
+      box.style.setProperty("--scale", String(box.clientWidth / SIZE.width));
       box.style.height = `${(box.clientWidth * SIZE.height) / SIZE.width}px`;
     }
   }
@@ -101,7 +116,7 @@ export class Speaker {
   use(mode) {
     this.mode = this.mode === mode ? "off" : mode;
     for (const tool of this.tools) tool.setAttribute("aria-pressed", String(tool.textContent === this.mode));
-    this.now.frame.contentWindow?.postMessage({ mode: this.mode }, location.origin);
+    this.now.use(this.mode);
   }
 
   /** @param {Heard} shared */
@@ -120,6 +135,7 @@ export class Speaker {
           ]
         : []),
     );
+    for (const mirror of [this.now, this.next]) mirror.follow(shared);
     this.tick();
   }
 
@@ -164,13 +180,16 @@ export class Speaker {
   /** @param {KeyboardEvent} event */
   hear(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
-    const { key } = event;
+    if (this.key(event.key)) event.preventDefault();
+  }
+
+  /** Whether the key did something. @param {string} key */
+  key(key) {
     const by = KEYS.next.includes(key) ? 1 : KEYS.back.includes(key) ? -1 : 0;
     /** @type {Record<string, string>} */
     const types = { a: "uncover", b: "blank", ".": "blank", c: "clear" };
     if (by) this.press({ type: "go", by });
     else if (key in types) this.press({ type: types[key] });
-    else return;
-    event.preventDefault();
+    return Boolean(by) || key in types;
   }
 }

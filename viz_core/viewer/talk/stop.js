@@ -10,9 +10,11 @@ import { Ink } from "./ink.js";
 export const STOP = "attention-lab-stop ";
 /* Keys that are the show's, wherever the focus is. */
 const KEYS_OF_SHOW = ["a", "b", ".", "n", "N", "s", "d", "f", "c", "h", "?", "Home", "End"];
+/* Whom a window of this page's tells something: on a disk no window has an origin. */
+export const ORIGIN = location.protocol.startsWith("http") ? location.origin : "*";
 const KINDS = ["board", "stage", "map"];
 
-/** @type {{view: any, host: HTMLElement, ink: Ink, tell(): void} | null} */ let shown = null;
+/** @type {{view: any, model: Held, ink: Ink, tell(): void} | null} */ let shown = null;
 
 export const isStop = () => parent !== window && window.name.startsWith(STOP);
 /** @returns {Setting} */
@@ -20,17 +22,20 @@ const setting = () => JSON.parse(window.name.slice(STOP.length));
 
 /** @param {Record<string, any>} told */
 function tellShow(told) {
-  parent.postMessage({ type: "attention-lab:stop", ...told }, location.origin);
+  parent.postMessage({ type: "attention-lab:stop", ...told }, ORIGIN);
 }
 
 /* Says what is around the views of this page. To be called before any is rendered. */
 export function prepareStop() {
   hostedBy({
+    params: () => new URLSearchParams([...(addressBar.params?.() ?? []), ["present", "1"]]),
     takesAway: false,
+    presents: false,
     fillsScreen: false,
     hides: setting().hides,
     write: (params, isNew) => {
-      addressBar.write?.(params, isNew);
+      // A picture in a file has no address.
+      if (location.protocol !== "blob:") addressBar.write?.(params, isNew);
       shown?.tell();
     },
   });
@@ -75,7 +80,7 @@ export function shareView(kind, model, host) {
     waits = true;
   };
   host.addEventListener("attention-lab:painted", tell);
-  shown = { view, host, ink, tell };
+  shown = { view, model, ink, tell };
   tell();
   return () => {
     host.removeEventListener("attention-lab:painted", tell);
@@ -105,9 +110,10 @@ function key(event) {
 /** @param {Wanted} wanted */
 function hear(wanted) {
   if (wanted?.type !== "attention-lab:show" || !shown) return;
-  const { view, ink } = shown;
+  const { view, ink, model } = shown;
   if ("go" in wanted) go(wanted.go);
   if ("uncover" in wanted) view.present?.uncover();
+  if ("state" in wanted) model.set("state", wanted.state);
   if ("mode" in wanted) ink.use(wanted.mode);
   if ("pointer" in wanted) ink.show(wanted.pointer, wanted.lines);
 }

@@ -165,6 +165,7 @@ export interface PageQuestion {
 export type Wanted = { type: "attention-lab:show" } & (
   | { go: 1 | -1 }
   | { uncover: true }
+  | { state: Picture["state"] }
   | { mode: "off" | "laser" | "pen" }
   | { pointer: Place | null; lines: Place[][] }
 );

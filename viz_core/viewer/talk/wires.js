@@ -4,9 +4,36 @@
 
 const MOST_KEPT = 8; // pictures: those before and after this one, and some that were just now
 
-/** @param {string} name of the talk's channel @returns {Wire} */
+/* A channel between windows of files, which have none: the show, and what it has opened. */
+class Windows {
+  /** @type {Window[]} */ others = opener ? [opener] : [];
+  /** @type {((event: MessageEvent) => void) | null} */ onmessage = null;
+  listening = new AbortController();
+
+  /** @param {string} name */
+  constructor(name) {
+    this.name = name;
+    const hear = (/** @type {MessageEvent} */ event) => {
+      if (event.data?.channel === name)
+        this.onmessage?.(new MessageEvent("message", { data: event.data.data }));
+    };
+    window.addEventListener("message", hear, this.listening);
+  }
+
+  /** @param {unknown} data */
+  postMessage(data) {
+    for (const other of this.others) other.postMessage({ channel: this.name, data }, "*");
+  }
+
+  close() {
+    this.listening.abort();
+  }
+}
+
+/** @param {string} name of the talk's channel @returns {Wire & {meet(other: Window | null): void}} */
 export function channelWire(name) {
-  const channel = new BroadcastChannel(`attention-lab:${name}`);
+  const isFile = location.protocol === "file:";
+  const channel = isFile ? new Windows(name) : new BroadcastChannel(`attention-lab:${name}`);
   /** @type {Map<string, Uint8Array>} */ const kept = new Map();
   /** @type {Map<string, PromiseWithResolvers<Uint8Array>>} */ const wanted = new Map();
   /** @type {Record<string, (value: any) => void>} */ const hears = {};
@@ -49,5 +76,7 @@ export function channelWire(name) {
     },
     onPress: (/** @type {(press: Press) => void} */ hear) => (hears.press = hear),
     close: () => channel.close(),
+    /** Of a file: the window that it has opened. */
+    meet: (other) => other && channel instanceof Windows && channel.others.push(other),
   };
 }

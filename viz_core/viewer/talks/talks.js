@@ -1,6 +1,7 @@
 /* The talks that ship, and the own one to be edited. Written by pages/talks/talks.py. */
 
 import { button, el, reveal } from "../browser/dom.js";
+import { saveFile } from "../browser/files.js";
 import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
@@ -185,10 +186,7 @@ class Talks {
   }
 
   download() {
-    const href = URL.createObjectURL(new Blob([write(this.talk)], { type: "text/markdown" }));
-    const words = this.talk.title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["talk"];
-    el("a", { href, download: `${words.join("-")}.md` }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 1000);
+    saveFile(write(this.talk), this.talk.title, "md");
   }
 
   async copyLink() {
