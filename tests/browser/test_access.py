@@ -1,13 +1,17 @@
 """Explore without a mouse, and for those who see it in other colours or not at all."""
 
+import re
+
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import SERIOUS, violations
-from tests.browser.explore_page import ExplorePage, NewExplore, untrained
+from tests.browser.explore_page import ExplorePage, NewExplore, agrees, untrained
 from tests.browser.lab_parts import use_scheme
 
 SEED = {"seed": 5}
+CELLS = "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText))"
 
 
 def tab_to(explore: ExplorePage, selector: str, most: int = 80) -> None:
@@ -32,7 +36,28 @@ def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> N
     tab_to(explore, ".head-board")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         explore.page.keyboard.press(key)
-    explore.assert_reads(untrained(**SEED), "encoder.1.self", 2, 2, 1)
+    trace = untrained(**SEED)
+    explore.assert_reads(trace, "encoder.1.self", 2, 2, 1)
+    explore.page.keyboard.press("v")
+    pattern, typed = trace["encoder.1.self.pattern"][2].numpy(), trace.tokens["encoder"]
+    tokens = [f"{token} ({at})" if typed.count(token) > 1 else token for at, token in enumerate(typed)]
+    query, key = np.unravel_index(pattern.argmax(), pattern.shape)
+    dialog = explore.stage.get_by_role("dialog", name="What is shown, as a table")
+    sentence = dialog.locator("p").first
+    expect(sentence).to_be_focused()
+    said = re.fullmatch(r"Of (\d+) queries, “(.+)” looks most at “(.+)”: ([\d.]+)\.", sentence.inner_text())
+    assert said and said.groups()[:3] == (str(len(tokens)), tokens[query], tokens[key])
+    assert agrees(said[4], pattern.max())
+    cells = dialog.get_by_role("table").get_by_role("row").evaluate_all(CELLS)[1:]
+    assert len(cells) == len(tokens)
+    assert all(map(agrees, np.ravel(cells), pattern.ravel()))
+    dialog.get_by_role("combobox", name="query").select_option(label=tokens[2])
+    top = np.argsort(-pattern[2], kind="stable")
+    expect(sentence).to_contain_text(f"“{tokens[2]}” looks most at “{tokens[top[0]]}”")
+    expect(dialog.get_by_role("rowheader")).to_have_text([tokens[at] for at in top])
+    explore.page.keyboard.press("Escape")
+    expect(explore.stage.locator(".head-board")).to_be_focused()
+    expect(dialog).to_be_hidden()
 
 
 def test_arrow_keys_walk_a_group_of_buttons(explore: ExplorePage) -> None:

@@ -262,8 +262,8 @@ def test_every_question_reveals_an_answer(lab: BoardPage) -> None:
 
 @in_each_part
 def test_axe_finds_no_fault(request: pytest.FixtureRequest, lab: BoardPage) -> None:
-    """In dark none of contrast, the only one that it can find there alone, on a panel of each kind. What is
-    around the board is the same for all parts of a page, and looked at with the first.
+    """In dark none of contrast, the only one that it can find there alone, on a panel of each kind, nor in
+    their tables. What is around the board is the same for all parts of a page, and looked at with the first.
     """
     assert "undefined" not in lab.shown()
     part = request.node.callspec.params["arrived"]
@@ -274,4 +274,11 @@ def test_axe_finds_no_fault(request: pytest.FixtureRequest, lab: BoardPage) -> N
         found = violations(lab.page, "color-contrast", within=within)
         faults += [f"in dark: {fault}" for fault in found]
         use_scheme(lab, "light")
+        lab.page.keyboard.press("v")
+        expect(lab.board.locator(".reader section").first).to_be_visible()
+        shown = lab.board.locator(".rows .panel:visible").count()
+        assert lab.board.locator(".reader table").count() >= shown
+        faults += [f"as a table: {fault}" for fault in violations(lab.page, within=".reader")]
+        lab.page.keyboard.press("Escape")
+        expect(lab.board.locator(".reader")).to_be_hidden()
     assert not faults, "\n".join(faults)

@@ -190,7 +190,8 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     fills_the_window(page, ".stage")
     listed = page.locator(".help th").all_text_contents()
     assert listed == [
-        *("→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w", "b  .", "l", "t", "?", "Tab", "Esc")
+        *("→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w"),
+        *("v", "b  .", "l", "t", "?", "Tab", "Esc"),
     ]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")

@@ -56,6 +56,11 @@ def test_a_drag_is_a_range_of_values_and_comes_back_as_the_same_heights(make_swe
     ]
     assert [len(each["stops"]) for each in sent["uprights"]][1:3] == [8, 3]
     assert sent["uprights"][2]["said"] == ["pre", "post"]
+    value, told = panel.axes[-1], sent["told"]
+    assert (told["rows"], told["columns"][0]) == (list(panel.names), value.name)
+    read = [row[0] if isinstance(row[0], float) else np.nan for row in told["cells"]]
+    np.testing.assert_array_equal(read, value.values)
+    assert {row[3] for row in told["cells"]} == {"pre", "post"}
     ranges = brushes.changed(sweep.spec, ranges, panel, 1, 0, 1)
     assert list(ranges) == ["norm"]  # all of an axis is no range
     for axis, low in ((4, 0.0), (-1, 0.0), (0, float("nan"))):

@@ -164,8 +164,10 @@ class Parallel(ChartPanel):
         check_length("ranges", list(self.ranges), len(self.axes))
 
     def message(self) -> dict[str, Any]:
-        """The chart; and where it can be brushed, what is chosen on each axis and where a range may end."""
-        message = super().message()
+        """The chart, and its numbers in rows, the value first; and where it can be brushed, what is chosen on
+        each axis and where a range may end.
+        """
+        message = super().message() | {"told": self._told()}
         message.pop("ranges")
         if not self.ranges:
             return message
@@ -251,6 +253,17 @@ class Parallel(ChartPanel):
     def _said(self, trial: int) -> str:
         parts = [f"{axis.name} {axis.value_in_words(trial)}" for axis in self.axes]
         return f"{self.names[trial]}: {', '.join(parts)}"
+
+    def _told(self) -> dict[str, Any]:
+        """The numbers as the page reads them out: JSON knows none that is not finite."""
+        axes = [self.axes[-1], *self.axes[:-1]]
+        columns = [
+            [axis.value_in_words(at) if axis.choices or not np.isfinite(value) else float(value)
+             for at, value in enumerate(axis.values)]
+            for axis in axes
+        ]  # fmt: skip
+        cells = [list(row) for row in zip(*columns, strict=True)]
+        return {"columns": [axis.name for axis in axes], "rows": list(self.names), "cells": cells}
 
     def _uprights(self) -> dict[str, Any]:
         """The axes themselves."""

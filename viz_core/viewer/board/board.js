@@ -143,7 +143,8 @@ export class Board {
   /** @param {HTMLElement} host */
   constructor(host) {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame, address: location.href });
-    this.story = storyLine("Figure", takeAway, () => this.writeLink());
+    const read = () => this.shown.flatMap((row) => row.flatMap((panel) => panel.read(this.frame)));
+    this.story = storyLine("Figure", takeAway, () => this.writeLink(), read);
     this.scrubber = new Scrubber(this);
     const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
     this.rows = el("div", { class: "rows" }, stacks);
@@ -184,11 +185,17 @@ export class Board {
     return Boolean(this.header?.fits || this.header?.presents);
   }
 
+  /* Its rows, while it is presented perhaps the first ones. */
+  get shown() {
+    return this.present.on ? this.panels.slice(0, this.header.presents || undefined) : this.panels;
+  }
+
   listen() {
     const { signal } = this.listening;
     window.addEventListener("resize", this.redraw, { signal });
     const hear = (/** @type {any} */ event) => this.canPresent && this.present.hear(event);
     page.keys(this.outer).addEventListener("keydown", hear, { signal, capture: true });
+    this.story.reader.listen(page.keys(this.outer), signal);
     window.addEventListener("popstate", () => this.goBack(), { signal });
     const stopNoting = notePredictions(() => {
       this.glossary.explainAsked();
@@ -291,7 +298,7 @@ export class Board {
     this.scrubber.show(scrub);
     this.legend.replaceChildren(...legendNodes(rows, this.theme));
     const { fitting, signature } = this;
-    const panels = this.present.on ? this.panels.slice(0, this.header.presents || undefined) : this.panels;
+    const panels = this.shown;
     for (const [at, [panel]] of this.panels.entries())
       reveal(/** @type {Element} */ (panel.root.parentElement), at < panels.length);
     const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);

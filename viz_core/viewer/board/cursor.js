@@ -60,13 +60,13 @@ const rangesOf = ({ xaxis, yaxis }) => ({ x: xaxis.range, y: yaxis.range });
 const WEIGHT = "weight";
 
 /** What a label for Plotly says, as it was typed: viz_core/labels.py escapes it. @param {string} text */
-function unescaped(text) {
+export function unescaped(text) {
   const typed = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&#36;", "$");
   return typed.replaceAll("&amp;", "&");
 }
 
 /** @param {import("./specs").MatrixSpec} spec @param {number} value */
-function numberWords(spec, value) {
+export function numberWords(spec, value) {
   const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && t("not computed yet")));
   return missing || number(value, 4);
 }

@@ -68,6 +68,8 @@ export interface Panel {
   update(spec: any): void;
   draw(frame: number): void;
   light?(lit: Lit): void;
+  /* What it shows at a frame, in rows. */
+  read(frame: number): import("../browser/reading.js").Reading[];
   fit?(cell: number): void;
   size?(): { width: number; height: number };
   written?: boolean;
@@ -82,6 +84,8 @@ export interface ChartSpec extends Spec {
   x_label?: string;
   axis?: string;
   labels?: string[];
+  /* What its lines are, where their places on the chart do not say it. */
+  told?: { columns: string[]; rows: string[]; cells: (string | number | null)[][] };
 }
 
 export type FactsSpec = Sent.Facts & Spec;

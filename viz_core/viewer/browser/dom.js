@@ -102,3 +102,20 @@ export function shorten(text, length = 14) {
 export function asTyped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
+
+/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
+export function isForView(event) {
+  const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
+  if (!(target instanceof HTMLElement)) return true;
+  if (target.closest("dialog")) return false;
+  const { type } = /** @type {HTMLInputElement} */ (target);
+  if (
+    target.matches(
+      "textarea, select, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])",
+    )
+  )
+    return false;
+  const isWorked =
+    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
+  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
+}

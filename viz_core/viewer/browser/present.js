@@ -1,6 +1,6 @@
 /* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
 
-import { button, el, reveal } from "./dom.js";
+import { button, el, isForView, reveal } from "./dom.js";
 import { DRAWERS } from "./drawers.js";
 import { find, page } from "./page.js";
 import { t } from "./words.js";
@@ -43,6 +43,7 @@ const helpOf = (view) => [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
     view.drawers.names.map((name) => t(DRAWERS[name].label)).join(", "),
   ],
+  ["v", "this as a table, with a sentence"],
   ["b  .", "blank the screen"],
   ["l", t("spotlight")],
   ["t", "the page's colours, or those for a projector"],
@@ -301,20 +302,4 @@ export class Present {
    @param {number[]} values in their order @param {number} now @param {1 | -1} by */
 export function nextOf(values, now, by) {
   return by > 0 ? values.find((value) => value > now) : values.findLast((value) => value < now);
-}
-
-/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
-export function isForView(event) {
-  const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
-  if (!(target instanceof HTMLElement)) return true;
-  const { type } = /** @type {HTMLInputElement} */ (target);
-  if (
-    target.matches(
-      "textarea, select, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])",
-    )
-  )
-    return false;
-  const isWorked =
-    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
-  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
 }

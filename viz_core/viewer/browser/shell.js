@@ -3,6 +3,7 @@
 import { addStop } from "../talk/own.js";
 import { button, el, reveal } from "./dom.js";
 import { page } from "./page.js";
+import { Reader } from "./reading.js";
 import { onThemeChange } from "./theme.js";
 import { t } from "./words.js";
 
@@ -25,17 +26,20 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
 /** The line above a view: what to notice, then buttons; the last three take away what is shown, copy its
    link, add it to the own talk.
    @param {string} what can be taken away @param {() => void} takeAway
-   @param {() => void} write brings the address up to date @param {HTMLElement[]} others */
-export function storyLine(what, takeAway, write, others = []) {
+   @param {() => void} write brings the address up to date
+   @param {() => import("./reading.js").Reading[]} read says what is shown @param {HTMLElement[]} others */
+export function storyLine(what, takeAway, write, read, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
   const title = `${what}, numbers and code to keep`;
   const take = button({ text: "take away", title, onclick: takeAway });
   reveal(take, page.takesAway);
+  const reader = new Reader(read);
   const actions = el("div", { class: "actions" }, [
-    ...[...others, take, copyButton(write)],
+    ...[...others, reader.button, take, copyButton(write)],
     ...[addButton(write, () => notice.textContent || document.title)],
   ]);
-  return { root: el("div", { class: "story" }, [notice, actions]), notice, actions, take };
+  const root = el("div", { class: "story" }, [notice, actions, reader.root]);
+  return { root, notice, actions, take, reader };
 }
 
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */

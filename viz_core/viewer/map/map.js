@@ -42,7 +42,7 @@ export class PatternMap {
   /** @type {Sent} */ whole;
   /** @type {string[]} */ queries;
   /** @type {string[]} */ keys;
-  /** @type {{query: number, key: number}[]} */ pairs;
+  /** @type {{query: number, key: number, weight: number}[]} */ pairs;
   /** @type {string | undefined} */ token;
   withoutChoice = "";
   /** @type {Send} */ send;
@@ -55,17 +55,24 @@ export class PatternMap {
   constructor(host) {
     const { from, to } = { from: -0.25, to: 0.25 };
     const takeAway = () => this.send({ type: "takeaway", ...this.area() });
-    this.story = storyLine("Figure, pairs", takeAway, () => {}, [
-      button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
-      button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
-      button({ text: "whole", title: "The whole document (key 0)", onclick: () => this.showAll() }),
-    ]);
+    this.story = storyLine(
+      "Figure, pairs",
+      takeAway,
+      () => {},
+      () => this.read(),
+      [
+        button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
+        button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
+        button({ text: "whole", title: "The whole document (key 0)", onclick: () => this.showAll() }),
+      ],
+    );
     this.plot = el("div", { class: "plot" });
     this.over = el("p", { class: "over muted", "aria-live": "polite" });
     this.lists = new Lists((query, key) => this.visit(query, key));
     const sheet = el("div", { class: "sheet" }, [this.plot, this.lists.root]);
     this.root = region("shell map", "Map of a pattern", [this.story.root, sheet, this.over]);
     this.root.addEventListener("keydown", (event) => this.key(event, from, to));
+    this.story.reader.listen(this.root);
     this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
     window.addEventListener("pointermove", this.point);
     document.documentElement.addEventListener("pointerleave", this.point);
@@ -97,6 +104,34 @@ export class PatternMap {
     if (header.whole && !isWhole(this.shown, sizes)) this.askSoon();
     page.write?.(new URLSearchParams(header.link));
     this.draw();
+  }
+
+  /* The brightest pairs, and the row and the column that are looked at.
+     @returns {import("../browser/reading.js").Reading[]} */
+  read() {
+    const { looked } = this.header;
+    const nameOf = (/** @type {string[]} */ tokens, /** @type {number} */ at) => `${at} ${tokens[at]}`;
+    const queries = (/** @type {number} */ at) => nameOf(this.queries, at);
+    const keys = (/** @type {number} */ at) => nameOf(this.keys, at);
+    /** @param {string} title @param {[string, number][]} rows */
+    const list = (title, rows) => ({
+      ...{ title, form: /** @type {"rows"} */ ("rows"), rows: rows.map(([name]) => name) },
+      ...{ columns: ["weight"], at: (/** @type {number} */ i) => rows[i][1] },
+    });
+    /** @param {[number, number][]} weights @param {(at: number) => string} name */
+    const named = (weights, name) =>
+      weights.map(([at, weight]) => /** @type {[string, number]} */ ([name(at), weight]));
+    const pairs = this.pairs.map(
+      ({ query, key, weight }) =>
+        /** @type {[string, number]} */ ([`${queries(query)} looks at ${keys(key)}`, weight]),
+    );
+    if (!looked) return [list("Brightest pairs", pairs)];
+    const { query, key, row, column } = looked;
+    return [
+      list(`Query ${queries(query)} looks most at`, named(row, keys)),
+      list(`Key ${keys(key)} is looked at most by`, named(column, queries)),
+      list("Brightest pairs", pairs),
+    ];
   }
 
   sizes() {

@@ -25,6 +25,7 @@ import { OutputView } from "./output.js";
 import { Pictures, PictureView } from "./pictures.js";
 import { MapView } from "./planes.js";
 import { fitting, requestOf } from "./quantities.js";
+import { rowsOf } from "./rows.js";
 import { BEATS, StoryView } from "./story.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
@@ -148,7 +149,8 @@ export class Stage {
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among(), address: location.href });
     };
     this.swap = button({ class: "primary", onclick: () => this.swapText() });
-    this.story = storyLine("Figures", takeAway, () => {}, [this.swap]);
+    const read = () => rowsOf(this);
+    this.story = storyLine("Figures", takeAway, () => {}, read, [this.swap]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
@@ -186,6 +188,7 @@ export class Stage {
       capture: true,
     });
     keys.addEventListener("keydown", (/** @type {any} */ event) => this.hear(event), { signal });
+    this.story.reader.listen(keys, signal);
     window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
     fetchPlotlyAhead();
   }

@@ -3,11 +3,10 @@
    computation. Pictures move for at most 600 ms, and stand still for those who want less motion. */
 
 import { Choice } from "../browser/choice.js";
-import { button, el, isNew, reveal, shorten, svg } from "../browser/dom.js";
+import { button, el, isForView, isNew, reveal, shorten, svg } from "../browser/dom.js";
 import { colourLevels, cssColour, imageOf } from "../browser/images.js";
 import { eased, isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
-import { isForView } from "../browser/present.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { partsOf, productsOf, topKeys } from "./data.js";
 import { Legend, legendEnds } from "./side.js";

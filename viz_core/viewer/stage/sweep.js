@@ -18,7 +18,12 @@ const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
 const ROUNDING = 2e-6; // of single precision, in what is looked at
 const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
-const WAYS = ["as it is", "path, feed-forward recomputed", "path, feed-forward frozen", "heard by all"];
+export const WAYS = [
+  "as it is",
+  "path, feed-forward recomputed",
+  "path, feed-forward frozen",
+  "heard by all",
+];
 
 /** Below this, a change is rounding and no effect. @param {Swept | null} answer */
 const leastOf = (answer) => ROUNDING * Math.max(1, Math.abs(answer?.before ?? 0));

@@ -1,8 +1,8 @@
 /* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
 
-import { button, el, reveal } from "../browser/dom.js";
+import { button, el, isForView, reveal } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
-import { isForView, KEYS } from "../browser/present.js";
+import { KEYS } from "../browser/present.js";
 import { write } from "./format.js";
 import { Frame } from "./frames.js";
 import { Invitation } from "./invitation.js";

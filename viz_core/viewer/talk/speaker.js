@@ -1,7 +1,7 @@
 /* The speaker's window: this picture and the next, notes, clock and timer, and what the show is asked for. */
 
-import { button, el, reveal } from "../browser/dom.js";
-import { isForView, KEYS } from "../browser/present.js";
+import { button, el, isForView, reveal } from "../browser/dom.js";
+import { KEYS } from "../browser/present.js";
 import { tick } from "./clocks.js";
 import { optionsOf } from "./question.js";
 import { RecordedMirror } from "./recorded.js";

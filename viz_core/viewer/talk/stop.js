@@ -1,7 +1,8 @@
 /* A page of ours in a frame of the show: it tells what it shows, and does what the show asks. */
 
+import { isForView } from "../browser/dom.js";
 import { addressBar, hostedBy } from "../browser/page.js";
-import { isForView, KEYS } from "../browser/present.js";
+import { KEYS } from "../browser/present.js";
 import { Ink } from "./ink.js";
 
 /** @import { Setting, Told, Wanted } from "./types" */

@@ -190,6 +190,24 @@ export class Panel {
     this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
   }
 
+  /** @param {number} frame @returns {import("../../browser/reading.js").Reading[]} */
+  read(frame) {
+    const { title, edges, nodes, levels } = this.spec;
+    const now = levels?.frame(frame, 1);
+    const there = nodes.filter((_, at) => !now || now[at] > 0);
+    const label = (/** @type {string} */ id) => there.find((node) => node.id === id)?.label ?? "";
+    const to = there.map(({ id }) => edges.filter(([from]) => from === id).map((edge) => label(edge[1])));
+    const isLit = (/** @type {Node} */ node) => (now ? now[nodes.indexOf(node)] === 3 : node.changed);
+    return [
+      {
+        ...{ title, form: "rows", rowAxis: "box", rows: there.map((node) => node.label) },
+        columns: ["leads to", "note"],
+        at: (i, j) => (j ? there[i].note : to[i].filter(Boolean).join(", ")),
+        marked: (i, j) => !j && isLit(there[i]),
+      },
+    ];
+  }
+
   /** How high a box is; between rows, arrows get room where there is any. @param {number} row pixels */
   boxHeight(row) {
     const { edges, nodes } = this.spec;

@@ -26,11 +26,22 @@ export class Panel {
     if (this.tiles.some((tile) => !tile.hasChildNodes())) this.draw(this.board.frame);
   }
 
+  /** @param {import("../specs").FactsSpec["facts"][number]} fact @param {number} frame */
+  said({ values, digits }, frame) {
+    return typeof values === "string" ? values : written(values.frame(frame, 0)[0], digits);
+  }
+
+  /** @param {number} frame @returns {import("../../browser/reading.js").Reading[]} */
+  read(frame) {
+    const { title, facts } = this.spec;
+    const at = (/** @type {number} */ i) => `${this.said(facts[i], frame)} ${facts[i].unit}`.trim();
+    return [{ title, form: "rows", rows: facts.map(({ label }) => label), columns: ["value"], at }];
+  }
+
   /** @param {number} frame */
   draw(frame) {
     this.spec.facts.forEach((fact, at) => {
-      const shown =
-        typeof fact.values === "string" ? fact.values : written(fact.values.frame(frame, 0)[0], fact.digits);
+      const shown = this.said(fact, frame);
       this.tiles[at].replaceChildren(shown, fact.unit ? el("small", { text: ` ${fact.unit}` }) : "");
       this.tiles[at].style.color = fact.colour === null ? "" : this.board.colour(fact.colour);
     });

@@ -6,6 +6,7 @@ import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
 import { cellOf, choiceOf, colourLevel, makeChoosable, makePaintable, reachOf, sentCells } from "../cells.js";
 import { cellWords } from "../cursor.js";
+import { gridOf } from "../rows.js";
 import { caption, withAxes } from "../words.js";
 
 /** @typedef {import("../specs").MatrixSpec} Spec */
@@ -82,6 +83,11 @@ export class Panel {
 
   get colours() {
     return this.board.theme[this.spec.scale === "signed" ? "diverging" : "sequential"];
+  }
+
+  /** @param {number} frame */
+  read(frame) {
+    return [gridOf(this.spec, frame, this.board)];
   }
 
   /** @param {number} frame */

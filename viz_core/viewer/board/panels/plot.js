@@ -9,6 +9,7 @@ import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
 import { move, shownOf } from "../plot_move.js";
+import { readingsOf } from "../rows.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PlotSpec} Spec */
@@ -133,6 +134,11 @@ export class PlotPanel {
       if (this.drawn !== this.frame || from) this.move(from ?? undefined);
       if (changed) this.unfold();
     });
+  }
+
+  /** @param {number} frame */
+  read(frame) {
+    return readingsOf(this.spec, frame, this.board);
   }
 
   /* Puts the numbers of another frame into the figure that is there. */

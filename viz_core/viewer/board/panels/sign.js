@@ -13,4 +13,8 @@ export class Panel {
   update() {}
 
   draw() {}
+
+  read() {
+    return [];
+  }
 }

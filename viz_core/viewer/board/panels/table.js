@@ -19,6 +19,18 @@ export class Panel {
     this.spec = spec;
   }
 
+  /** @param {number} frame @returns {import("../../browser/reading.js").Reading[]} */
+  read(frame) {
+    const { title, columns, rows, marked } = this.spec;
+    const marks = marked?.frame(frame, 1);
+    return [
+      {
+        ...{ title, form: "rows", rowAxis: columns[0], rows: rows.map(([name]) => name) },
+        ...{ columns: columns.slice(1), at: (i, j) => rows[i][j + 1], marked: (i, j) => !j && marks?.[i] },
+      },
+    ];
+  }
+
   /** @param {number} frame */
   draw(frame) {
     const marked = this.spec.marked?.frame(frame, 1);

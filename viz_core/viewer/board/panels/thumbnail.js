@@ -3,6 +3,7 @@
 import { button, el, fitCanvas } from "../../browser/dom.js";
 import { imageOf, levelsBetween } from "../../browser/images.js";
 import { between, play } from "../../browser/motion.js";
+import { gridOf } from "../rows.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PictureSpec} Spec */
@@ -48,6 +49,11 @@ export class Panel {
     const size = { width: cell * columns, height: cell * rows };
     Object.assign(this.view.style, { width: `${size.width}px`, height: `${size.height}px` });
     return size;
+  }
+
+  /** @param {number} frame */
+  read(frame) {
+    return [gridOf(this.spec, frame, this.board)];
   }
 
   /** @param {number} frame */
