@@ -9,7 +9,8 @@ from attention_lab.pages.shared.menu import PAGES
 
 NAMES = ("ten-minutes", "paper", "why-scale", "positions", "birth-of-a-head", "papers-heads")
 """In the order of the page: files of shipped/."""
-TALKS = {name: (Path(__file__).with_name("shipped") / f"{name}.md").read_text("utf-8") for name in NAMES}
+FOLDER = Path(__file__).with_name("shipped")
+TALKS = {name: (FOLDER / f"{name}.md").read_text("utf-8") for name in NAMES}
 ADDRESSES = {name.replace("explore", ""): title for name, title in PAGES.items() if name != "talks"}
 """What the links of a talk may lead to, with its title."""
 ABOUT = (
