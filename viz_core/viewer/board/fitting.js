@@ -207,6 +207,9 @@ export class Fitting {
     const height = rows.clientHeight;
     const whole = `${key}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
+      const at = HEIGHTS.indexOf(now);
+      // As a rule what was chosen still fits, and no more: each try has the browser lay all of it out.
+      if (at > 0 && !fits(HEIGHTS[at - 1]) && fits(now)) return now;
       const most = firstThatFits(HEIGHTS, fits);
       if (fits(most)) return most;
     }

@@ -13,6 +13,7 @@ import { channelWire } from "./wires.js";
 /** @import { Asked, Place, Press, Shared, Told, Wire } from "./types" */
 
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
+const PATIENCE = 4000; // milliseconds that the stop before is seen while a far one opens
 const TELLING = 30; // milliseconds within which changes are told together
 const HELP = [
   ["→  Page Down", "on"],
@@ -47,6 +48,7 @@ export class Show {
   driver = THE_SHOW;
   /** @type {number[] | null} how many in the hall chose each option */ counts = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ coming;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
 
   /** @param {HTMLElement} place @param {import("./source.js").Reading} reading
@@ -160,8 +162,40 @@ export class Show {
     if (!this.talk.stops[at]) return;
     this.at = at;
     this.pointer = null;
+    clearTimeout(this.coming);
     this.prepare();
-    for (const [place, frame] of this.frames) frame.reveal(place === at);
+    if (!this.frame || this.frame.picture) this.bring();
+    else this.coming = setTimeout(() => this.bring(), PATIENCE);
+    history.replaceState(null, "", withStop(location.href, at));
+    this.share();
+  }
+
+  get near() {
+    return [this.at, this.at + 1, this.at - 1].filter((at) => this.talk.stops[at]?.link);
+  }
+
+  /* The stops beside this one are opened now. */
+  prepare() {
+    for (const at of this.near) {
+      if (this.frames.has(at)) continue;
+      const stop = this.talk.stops[at];
+      const hear = (/** @type {Told} */ told, /** @type {boolean} */ isNew) => this.told(at, told, isNew);
+      const frame = new Frame(stop, this.addressOf(stop.link, at), hear);
+      this.frames.set(at, frame);
+      this.area.append(frame.element);
+    }
+  }
+
+  /* Puts this stop in the place of the one that is seen, and closes those further away. */
+  bring() {
+    const { at, near } = this;
+    clearTimeout(this.coming);
+    for (const [place, frame] of this.frames) {
+      frame.reveal(place === at);
+      if (near.includes(place)) continue;
+      frame.leave();
+      this.frames.delete(place);
+    }
     const { title, link } = this.stop;
     this.title.textContent = title;
     this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
@@ -171,30 +205,8 @@ export class Show {
       this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
     reveal(this.line, link);
     if (!link) this.card.focus();
-    history.replaceState(null, "", withStop(location.href, at));
     this.ask();
     this.drawInk();
-    this.share();
-  }
-
-  /* The stops beside this one are opened now, and those further away are closed. */
-  prepare() {
-    const near = [this.at, this.at + 1, this.at - 1].filter((at) => this.talk.stops[at]?.link);
-    for (const [at, frame] of this.frames)
-      if (!near.includes(at)) {
-        frame.leave();
-        this.frames.delete(at);
-      }
-    for (const at of near) {
-      if (this.frames.has(at)) continue;
-      const frame = new Frame(
-        this.talk.stops[at],
-        this.addressOf(this.talk.stops[at].link, at),
-        (told, isNew) => this.told(at, told, isNew),
-      );
-      this.frames.set(at, frame);
-      this.area.append(frame.element);
-    }
   }
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
@@ -203,6 +215,7 @@ export class Show {
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
     const isSeen = at === this.at;
+    if (isSeen && frame.element.matches(".behind")) this.bring();
     if ("kind" in told) isSeen && this.ask();
     else if ("key" in told) this.key(told.key, told.shift);
     else if (isSeen) this.take({ from: THE_SHOW, ...pressOf(told) });

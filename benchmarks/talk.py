@@ -1,0 +1,86 @@
+"""From the press of a clicker to the picture of the next stop, over all stops of the talks that ship.
+
+python -m benchmarks.talk [--rounds 2]
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from attention_lab.pages.talks.talks import TALKS
+from benchmarks.percentile import percentile
+from tools import chromium
+from tools.background_servers import serving_the_app
+
+CLOCK = """
+addEventListener("keydown", (event) => {
+  top.pressed = performance.timeOrigin + event.timeStamp;
+}, { capture: true });
+"""
+# Two frames of the browser after the next stop is in front, it has been painted.
+PAINTED = """
+() => {
+  new MutationObserver(() => requestAnimationFrame(() => requestAnimationFrame(() => {
+    globalThis.painted = performance.timeOrigin + performance.now();
+  }))).observe(document.querySelector(".count"), { childList: true });
+}
+"""
+READY = """
+() => [...document.querySelectorAll(".frames iframe")].every((frame) => "ready" in frame.dataset)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2)
+    rounds = parser.parse_args().rounds
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving_the_app(Path(folder) / "log.txt") as app,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium.find())
+        print(
+            "| talk | stops | press to picture, ms, median | p95 | largest | next stop ready after, ms, median |"
+        )
+        print("| --- | ---: | ---: | ---: | ---: | ---: |")
+        for name in TALKS:
+            times: list[tuple[float, float]] = []
+            for _ in range(rounds):
+                context = browser.new_context(viewport={"width": 1366, "height": 768})
+                context.add_init_script(CLOCK)
+                times += walk(context.new_page(), f"{app.url}/talk/#shipped={name}")
+                context.close()
+            shown, ready = ([each[side] for each in times] for side in (0, 1))
+            print(
+                f"| {name} | {len(times) // rounds + 1} | {statistics.median(shown):.0f} "
+                f"| {percentile(shown, 95):.0f} | {max(shown):.0f} | {statistics.median(ready):,.0f} |"
+            )
+        browser.close()
+
+
+def walk(page: Page, address: str) -> list[tuple[float, float]]:
+    """Of each stop after the first: milliseconds from press to picture, and how long it was prepared."""
+    page.goto(address)
+    page.locator(".count").wait_for()
+    page.evaluate(PAINTED)
+    times = []
+    n_stops = int(page.locator(".count").inner_text().split("/")[1])
+    for at in range(n_stops - 1):
+        start = time.perf_counter()
+        page.wait_for_function(READY, timeout=60_000)
+        ready = 1_000 * (time.perf_counter() - start)
+        page.evaluate("painted = 0")
+        page.keyboard.press("n")
+        page.wait_for_function("painted > 0 && painted")
+        times.append((page.evaluate("painted - pressed"), ready))
+        assert page.locator(".count").inner_text().startswith(f"{at + 2} ")
+    return times
+
+
+if __name__ == "__main__":
+    main()
