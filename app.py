@@ -12,6 +12,7 @@ from attention_lab.pages.shared.browser import requests
 from attention_lab.pages.shared.browser.requests import Gate
 from attention_lab.pages.shared.browser.uploading import Uploading
 from attention_lab.pages.shared.table import table
+from attention_lab.pages.sheets.routes import sheet_routes
 from attention_lab.pages.start.way import way
 from attention_lab.pages.talks import show
 from attention_lab.pages.talks.talks import talks
@@ -27,6 +28,7 @@ app = st.App(
         *requests.plotly_routes(),
         *show.routes(),
         *hall_routes(),
+        *sheet_routes(),
         *requests.words_routes(),
         *(component.route for component in (stage, board, pattern_map, table, way, talks)),
     ],

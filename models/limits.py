@@ -94,6 +94,8 @@ class Limits:
     hall_listeners: int
     hall_mb: int
     hall_hours: int
+    classes: int
+    class_students: int
 
 
 @cache

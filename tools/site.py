@@ -132,7 +132,8 @@ def _add_talks(site: Site) -> None:
     """The talks that ship, and the editor of an own one."""
     for name, text in TALKS.items():
         site.add(f"talk/{name}.md", text, named=False)
-    message = message_of([name for name in ADDRESSES if name == "start" or f"{name or 'explore'}/" in MENU])
+    here = [name for name in ADDRESSES if name == "start" or f"{name or 'explore'}/" in MENU]
+    message = message_of(here, serves=False)
     script = site.add("talks.js", static.script("talks", "host"))
     heading = f"<div class=heading><h1>Talks</h1></div>{static.PLACE_OF_PROBLEM}<p>{ABOUT}</p>"
     main = f"{heading}<div class=place></div>"

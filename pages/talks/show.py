@@ -7,20 +7,21 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.pages.shared.browser.requests import adding_to
-from attention_lab.pages.talks.talks import ADDRESSES, TALKS
+from attention_lab.pages.talks.talks import ADDRESSES, SHEETS, TALKS
 from attention_lab.viz_core.viewer.talk import documents
 
 
 def routes() -> list[BaseRoute]:
-    """The documents, the talks that ship, and the programs that they ask for."""
+    """The documents, the talks and sheets that ship, and the programs that they ask for."""
     made: list[BaseRoute] = []
 
     def send(request: Request, *, content: str, kind: str = "text/html") -> Response:
         return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
 
     pages = documents.pages(adding_to(made), [*ADDRESSES])
+    texts = TALKS | SHEETS
     files = {
-        f"talk/{name}.md": partial(send, content=text, kind="text/markdown") for name, text in TALKS.items()
+        f"talk/{name}.md": partial(send, content=text, kind="text/markdown") for name, text in texts.items()
     }
     sent = files | {address: partial(send, content=page) for address, page in pages.items()}
     return [*(Route(f"/{address}", answer) for address, answer in sent.items()), *made]

@@ -9,6 +9,7 @@ import {
   isEmbedded,
   prepareEmbedded,
 } from "../../../viz_core/viewer/browser/page.js";
+import { TASK } from "../../../viz_core/viewer/sheets/task.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../../../viz_core/viewer/talk/stop.js";
 
 /** @import { Model, Render } from "../../../viz_core/viewer/contract" */
@@ -41,6 +42,8 @@ hostedBy({
 });
 
 if (isStop()) prepareStop();
+/* Whoever works on a task sees the page alone, too (viz_core/viewer/sheets). */
+if (parent !== window && window.name === TASK) document.documentElement.dataset.stop = "";
 
 /* The switch of languages leads to what is shown: a browser keeps the page's address up to date. */
 addEventListener("click", (event) => {

@@ -17,7 +17,7 @@ KINDS = ("board", "stage", "map")
 ROOT = "../"
 POLICY = documents.POLICY.format(scripts="'self'", styles="'self'", asked="'self'") + "; frame-src 'self'"
 
-STYLE = (HERE / "talk.css").read_text("utf-8")
+STYLE = "".join(file.read_text("utf-8") for file in (HERE / "talk.css", HERE.parent / "sheets" / "class.css"))
 
 Add = Callable[[str, str], str]
 """Keeps a script, by its name; returns its address from the root."""
@@ -52,6 +52,21 @@ def hall_pages(add: Add) -> dict[str, str]:
     return {
         "": _page("A talk", script, {}, page="follow"),
         "/clicker": _page("Clicker", script, {}, page="clicker", root=f"../{ROOT}"),
+    }
+
+
+def class_pages(add: Add, names: Sequence[str]) -> dict[str, str]:
+    """The HTML of the documents of classes by their addresses below "class/"; they need `pages`.
+
+    names: of the pages that a task may open.
+    """
+    file = HERE.parent / "sheets" / "class_pages.js"
+    code = f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
+    script, around = add("class.js", code), {"pages": list(names)}
+    return {
+        "": _page("Give to a class", script, around, page="give"),
+        "{code}": _page("Work sheet", script, around, page="work"),
+        "{code}/teacher": _page("A class", script, around, page="teacher", root=f"../{ROOT}"),
     }
 
 

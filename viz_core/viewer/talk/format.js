@@ -9,7 +9,11 @@ import { headOf, linkOf, titled } from "./own.js";
 /** @typedef {{key: string, value: string, line: number}} Entry of a list of settings */
 
 export const MOST_CHARACTERS = 500_000;
-const KNOWN = { talk: ["minutes", "language"], stop: ["hide", "at"] };
+/* Those of a work sheet (pages/sheets) too. */
+const KNOWN = {
+  talk: ["minutes", "language", "ends", "model", "pages"],
+  stop: ["hide", "at", "rule", "hint", "write"],
+};
 const SETTING = /^([a-z][a-z-]*):(?:\s+(.*))?$/s;
 const OPTION = /^\[([ xX])\](?:\s+(.*))?$/s;
 const ALMOST_LINK = /^(?:\[[^\]]*\]\(<?(.*?)>?\)|([/?]\S+))$/s; // that Markdown takes for text
@@ -128,7 +132,7 @@ class Reader {
         if (Number.isFinite(Number(each))) stop.at.push(Number(each));
         else this.say(line, `at: ${each.trim()} is no number; write places of the slider, such as 0, 4, 8.`);
       }
-    } else stop.settings[key] = value;
+    } else stop.settings[key] = stop.settings[key] ? `${stop.settings[key]}\n${value}` : value;
   }
 
   /** @param {Block[]} blocks what is asked, the options, and why one is right @returns {Question} */
@@ -240,9 +244,11 @@ export const namesIn = (value) =>
 /** The same as they are written. @param {string[]} names */
 export const namesOf = (names) => names.map((name) => (name.includes(",") ? `"${name}"` : name)).join(", ");
 
-/** @param {Record<string, string>} settings */
+/** A line for each value of a setting. @param {Record<string, string>} settings */
 function listed(settings) {
-  const lines = Object.entries(settings).map(([key, value]) => `- ${key}: ${value.replace(/\s+/g, " ")}`);
+  const lines = Object.entries(settings).flatMap(([key, values]) =>
+    values.split("\n").map((value) => `- ${key}: ${value.replace(/\s+/g, " ")}`),
+  );
   return lines.join("\n");
 }
 

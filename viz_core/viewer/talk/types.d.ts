@@ -23,7 +23,7 @@ export interface Stop {
   /** The values of the scrub at which a clicker stops; without any, ten from end to end. */
   at: number[];
   question: Question | null;
-  /** What its list of settings says else, such as the rule and the hints of a task. */
+  /** What its list of settings says else, such as the rule and the hints of a task, a line each. */
   settings: Record<string, string>;
 }
 

@@ -10,8 +10,10 @@ import { keepOwn, linkOf, onOwnChange, ownText } from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
 /** @import { Problem, Stop, Talk } from "../talk/types" */
-/** pages: the titles of the app's by address. here: those of them that are here. talks: the files that ship.
-   @typedef {{pages: Record<string, string>, here: string[], talks: Record<string, string>}} Content */
+/** pages: the titles of the app's by address. here: those of them that are here. talks, sheets: the files
+   that ship; sheets only where classes are served.
+   @typedef {{pages: Record<string, string>, here: string[], talks: Record<string, string>,
+     sheets: Record<string, string>}} Content */
 
 const NONE =
   "No stop yet. Press “add to talk” on any page, open a file, or edit a copy of a talk that ships. What " +
@@ -35,10 +37,12 @@ class Talks {
   /** @param {HTMLElement} host */
   constructor(host) {
     this.shipped = el("ul", { class: "cards" });
+    this.sheets = el("ul", { class: "cards" });
     this.title = el("input", { class: "title", "aria-label": "Title of my talk" });
     this.minutes = el("input", { type: "number", min: "1", max: "600", "aria-label": "Minutes of my talk" });
     this.about = el("input", { "aria-label": "What my talk is about", placeholder: "What it is about" });
     this.present = el("a", { text: "present", target: "_blank", href: this.show("own") });
+    this.give = el("a", { text: "give to a class", target: "_blank", href: this.giveTo("own") });
     this.file = el("input", { type: "file", accept: ".md,.markdown,.txt", class: "absent" });
     this.undo = button({ text: "undo", onclick: () => this.goBack() });
     this.said = el("p", { role: "status" });
@@ -47,6 +51,7 @@ class Talks {
     const anew = () => this.replace(write(noTalk()), "A talk without stops.");
     const actions = [
       this.present,
+      this.give,
       button({ text: "download", title: "As a Markdown file", onclick: () => this.download() }),
       button({ text: "open a file", title: "Or drag it onto this page", onclick: () => this.file.click() }),
       button({ text: "copy as a link", onclick: () => this.copyLink() }),
@@ -62,6 +67,7 @@ class Talks {
     const told = el("div", { class: "told" }, [this.said, this.undo]);
     this.root = el("div", { class: "shell talks" }, [
       el("section", { "aria-label": "Talks that ship" }, [this.shipped]),
+      el("section", { "aria-label": "Work sheets that ship" }, [this.sheets]),
       el("section", { "aria-label": "My talk" }, [
         ...[head, this.about, told, this.problems, this.stops, add, this.file],
       ]),
@@ -98,22 +104,30 @@ class Talks {
     const isFirst = !this.content;
     this.content = JSON.parse(new TextDecoder().decode(bytes));
     themeOf(this.root);
-    this.shipped.replaceChildren(...Object.entries(this.content.talks).map((each) => this.card(...each)));
+    const cards = (/** @type {Record<string, string>} */ files, isSheet = false) =>
+      Object.entries(files).map(([name, text]) => this.card(name, text, isSheet));
+    this.shipped.replaceChildren(...cards(this.content.talks));
+    this.sheets.replaceChildren(...cards(this.content.sheets, true));
     if (isFirst) this.open(ownText());
   }
 
-  /** One that ships. @param {string} name @param {string} text */
-  card(name, text) {
+  /** One that ships. @param {string} name @param {string} text @param {boolean} isSheet */
+  card(name, text, isSheet) {
     const { title, about, settings, stops } = this.read(text).talk;
     const mine = () => this.replace(text, `A copy of “${title}”.`);
     return el("li", { class: "card" }, [
       el("h2", { text: title }),
       el("p", { text: about.replaceAll("\n", " ") }),
-      el("p", { class: "muted", text: `${settings.minutes} minutes, ${stops.length} stops` }),
+      el("p", {
+        class: "muted",
+        text: `${settings.minutes} minutes, ${stops.length} ${isSheet ? "tasks" : "stops"}`,
+      }),
       el("div", { class: "actions" }, [
         el("a", {
-          ...{ text: "present", "aria-label": `Present ${title}`, target: "_blank" },
-          href: this.show(`shipped=${name}`),
+          ...(isSheet
+            ? { text: "give to a class", href: this.giveTo(`shipped=${name}`) }
+            : { text: "present", href: this.show(`shipped=${name}`) }),
+          ...{ "aria-label": `${isSheet ? "Give to a class:" : "Present"} ${title}`, target: "_blank" },
         }),
         button({ text: "edit a copy", "aria-label": `Edit a copy of ${title}`, onclick: mine }),
       ]),
@@ -128,6 +142,11 @@ class Talks {
   /** The address that shows a talk. @param {string} hash */
   show(hash) {
     return `${this.base}talk/#${hash}`;
+  }
+
+  /** The address that gives a sheet to a class. @param {string} hash */
+  giveTo(hash) {
+    return `${this.base}class/#${hash}`;
   }
 
   /** Where a stop's link leads from here. @param {string} link */
@@ -231,10 +250,12 @@ class Talks {
   }
 
   draw() {
-    const { stops } = this.talk;
+    const { stops, settings: own } = this.talk;
     const none = el("li", { class: "muted", text: NONE });
     this.stops.replaceChildren(...(stops.length ? stops.map((stop, at) => this.stop(stop, at)) : [none]));
     reveal(this.present, stops.length);
+    const isSheet = "ends" in own || stops.some(({ settings }) => settings.rule || settings.write);
+    reveal(this.give, isSheet && Object.keys(this.content.sheets).length);
   }
 
   /** @param {Stop} stop @param {number} at */

@@ -205,3 +205,33 @@ test("a page adds itself to the own talk, which reads as it was meant", () => {
   globalThis.localStorage = undefined; // a browser that keeps nothing
   assert.equal(addStop("x", "/masks"), 0);
 });
+
+test("a work sheet's rules and hints are lines of their settings, and stay so", () => {
+  const text = `# A sheet
+
+- ends: 2026-12-24
+- pages: explore, masks
+
+## One
+
+[masks](/masks)
+
+- rule: link: part = reach, layers >= 3
+- rule: number: open.pattern query="qu'" key=it > 0.9
+- hint: look
+- hint: look *again*
+
+Do it.
+
+## Two
+
+- write: 200
+`;
+  const { talk, problems } = read(text, PAGES);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(talk.settings, { ends: "2026-12-24", pages: "explore, masks" });
+  const [{ settings }] = talk.stops;
+  assert.equal(settings.rule.split("\n")[1], `number: open.pattern query="qu'" key=it > 0.9`);
+  assert.equal(settings.hint, "look\nlook *again*");
+  assert.equal(write(talk), text);
+});

@@ -1,0 +1,120 @@
+"""Rules of work sheets: odd input is refused with a remedy, and each kind agrees with a plain computation."""
+
+import pytest
+
+from attention_lab.models import load_model
+from attention_lab.pages.sheets.rules import Link, read_rule
+
+TIRED = "the animal did not cross the street because it was too tired"
+WIDE = TIRED.replace("tired", "wide")
+
+
+def explore(text: str = TIRED, **more: str) -> Link:
+    return Link("", (("text", text), *more.items()))
+
+
+def missing(line: str, link: Link, task: str = "?") -> str:
+    return read_rule(line, Link.read(task)).missing(link)
+
+
+@pytest.mark.parametrize(
+    ("line", "task", "words"),
+    [
+        ("", "masks", "'' is no rule; begin with one of these: link: n >= 4"),
+        ("links: n = 1", "masks", "'links: n = 1' is no rule"),
+        ("link:", "masks", "nothing is compared"),
+        ("link: part late", "masks", "'part late' is no comparison; write such as n >= 4"),
+        ("link: part = ", "masks", "part: '' is not one of mask, reach"),
+        ("link: prt = reach", "masks", "'prt' is no input of Masks; did you mean part"),
+        ("link: part = nowhere", "masks", "part: 'nowhere' is not one of"),
+        ("link: part > reach", "masks", "part is no number; write part = reach"),
+        ("link: layers < many", "masks", "'many' is not a whole number"),
+        ("link: n = 4", "train", "'train' is no page that rules can be about"),
+        ("link: layer = 1, , head = 2", "?", "is no comparison"),
+        ('link: text = "a, b', "?", "is no comparison"),
+        ("output: elle", "?", "is no comparison"),
+        ("output: = elle", "?", "write contains or lacks"),
+        ("output: contains elle", "masks", "output is about a model that Explore opens, and this task opens"),
+        ("number: encoder.1.self.pattern", "?", "is no comparison of a number; write such as number: enc"),
+        ("number: encoder.1.self.pattern head=0 query=it key=it > many", "?", "'many' is no number"),
+        (
+            "number: encoder.1.self.patern head=0 > 1",
+            "?",
+            "is nothing that a trace has; did you mean encoder",
+        ),
+        ("number: encoder.1.self.pattern head=0 query=it > 1", "?", "needs one key; add such as key=0"),
+        ("number: encoder.1.self.pattern head=0 query=it key=it row=1 > 1", "?", "has no axis row"),
+        ("number: open.pattern query=it key=animal > 0.5", "softmax", "number is about a model"),
+        ("number: __import__ > 0", "?", "is nothing that a trace has"),
+    ],
+)
+def test_a_rule_that_is_none_says_the_remedy(line: str, task: str, words: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        read_rule(line, Link.read(task))
+    assert words in str(refused.value)
+
+
+def test_links_are_compared_with_defaults_and_stories() -> None:
+    masks = Link.read("masks?part=reach")
+    assert missing("link: part = reach", masks, "masks") == ""
+    assert "not what is asked for" in missing("link: part = reach", Link.read("masks"), "masks")
+    story = explore()  # opens on layer 1, head 3, as its card says
+    assert missing("link: layer = 1, head = 3, view = lines", story) == ""
+    assert missing("link: head < 3", story) == "head is 3; less than 3 is asked for."
+    assert missing("link: head != 3", story) == "head is 3: that is not what is asked for."
+    assert missing('link: text contains "animal", text lacks wide', story) == ""
+    assert "does not have “anim”" in missing("link: text contains anim", story)
+    assert missing('link: text = "a, b"', explore("a, b")) == ""
+
+
+def test_a_number_is_that_of_the_trace() -> None:
+    model = load_model("translator")
+    for text in (TIRED, WIDE):
+        trace = model.trace(text)
+        tokens = trace.tokens["encoder"]
+        it, animal, street = map(tokens.index, ("it", "animal", "street"))
+        for layer in (0, 1):
+            for head in (0, 3):
+                weight = float(trace[f"encoder.{layer}.self.pattern"][head, it, animal])
+                both = weight + float(trace[f"encoder.{layer}.self.pattern"][head, it, street])
+                where = f"encoder.{layer}.self.pattern head={head} query=it"
+                opened = explore(text, layer=str(layer), head=str(head))
+                for line, number in (
+                    (f"{where} key=animal", weight),
+                    (f"{where} key={animal}", weight),
+                    ('open.pattern query="it" key=animal', weight),
+                    (f"{where} key=animal,street", both),
+                ):
+                    assert missing(f"number: {line} > {number - 1e-4}", opened) == ""
+                    sentence = missing(f"number: {line} > {number + 1e-4}", opened)
+                    assert sentence.startswith(f"The number there is {number:.3g}; more than"), sentence
+        cross = float(trace["decoder.1.cross.pattern"][2, 3, animal])
+        where = f"number: decoder.1.cross.pattern head=2 query=3 key=animal <= {cross + 1e-5}"
+        assert missing(where, explore(text)) == ""
+        logit = float(trace["logits"][-1, model.outputs.index("elle")])
+        at = len(trace.tokens["decoder"]) - 1
+        assert missing(f"number: logits query={at} vocab=elle < {logit + 1e-3}", explore(text)) == ""
+
+
+def test_what_is_not_there_is_said() -> None:
+    with pytest.raises(ValueError, match="There is no “bus” now among what the task asks about"):
+        missing("number: open.pattern query=it key=bus > 0", explore())
+    with pytest.raises(ValueError, match="There is no key 99: there are 14 now"):
+        missing("number: open.pattern query=it key=99 > 0", explore())
+    with pytest.raises(ValueError, match=r"This model has no encoder\.7\.self\.pattern"):
+        missing("number: encoder.7.self.pattern head=0 query=0 key=0 > 0", explore())
+    with pytest.raises(ValueError, match="is no model that comes with the app"):
+        missing("output: contains elle", explore(model="run:20261126-120000-abcdef"))
+
+
+def test_what_is_written_is_the_models_own_answer() -> None:
+    assert missing("output: contains il, lacks elle", explore()) == ""
+    assert missing("output: contains elle", explore(WIDE)) == ""
+    sentence = missing("output: contains elle", explore())
+    assert sentence.startswith("What the model writes does not have “elle”: “l'animal n'a pas")
+    edited = explore(edits="encoder.1.self heads 0-3: zero")
+    model = load_model("translator")
+    answer = model.answer(TIRED, edits="encoder.1.self heads 0-3: zero").answer
+    assert (missing("output: contains il", edited) == "") == (" il " in answer.replace("'", " "))
+    forced = explore(target="l'animal n'a pas traversé la rue parce qu'elle était trop large")
+    assert missing("output: contains elle", forced) != ""  # typed by a person, not written by the model

@@ -1,0 +1,209 @@
+"""A work sheet: what keeps it from being given, what students see of it, how it judges; and what is kept."""
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attention_lab.pages.shared.rooms import RefusedError
+from attention_lab.pages.sheets import store
+from attention_lab.pages.sheets.sheet import Given, Sheet
+from tests.limits import SetLimits
+
+SECRET_WORDS = ("because it is", "rule", "right", "street > ")
+
+
+def stop(
+    title: str, link: str = "", *, question: dict[str, Any] | None = None, **settings: str
+) -> dict[str, Any]:
+    words = {"title": title, "line": 5, "link": link, "notes": f"Do {title}.", "hide": [], "at": []}
+    return {**words, "question": question, "settings": settings}
+
+
+CHOICE = stop(
+    "Which",
+    question={"ask": "Which?", "options": ["street", "=animal"], "right": 1, "because": "because it is"},
+    hint="look\nlook again",
+)
+LAB = stop("Reach", "masks", rule="link: part = reach\nlink: layers >= 3")
+NUMBER = stop("Head", "?head=0", rule="number: open.pattern query=it key=street > 0.5")
+TEXT = stop("Say", write="20")
+
+
+def sheet(*stops: dict[str, Any], **settings: str) -> Sheet:
+    return Sheet.model_validate({"title": "A sheet", "about": "", "settings": settings, "stops": [*stops]})
+
+
+SHEET = sheet(CHOICE, LAB, NUMBER, TEXT, stop("Read on"), pages="explore, masks", model="translator")
+
+
+def soon(days: float = 1) -> float:
+    return time.time() + days * store.DAY_SECONDS
+
+
+@pytest.fixture
+def opened() -> tuple[str, str]:
+    return store.open_class("anna", SHEET, soon())
+
+
+@pytest.mark.parametrize(
+    ("stops", "settings", "words"),
+    [
+        ([stop("Read")], {}, "it has no task: give a stop a question, a rule: or write: in its list."),
+        ([stop("A", rule="link: n = 1")], {}, "“A”: it has a rule and opens no page; give it a link."),
+        ([stop("A", "masks", rule="n = 1")], {}, "“A”: 'n = 1' is no rule; begin with one of these"),
+        ([stop("A", "masks", rule="link: part = mask")], {}, "its rules hold where it opens"),
+        ([stop("A", write="many")], {}, "write: 'many' is not 1 to 2,000 characters; try 200."),
+        (
+            [stop("A", "masks", rule="link: layers = 3", write="9")],
+            {},
+            "it asks for a link and a text at once",
+        ),
+        ([CHOICE], {"model": "translater"}, "model: there is no 'translater'; did you mean translator"),
+        ([CHOICE], {"pages": "explore, maks"}, "pages: there is no 'maks'; did you mean masks"),
+    ],
+)
+def test_what_nobody_could_work_on_is_named_with_its_line(
+    stops: list[dict[str, Any]], settings: dict[str, str], words: str
+) -> None:
+    (problem,) = sheet(*stops, **settings).problems()
+    assert words in problem["text"] and problem["line"] in (1, 5)
+    assert SHEET.problems() == []
+
+
+def test_students_see_neither_rules_nor_right_answers() -> None:
+    shown = SHEET.shown()
+    assert [task["kind"] for task in shown["tasks"]] == ["choice", "link", "link", "text", ""]
+    assert shown["tasks"][0]["hints"] == ["look", "look again"] and shown["tasks"][3]["most"] == 20
+    assert shown["pages"] == [{"link": "?", "title": "Explore"}, {"link": "masks", "title": "Masks"}]
+    assert not any(word in str(shown) for word in SECRET_WORDS)
+
+
+def judged(task: int, **given: Any) -> tuple[bool | None, str]:
+    verdict = SHEET.judge(SHEET.task(task), Given(**given))
+    return verdict.right, verdict.sentence
+
+
+def test_answers_are_judged() -> None:
+    assert judged(0, option=0) == (False, "That is not so; look again.")
+    assert judged(0, option=1) == (True, "")
+    assert judged(1, link="masks?part=reach&layers=2")[1].endswith("is 2; at least 3 is asked for.")
+    assert judged(1, link="masks?part=reach&layers=3") == (True, "")
+    assert judged(1, link="softmax") == (False, "This is Softmax and scale; the task is about Masks.")
+    assert judged(2, link="?layer=0&head=3") == (True, "")
+    assert judged(2, link="?layer=0&head=3&model=masked")[1] == (
+        "This task is about the model translator; choose it again."
+    )
+    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("There is no “it” now among")
+    assert judged(3, text=" because ") == (None, "")
+    for task, given in ((0, {"option": 2}), (0, {"text": "a"}), (3, {"text": " "}), (3, {"text": "a" * 21})):
+        with pytest.raises(RefusedError) as refused:
+            judged(task, **given)
+        assert refused.value.status == 400
+    for task in (-1, 4, 99):
+        with pytest.raises(RefusedError, match="has no task"):
+            SHEET.task(task)
+
+
+def hand_in(code: str, token: str, task: int, **given: Any) -> None:
+    known = store.check_open(code, token, task)
+    store.answer(code, token, task, known.judge(known.task(task), Given(**given)))
+
+
+def test_answers_stay_and_the_teacher_sees_them(
+    opened: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BETWEEN_SECONDS", 0.0)
+    code, secret = opened
+    ada, ben = store.join(code, '=HYPERLINK("x")'), store.join(code, "")
+    hand_in(code, ada, 0, option=0)
+    hand_in(code, ada, 0, option=1)
+    hand_in(code, ada, 0, option=0)  # what was right stays
+    hand_in(code, ben, 3, text="one")
+    hand_in(code, ben, 3, text="@two")
+    store.move(code, ben, 2)
+    own = store.answers_of(code, ada)
+    assert (own[0]["answer"], own[0]["right"], own[0]["tries"]) == ("=animal", True, 2)
+    progress = store.progress(code, secret)
+    assert [(student["name"], student["at"]) for student in progress["students"]] == [
+        ('=HYPERLINK("x")', 0), ("student 2", 2),
+    ]  # fmt: skip
+    rows = store.table(code, secret).splitlines()
+    assert rows[0] == "student,task,title,answer,right,tries,time"
+    assert rows[1].startswith('"\'=HYPERLINK(""x"")",1,Which,\'=animal,1,2,')
+    assert rows[2].startswith("student 2,4,Say,'@two,,2,")
+
+
+def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
+    opened: tuple[str, str], runs: Path
+) -> None:
+    code, secret = opened
+    token, other = store.join(code, "Ada"), store.join(store.open_class("ben", SHEET, soon())[0], "Eve")
+    for wrong in ("", token, secret[:-1], secret + "x", store.open_class("ben", SHEET, soon())[1]):
+        for act in (store.progress, store.table, store.CLASSES.close):
+            with pytest.raises(RefusedError) as refused:
+                act(code, wrong)
+            assert refused.value.status == 403
+    for wrong in ("", secret, other):
+        for ask in (
+            lambda wrong=wrong: store.answers_of(code, wrong),
+            lambda wrong=wrong: store.move(code, wrong, 1),
+            lambda wrong=wrong: store.check_open(code, wrong, 0),
+        ):
+            with pytest.raises(RefusedError) as refused:
+                ask()
+            assert refused.value.status == 403
+    kept = b"".join(file.read_bytes() for file in (runs / ".classes").iterdir())
+    assert secret.encode() not in kept and token.encode() not in kept
+
+
+def test_classes_are_bounded(
+    opened: tuple[str, str], set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _ = opened
+    for ends in (soon(-0.1), soon(367)):
+        with pytest.raises(RefusedError, match="choose a day from now on, within a year"):
+            store.open_class("anna", SHEET, ends)
+    set_limits(classes=1, class_students=1)
+    with pytest.raises(RefusedError, match="1 classes are open, and at most 1 may be"):
+        store.open_class("ben", SHEET, soon())
+    token = store.join(code, "Ada")
+    with pytest.raises(RefusedError, match="1 work on this sheet, and at most 1 may"):
+        store.join(code, "Ben")
+    hand_in(code, token, 0, option=0)
+    with pytest.raises(RefusedError, match="soon after the last answer"):
+        hand_in(code, token, 0, option=1)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 1.5 * store.DAY_SECONDS)
+    with pytest.raises(RefusedError, match="has ended: what you have answered counts"):
+        hand_in(code, token, 0, option=1)
+    assert store.answers_of(code, token)[0]["tries"] == 1
+
+
+@pytest.mark.parametrize("how", ["deleted", "a day after its end"])
+def test_what_is_over_is_gone_with_all_that_was_in_it(
+    how: str, opened: tuple[str, str], runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, secret = opened
+    hand_in(code, store.join(code, "Ada Lovelace"), 3, text="Bernoulli")
+    if how == "deleted":
+        store.CLASSES.close(code, secret)
+    else:
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 2.1 * store.DAY_SECONDS)
+        store.expire()
+    for ask in (
+        store.sheet_of,
+        lambda code: store.join(code, "Ben"),
+        lambda code: store.progress(code, secret),
+    ):
+        with pytest.raises(RefusedError, match="There is no work sheet under"):
+            ask(code)
+    with closing(store.CLASSES.connected()) as db:
+        for table in ("students", "answers"):
+            assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept = b"".join(file.read_bytes() for file in (runs / ".classes").iterdir())
+    assert b"Lovelace" not in kept and b"Bernoulli" not in kept

@@ -1,0 +1,66 @@
+/* What a student's and a teacher's page ask of the server (pages/sheets). */
+
+import { t } from "../browser/words.js";
+
+/** A refusal, with the server's sentence. */
+export class Refusal extends Error {
+  /** @param {number} status 0 where the server does not answer @param {string} sentence @param {any} more */
+  constructor(status, sentence, more = null) {
+    super(sentence);
+    this.status = status;
+    this.more = more;
+  }
+}
+
+export class Classroom {
+  token = "";
+
+  /** @param {string} root the app's address @param {string} code "" before there is one */
+  constructor(root, code) {
+    this.link = new URL(`class/${code}`, root).href;
+  }
+
+  /** @param {string} path below the class @param {string} method @param {any} [content] */
+  async ask(path, method = "GET", content) {
+    const headers = { Authorization: `Bearer ${this.token}` };
+    const body = content === undefined ? undefined : JSON.stringify(content);
+    let answer;
+    try {
+      answer = await fetch(this.link + path, { method, headers, body });
+    } catch {
+      throw new Refusal(0, t("The server does not answer; try again in a moment."));
+    }
+    const text = await answer.text();
+    const isJson = answer.headers.get("content-type")?.includes("json");
+    if (!answer.ok) throw new Refusal(answer.status, t(text), isJson ? JSON.parse(text) : null);
+    return isJson ? JSON.parse(text) : text;
+  }
+}
+
+/** What a browser keeps under a name; {} where there is nothing. @param {string} name */
+export function kept(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+/** @param {string} name @param {any} value */
+export function keep(name, value) {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // then it is gone when the browser is closed
+  }
+}
+
+/** @param {number} seconds since 1970 */
+export const dayOf = (seconds) => new Date(1000 * seconds).toLocaleDateString([], { dateStyle: "long" });
+
+/** Markdown as HTML, which lets no HTML through. @param {string} text @param {HTMLElement} into */
+export function write(text, into) {
+  into.innerHTML = globalThis.markdownit().render(text);
+  for (const link of into.querySelectorAll("a")) link.target = "_blank";
+  return into;
+}

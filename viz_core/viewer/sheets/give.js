@@ -1,0 +1,101 @@
+/* Where a teacher gives a sheet to a class: what is wrong in it, and until when it is worked on. */
+
+import { el, reveal } from "../browser/dom.js";
+import { talkOf } from "../talk/source.js";
+import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
+
+/** @import { Refusal } from "./classroom.js" */
+
+/** @import { Problem, Talk } from "../talk/types" */
+
+export const GIVEN = "attention-lab.classes"; // by the codes of those that this browser has opened
+const USUAL_DAYS = 28;
+const DAY = 86_400_000; // milliseconds
+
+/** A day as fields of a form have it, in this place. @param {Date} date */
+const written = (date) =>
+  new Date(date.getTime() - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 10);
+
+export class Giver {
+  /** @param {HTMLElement} place @param {string} root @param {string[]} pages */
+  constructor(place, root, pages) {
+    this.root = root;
+    this.room = new Classroom(root, "");
+    this.inside = el("div", { class: "given" });
+    this.said = el("p", { class: "problem absent", role: "alert" });
+    this.problems = el("ul", { class: "problems" });
+    this.day = el("input", { type: "date", required: true, "aria-label": "Last day" });
+    place.replaceChildren(this.inside);
+    talkOf(location.hash, { root, pages }).then(({ talk, problems }) => this.show(talk, problems));
+  }
+
+  /** @param {Talk} talk @param {Problem[]} problems */
+  show(talk, problems) {
+    const { ends } = talk.settings;
+    this.day.value = /^\d{4}-\d\d-\d\d$/.test(ends ?? "")
+      ? ends
+      : written(new Date(Date.now() + USUAL_DAYS * DAY));
+    this.day.min = written(new Date());
+    const form = el("form", {}, [
+      el("label", {}, ["Last day ", this.day]),
+      el("button", { type: "submit", class: "main", text: "open the class" }),
+    ]);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.give(talk);
+    };
+    const tasks = talk.stops.map(({ title }) => el("li", { text: title, translate: "no" }));
+    this.inside.replaceChildren(
+      el("h1", { text: "Give to a class" }),
+      el("h2", { text: talk.title, translate: "no" }),
+      write(talk.about, el("div")),
+      el("ol", {}, tasks),
+      el("p", { text: "Students open one link, and work alone. All is deleted a day after the last day." }),
+      form,
+      this.said,
+      this.problems,
+      this.others(),
+    );
+    reveal(form, talk.stops.length);
+    this.name(problems);
+  }
+
+  /** @param {Problem[]} problems */
+  name(problems) {
+    this.problems.replaceChildren(
+      ...problems.map(({ line, text }) => el("li", {}, [el("b", { text: `Line ${line}: ` }), text])),
+    );
+  }
+
+  /** @param {Talk} talk */
+  async give(talk) {
+    const ends = new Date(`${this.day.value}T23:59:59`).getTime() / 1000;
+    try {
+      const { code, secret } = await this.room.ask("", "POST", { sheet: talk, ends });
+      keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
+      location.href = new URL(`class/${code}/teacher#${secret}`, this.root).href;
+    } catch (error) {
+      const { message, more } = /** @type {Refusal} */ (error);
+      this.said.textContent = more?.problems ? "Nobody could work on it yet; mend these lines:" : message;
+      reveal(this.said, true);
+      this.name(more?.problems ?? []);
+    }
+  }
+
+  /* The classes that this browser has opened before. */
+  others() {
+    const known = Object.entries(kept(GIVEN)).map(([code, { secret, title, ends }]) =>
+      el("li", {}, [
+        el("a", {
+          href: new URL(`class/${code}/teacher#${secret}`, this.root).href,
+          text: title,
+          translate: "no",
+        }),
+        ` ${code}, ${dayOf(ends)}`,
+      ]),
+    );
+    return known.length
+      ? el("section", {}, [el("h2", { text: "Your classes" }), el("ul", {}, known)])
+      : el("span");
+  }
+}

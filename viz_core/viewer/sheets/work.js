@@ -1,0 +1,280 @@
+/* A student's page: a task, the page of the app in which it is done, and how it went. */
+
+import { button, el, reveal } from "../browser/dom.js";
+import { t } from "../browser/words.js";
+import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
+import { TaskFrame } from "./task.js";
+
+/** @import { Refusal } from "./classroom.js" */
+
+/** @typedef {{title: string, link: string, notes: string, kind: "" | "choice" | "link" | "text",
+     hints: string[], ask?: string, options?: string[], most?: number}} Task */
+/** @typedef {{title: string, about: string, ends: number, pages: {link: string, title: string}[],
+     tasks: Task[]}} Sheet */
+/** @typedef {{answer: string, right: boolean | null, tries: number}} Answer as the server keeps it */
+/** What the browser keeps. links: where each task was left; drafts: texts that are not handed in; hints: how
+    many were asked for.
+   @typedef {{token: string, at: number, links: Record<number, string>, drafts: Record<number, string>,
+     hints: Record<number, number>}} Kept */
+
+const MARKS = { right: "✓", wrong: "✗", given: "•" };
+
+export class Work {
+  /** @type {Sheet} */ sheet;
+  /** @type {Record<number, Answer>} */ answers = {};
+  /** @type {TaskFrame | null} */ frame = null;
+
+  /** @param {HTMLElement} place @param {string} root @param {string} code */
+  constructor(place, root, code) {
+    this.root = root;
+    this.name = `attention-lab.class.${code}`;
+    this.room = new Classroom(root, code);
+    /** @type {Kept} */
+    this.kept = { token: "", at: 0, links: {}, drafts: {}, hints: {}, ...kept(this.name) };
+    this.room.token = this.kept.token;
+    this.said = el("p", { class: "problem absent", role: "alert" });
+    this.inside = el("div", { class: "work" });
+    place.replaceChildren(this.said, this.inside);
+    window.addEventListener("pagehide", () => this.keep());
+    this.begin();
+  }
+
+  get task() {
+    return this.sheet.tasks[this.kept.at];
+  }
+
+  /** @param {string} sentence */
+  say(sentence) {
+    this.said.textContent = sentence;
+    reveal(this.said, sentence);
+  }
+
+  keep() {
+    const { frame, kept } = this;
+    if (frame?.link) kept.links[kept.at] = frame.link;
+    if (kept.token) keep(this.name, kept);
+  }
+
+  async begin() {
+    try {
+      this.sheet = await this.room.ask("/sheet");
+      document.title = this.sheet.title;
+      if (this.kept.token) this.answers = await this.room.ask("/answers");
+    } catch (error) {
+      const { status, message } = /** @type {Refusal} */ (error);
+      if (status !== 403) return this.say(message);
+      this.kept.token = ""; // this sheet has begun anew
+    }
+    if (this.kept.token) this.open();
+    else this.askForName();
+  }
+
+  askForName() {
+    const { title, about, tasks, ends } = this.sheet;
+    const name = el("input", { maxlength: "40", autocomplete: "name", "aria-label": "Your name, or none" });
+    name.placeholder = t("Your name, or none");
+    const count = tasks.filter(({ kind }) => kind).length;
+    const form = el("form", { class: "card form" }, [
+      el("h1", { text: title }),
+      write(about, el("div")),
+      el("p", { class: "muted", text: `${count} tasks, until ${dayOf(ends)}.` }),
+      el("p", {}, [name, el("button", { type: "submit", class: "main", text: "begin" })]),
+      el("p", {
+        class: "muted",
+        text: "Your teacher sees this name and what you answer. All of it is deleted a day after the end.",
+      }),
+    ]);
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      try {
+        const { token } = await this.room.ask("/students", "POST", { name: name.value });
+        this.kept.token = this.room.token = token;
+        this.say("");
+        this.open();
+      } catch (error) {
+        this.say(/** @type {Error} */ (error).message);
+      }
+    };
+    this.inside.replaceChildren(form);
+    name.focus();
+  }
+
+  /* Puts up what stays for all tasks. */
+  open() {
+    const { tasks, title, ends } = this.sheet;
+    this.list = tasks.map((task, at) =>
+      button({ onclick: () => this.to(at), title: task.title }, [String(at + 1), el("span")]),
+    );
+    this.part = el("section", { class: "task" });
+    this.frames = el("div", { class: "frames" });
+    this.turn = button({ class: "turn main", onclick: () => this.turnOver() });
+    this.panel = el("aside", { class: "panel" }, [
+      el("h1", { text: title }),
+      el("p", { class: "muted", text: `Until ${dayOf(ends)}` }),
+      el("nav", { class: "tasks", "aria-label": "Tasks" }, this.list),
+      this.part,
+    ]);
+    this.inside.replaceChildren(this.panel, this.frames, this.turn);
+    this.to(Math.min(this.kept.at, tasks.length - 1));
+  }
+
+  /** @param {number} at */
+  to(at) {
+    this.keep();
+    this.kept.at = at;
+    this.frame = null;
+    this.say("");
+    this.draw();
+    this.openPage(this.kept.links[at] ?? this.task.link);
+    this.keep();
+    this.room.ask("/at", "PUT", { at }).catch((/** @type {Refusal} */ error) => this.say(error.message));
+  }
+
+  /** @param {string} link */
+  openPage(link) {
+    const has = Boolean(this.task.link);
+    this.frame = has ? new TaskFrame(this.root, link, this.task.title) : null;
+    this.frames?.replaceChildren(...(this.frame ? [this.frame.element] : []));
+    this.inside.classList.toggle("alone", !has);
+    this.turnOver(false);
+  }
+
+  /** On a phone, shows the page, or the task. @param {boolean} toPage */
+  turnOver(toPage = !this.inside.classList.contains("on-page")) {
+    this.inside.classList.toggle("on-page", toPage);
+    if (this.turn) this.turn.textContent = t(toPage ? "back to the task" : "to the page");
+    reveal(/** @type {HTMLElement} */ (this.turn), this.task.link);
+  }
+
+  mark() {
+    for (const [at, entry] of (this.list ?? []).entries()) {
+      const { right, tries } = this.answers[at] ?? {};
+      const how = right ? "right" : right === false ? "wrong" : tries ? "given" : "";
+      const words = { right: "done", wrong: "not right yet", given: "answered", "": "open" }[how];
+      entry.setAttribute("aria-label", `${at + 1}. ${this.sheet.tasks[at].title}: ${t(words)}`);
+      entry.className = how;
+      entry.setAttribute("aria-current", String(at === this.kept.at));
+      /** @type {Element} */ (entry.lastElementChild).textContent = how && MARKS[how];
+    }
+  }
+
+  draw() {
+    const { task, kept } = this;
+    const { at } = kept;
+    const answer = this.answers[at];
+    this.verdict = el("div", { class: "verdict", role: "status" });
+    const walk = (/** @type {number} */ to, /** @type {string} */ text, main = "") =>
+      this.sheet.tasks[to] && button({ text, class: main, onclick: () => this.to(to) });
+    this.onward = walk(at + 1, "next task") || null;
+    this.part?.replaceChildren(
+      el("h2", { text: `${at + 1}. ${task.title}` }),
+      write(task.notes, el("div", { class: "notes-of-task" })),
+      this.answering(answer),
+      this.verdict,
+      this.hints(),
+      el("div", { class: "works" }, [walk(at - 1, "task before") || null, this.onward, ...this.ways()]),
+    );
+    this.mark();
+    if (answer?.right) this.tell(true, "");
+    else if (answer && answer.right === null) this.tell(null, "");
+  }
+
+  /* What else the sheet offers beside its tasks, and the page of this task as it was at first. */
+  ways() {
+    const { task, sheet } = this;
+    if (!task.link) return [];
+    const others = sheet.pages.map(({ link, title }) =>
+      button({ text: title, onclick: () => this.openPage(link) }),
+    );
+    const anew = button({
+      text: "page anew",
+      title: "As the task opens it",
+      onclick: () => this.openPage(task.link),
+    });
+    return [...others, anew];
+  }
+
+  /** What is handed in. @param {Answer | undefined} answer */
+  answering(answer) {
+    const { task } = this;
+    if (task.kind === "choice") {
+      const options = (task.options ?? []).map((text, option) =>
+        el("label", {}, [
+          el("input", { type: "radio", name: "option", value: option, checked: answer?.answer === text }),
+          el("span", { text }),
+        ]),
+      );
+      const form = el("form", {}, [
+        el("fieldset", {}, [el("legend", { text: task.ask }), ...options]),
+        el("button", { type: "submit", class: "main", text: "answer" }),
+      ]);
+      form.onsubmit = (event) => {
+        event.preventDefault();
+        const chosen = new FormData(form).get("option");
+        if (chosen !== null) this.hand(async () => ({ option: Number(chosen) }), form);
+      };
+      return form;
+    }
+    if (task.kind === "text") {
+      const text = el("textarea", { maxlength: task.most, rows: "5", "aria-label": task.title });
+      text.value = this.kept.drafts[this.kept.at] ?? answer?.answer ?? "";
+      text.oninput = () => (this.kept.drafts[this.kept.at] = text.value);
+      const send = button({ class: "main", text: "hand in" });
+      send.onclick = () => this.hand(async () => ({ text: text.value }), send);
+      return el("div", { class: "writing-task" }, [text, send]);
+    }
+    if (!task.kind) return el("span");
+    const check = button({ class: "main", text: "check" });
+    check.onclick = () => this.hand(async () => ({ link: (await this.frame?.settledLink()) ?? "" }), check);
+    return el("p", {}, [check]);
+  }
+
+  /** @param {() => Promise<{option?: number, link?: string, text?: string}>} given
+     @param {HTMLElement} from */
+  async hand(given, from) {
+    const { at } = this.kept;
+    from.inert = true;
+    this.tell(undefined, t("It is looked at …"));
+    try {
+      const content = await given();
+      const { right, sentence, because } = await this.room.ask(`/answers/${at}`, "PUT", content);
+      const { tries = 0, right: wasRight } = this.answers[at] ?? {};
+      const answer =
+        content.text ?? content.link ?? this.sheet.tasks[at].options?.[content.option ?? 0] ?? "";
+      if (!wasRight) this.answers[at] = { answer, right, tries: tries + 1 };
+      if (at === this.kept.at) this.tell(right, sentence, because);
+    } catch (error) {
+      if (at === this.kept.at) this.tell(undefined, /** @type {Error} */ (error).message);
+    }
+    from.inert = false;
+    this.keep();
+    this.mark();
+  }
+
+  /** How it went. @param {boolean | null | undefined} right undefined: nothing is known yet
+     @param {string} sentence @param {string} because */
+  tell(right, sentence, because = "") {
+    const { verdict } = this;
+    if (!verdict) return;
+    verdict.className = `verdict ${right === undefined ? "" : right === false ? "wrong" : "right"}`;
+    const head = right ? t("That is right.") : right === null ? t("It is handed in.") : "";
+    verdict.replaceChildren(el("p", { text: [head, t(sentence)].filter(Boolean).join(" ") }));
+    if (because) verdict.append(write(because, el("div")));
+    this.onward?.classList.toggle("main", Boolean(right ?? right === null));
+  }
+
+  hints() {
+    const { hints } = this.task;
+    const { kept } = this;
+    const list = el("ul", { class: "hints" });
+    const more = button({ onclick: () => show((kept.hints[kept.at] ?? 0) + 1) });
+    const show = (/** @type {number} */ count) => {
+      kept.hints[kept.at] = count;
+      list.replaceChildren(...hints.slice(0, count).map((text) => write(text, el("li"))));
+      more.textContent = `${t("hint")} ${count + 1} / ${hints.length}`;
+      reveal(more, count < hints.length);
+    };
+    show(kept.hints[kept.at] ?? 0);
+    return el("div", {}, [list, more]);
+  }
+}
