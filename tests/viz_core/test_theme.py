@@ -8,21 +8,15 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from colorspacious import cspace_convert
 from plotly.colors import sample_colorscale, unlabel_rgb
 
 from attention_lab.viz_core import attention_heatmap, theme, to_html
 from attention_lab.viz_core.theme import plotly_config
 
-# Machado, Oliveira & Fernandes 2009: linear RGB as seen with full dichromacy.
-EYES = {
-    "normal": np.eye(3),
-    "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
-    ),
-    "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
-    ),
-}
+EYES = ("normal", "deuteranomaly", "protanomaly", "tritanomaly")
+"""With full severity these are dichromats (Machado, Oliveira & Fernandes 2009)."""
+PALETTES = {"light": (False, False), "dark": (True, False), "projector": (False, True)}
 
 
 def linear(colour):
@@ -40,42 +34,47 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def oklab(rgb_linear):
-    to_lms = [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-    to_lab = [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-    return np.array(to_lab) @ np.cbrt(np.array(to_lms) @ np.clip(rgb_linear, 0, 1))
-
-
 def smallest_distance(colours, eye):
-    seen = [oklab(EYES[eye] @ linear(colour)) for colour in colours]
-    return min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
+    """Of two of these colours [colour, channel] in 0..1 as an eye sees them, in CAM02-UCS."""
+    if eye != "normal":
+        seen = {"name": "sRGB1+CVD", "cvd_type": eye, "severity": 100}
+        colours = np.clip(cspace_convert(colours, seen, "sRGB1"), 0, 1)
+    places = cspace_convert(colours, "sRGB1", "CAM02-UCS")
+    return min(np.linalg.norm(a - b) for a, b in itertools.combinations(places, 2))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize(("eye", "least"), [("normal", 0.13), ("deuteranopia", 0.08), ("protanopia", 0.08)])
-def test_twelve_heads_can_be_told_apart(dark, eye, least):
-    colours = [theme.head_colour(head, dark) for head in range(12)]
-    assert smallest_distance(colours, eye) > least
+def channels(colours):
+    return np.array([list(bytes.fromhex(colour[1:])) for colour in colours]) / 255
 
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("eye", EYES)
-def test_query_key_and_value_can_be_told_apart(dark, eye):
-    p = theme.palette(dark)
-    assert smallest_distance([p["query"], p["key"], p["value"]], eye) > 0.1
+def test_twelve_heads_can_be_told_apart(dark, eye):
+    heads = channels(theme.head_colour(head, dark) for head in range(12))
+    assert smallest_distance(heads, eye) > (13 if eye == "normal" else 9)
+
+
+@pytest.mark.parametrize("page", PALETTES)
+@pytest.mark.parametrize("eye", EYES)
+def test_query_key_value_and_what_is_chosen_can_be_told_apart(page, eye):
+    dark, projected = PALETTES[page]
+    p = theme.palette(dark, projected=projected)
+    assert smallest_distance(channels([p["query"], p["key"], p["value"]]), eye) > 15
+    assert smallest_distance(channels([p[role] for role in ("query", "key", "value", "accent")]), eye) > 8
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_colours_are_legible_on_their_background(dark):
-    p = theme.palette(dark)
+@pytest.mark.parametrize("eye", EYES)
+def test_eight_steps_of_a_scale_can_be_told_apart(dark, eye):
+    for name in ("sequential", "diverging"):
+        steps = theme.lookup_table(name, dark=dark)[np.linspace(0, 255, 8).round().astype(int)]
+        assert smallest_distance(steps / 255, eye) > 6
+
+
+@pytest.mark.parametrize("page", PALETTES)
+def test_colours_are_legible_on_their_background(page):
+    dark, projected = PALETTES[page]
+    p = theme.palette(dark, projected=projected)
     for role in ("query", "key", "value", "ink", "muted", "accent"):
         assert contrast(p[role], p["background"]) >= 4.5  # WCAG AA for text
     for head in range(12):
