@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
+from attention_lab.pages.talks.talks import TALKS
+
 TALK = """# Looking back
 
 - minutes: 10
@@ -203,3 +205,23 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     expect(now.locator(".scrub output")).to_have_text("10")
     assert faults == []
     context.close()
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
+    """Its picture is there when its turn comes, the page in it has nothing to refuse."""
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(f"/talk/#shipped={name}")
+    show = Show(page)
+    expect(page.locator(".faults")).to_be_hidden()
+    n_stops = page.get_by_label("Stop", exact=True).locator("option").count()
+    assert 8 <= n_stops <= 14
+    for at in range(n_stops):
+        expect(page.locator(".count")).to_have_text(f"{at + 1} / {n_stops}")
+        if page.locator(".card").is_hidden():
+            expect(show.seen).to_have_attribute("data-ready", "")
+            expect(show.inside.locator(":is(.board, .stage, .map)").first).to_be_visible()
+            refused = show.inside.locator(".st-key-problems")
+            assert refused.count() == 0, refused.first.inner_text()
+        expect(page.locator(".frames iframe:not([data-ready])")).to_have_count(0)
+        show.press("n")
