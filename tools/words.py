@@ -23,7 +23,7 @@ from babel.messages.pofile import read_po, write_po
 from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPLETE: tuple[str, ...] = ()
+COMPLETE = ("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*")
 """The files whose messages all languages have, as patterns; the list only grows."""
 SOURCES = (
     *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
@@ -48,6 +48,25 @@ OF_WORDS = {
     *("after", "section", "see", "because", "together", "gap"),
 }
 """Keywords and keys whose value is a message, be it one word."""
+ALONE = (
+    *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
+    *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
+)
+"""Words that the code puts together with others, or keeps where it is not seen that people read them."""
+OF_BOARDS = {
+    "Scrub",
+    "Fact",
+    "Line",
+    "Node",
+    "Bars",
+    "Curves",
+    "Matrix",
+    "Table",
+    "Points",
+    "Upright",
+    "Plane",
+}
+"""What describes a picture in words, whatever the place of these words."""
 CALLS = {
     *(
         "button",
@@ -87,7 +106,8 @@ def messages(text: str, is_label: bool = False) -> Iterator[str]:
     """The messages of one text: its lines, and what stands between tags."""
     for line in (piece for part in _MARKUP.split(text) for piece in part.split("\n")):
         line = numbered(" ".join(line.split()))
-        if is_prose(line) or (is_label and is_word(line)):
+        named = is_label and re.search(r"[^\W\d_]", SLOT.sub("", line)) and " " in line
+        if named or (is_word(line) if is_label else is_prose(line)):
             yield line
 
 
@@ -119,8 +139,8 @@ def in_python(code: str) -> Iterator[str]:
             case ast.Call(func, args, keywords):
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
                 name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-                labels.update(args[:1] if name in CALLS else args[1:2] if name == "Line" else ())
-                labels.update(args[2:3] if name == "setting" else ())
+                labels.update(args[:1] if name in CALLS else ())
+                labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
             case ast.Dict(values=values):
                 labels.update(value for value in values if isinstance(value, ast.Constant))
     for node in ast.walk(tree):
@@ -151,6 +171,8 @@ def texts_of(node: ast.AST) -> list[str]:
 
 
 def texts_of_choice(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.IfExp):
+        return texts_of_choice(node.body) + texts_of_choice(node.orelse)
     return texts_of(node) if isinstance(node, ast.Constant | ast.JoinedStr) else ["{0}"]
 
 
@@ -179,7 +201,7 @@ def in_toml(code: str) -> Iterator[str]:
 
 def slots(text: str) -> str:
     """{lost:short} as {0:n}."""
-    return re.sub(r"\{[a-z_0-9\[\].]+(:[^{}]*)?\}", lambda found: "{0:n}" if found[1] else "{0}", text)
+    return re.sub(r"\{[a-z_0-9\[\].-]+(:[^{}]*)?\}", lambda found: "{0:n}" if found[1] else "{0}", text)
 
 
 # JavaScript
@@ -259,7 +281,7 @@ def sources(patterns: Iterable[str] = SOURCES) -> list[Path]:
 
 def found_in(files: Iterable[Path]) -> dict[str, list[str]]:
     """The messages of these files, each with the files where it stands."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {word: ["tools/words.py"] for word in ALONE}
     for file in files:
         for message in dict.fromkeys(READERS[file.suffix](file.read_text("utf-8"))):
             found.setdefault(message, []).append(str(file.relative_to(ROOT)))

@@ -30,10 +30,13 @@ NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 """The languages on offer, each by its own name."""
 TRANSLATED = [code for code in NAMES if code != "en"]
 SLOT = re.compile(r"\{(\d+)(:n)?\}")
-_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞"
+_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN"
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CUTS = re.compile("(\n+)"), re.compile(r"((?<=[.!?:;])[*\])”\"]*\s+)")
-"""Where a text is cut that has no message of its own: into lines, else into sentences."""
+_CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")]
+"""Where a text is cut that has no message of its own: into lines, sentences, clauses."""
+_LIST = re.compile("(, and |, or | and | or |, )")
+_AROUND = " →←·:0123456789"
+"""What may stand around words that are a message."""
 LONGEST = 3_000
 """The characters of a text that is looked up: none of ours is longer, what people typed may be."""
 
@@ -44,55 +47,84 @@ class Catalogue:
     def __init__(self, language: str, messages: Mapping[str, str]) -> None:
         whole = {english: text for english, text in messages.items() if not SLOT.search(english)}
         filled: dict[str, list[tuple[int, str, str]]] = {}
-        for english in filter(is_sought, messages.keys() - whole.keys()):
+        for english in messages.keys() - whole.keys():
             words = _LETTERS.findall(SLOT.sub(" ", english))
             entry = (sum(map(len, words)), pattern_of(english), messages[english])
             filled.setdefault(max(words, key=len, default=""), []).append(entry)
         self.data = {"language": language, "whole": whole, "filled": filled}
-        self._whole, self._entries = whole, {
-            word: [(size, re.compile(pattern, re.DOTALL), text) for size, pattern, text in entries]
-            for word, entries in filled.items()
-        }  # fmt: skip
+        self._whole, self._entries = whole, filled
         self.say = lru_cache(maxsize=20_000)(self._say)
 
     def _say(self, text: str) -> str:
         inner = text.strip()
         if not inner or len(text) > LONGEST:
             return text
-        if inner != text:
+        if text in self._whole:
+            return self._whole[text]
+        if inner == text:
+            said = self._parts(text, True) or self._filled(text)
+            if said:
+                return said
+            inner = text.strip(_AROUND)
+        if inner and inner != text:
             return text.replace(inner, self.say(inner), 1)
-        message = self._whole.get(text) or self._filled(text)
-        if message is not None:
-            return message
+        return self._parts(text, False) or text
+
+    def _parts(self, text: str, wholly: bool) -> str | None:
+        """A text line by line, or sentence by sentence. wholly: only where each of them has a message."""
         for cut in _CUTS:
-            pieces = cut.split(text)
-            if len(pieces) > 1:
-                return "".join(piece if at % 2 else self.say(piece) for at, piece in enumerate(pieces))
-        return text
+            parts = cut.split(text)
+            said = [self.say(part) for part in parts[::2]] if len(parts) > 1 else []
+            if said and not (wholly and any(map(str.__eq__, said, parts[::2]))):
+                return _joined(said, parts[1::2])
+        return None
 
     def _filled(self, text: str) -> str | None:
         """The message of which a text is filled in; of several, the one that says most itself."""
         words = sorted({*_LETTERS.findall(text), ""})
         entries = [entry for word in words for entry in self._entries.get(word, ())]
         for _, pattern, translation in sorted(entries, key=lambda entry: -entry[0]):
-            if match := pattern.fullmatch(text):
-                values = [self.say(value) if " " in value else value for value in match.groups()]
+            if match := _compiled(pattern).fullmatch(text):
+                values = list(map(self._value, match.groups()))
                 return SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
         return None
 
+    def _value(self, value: str) -> str:
+        """What is filled in: several words may be a message, or a list of some."""
+        if " " not in value:
+            return value
+        parts = _LIST.split(value)
+        said = [self.say(part) if " " in part else part for part in parts[::2]]
+        if len(said) == 1 or any(map(_is_typed, said, parts[::2])):
+            return self.say(value)
+        between = [re.sub(r"\w+", lambda word: self.say(word[0]), part) for part in parts[1::2]]
+        return _joined(said, between)
 
-def is_sought(english: str) -> bool:
-    """Whether a message with slots says enough itself not to be found in what people type."""
-    itself = SLOT.sub(" ", english)
-    numbers_alone = all(kind for _, kind in SLOT.findall(english))
-    return numbers_alone or len(_LETTERS.findall(itself)) > 1 or bool(re.search("[:·→(“]", itself))
+
+_compiled = cache(lambda pattern: re.compile(pattern, re.DOTALL))
+
+
+def _is_typed(said: str, part: str) -> bool:
+    """Whether a part of a list may be of a typed text: it is no message, nor marked as quoted."""
+    return said == part and not part.startswith(("“", "*"))
+
+
+def _joined(parts: list[str], between: list[str]) -> str:
+    return "".join(itertools.chain(*zip(parts, [*between, ""], strict=True)))
 
 
 def pattern_of(english: str) -> str:
-    """The regular expression of a message with slots, for Python and JavaScript."""
+    """The regular expression of a message with slots, for Python and JavaScript.
+
+    Where it says too little itself not to be found in what people type, it is filled with numbers alone.
+    """
+    itself = SLOT.sub(" ", english)
+    words = _LETTERS.findall(itself)
+    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,]", itself)
     parts, end = [], 0
     for slot in SLOT.finditer(english):
-        parts += [re.escape(english[end : slot.start()]), f"({_NUMBER})" if slot[2] else "(.+?)"]
+        filled = "(.*?)" if says_enough and not slot[2] else f"({_NUMBER})"
+        parts += [re.escape(english[end : slot.start()]), filled]
         end = slot.end()
     return "".join(parts) + re.escape(english[end:])
 
@@ -119,7 +151,7 @@ def say_html(markup: str) -> str:
         return markup
     pieces = re.split(r"(<[^>]*>)", markup)
     spoken = [html.escape(say(html.unescape(piece)), quote=False) for piece in pieces[::2]]
-    return "".join(itertools.chain(*zip(spoken, [*pieces[1::2], ""], strict=True)))
+    return _joined(spoken, pieces[1::2])
 
 
 def language() -> str:

@@ -224,10 +224,11 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
     if kind == "norm":
         _, deviation, _ = token_statistics(x).mean(dim=0).tolist()
         lengths = x.norm(dim=-1)
-        how = "each" if lengths.max() - lengths.min() < 0.1 else "on average, since its gains are trained"
+        alike = bool(lengths.max() - lengths.min() < 0.1)
         return (
             f"The norm looks at one row at a time. Rows were {before:.1f} long on average; now they have a "
-            f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** {how}."
+            f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** "
+            f"{'each' if alike else 'on average, since its gains are trained'}."
         )
     if kind == "add":
         branch_start = next(

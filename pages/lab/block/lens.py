@@ -242,7 +242,10 @@ def questions() -> tuple[Answer, ...]:
         Answer.of(
             sorted({*guesses, "animal"}).index(guesses[-1]),
             options=tuple(sorted({*guesses, "animal"})),
-            each=" Then ".join(f"“{guess}” after layer {n}." for n, guess in enumerate(guesses, start=1)),
+            each=" ".join(
+                f"{'Then ' if n > 1 else ''}“{guess}” after layer {n}."
+                for n, guess in enumerate(guesses, start=1)
+            ),
             story=" What is read after the last layer is the model's own answer." if exact else "",
         ),
     )

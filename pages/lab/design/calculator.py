@@ -172,13 +172,13 @@ def facts(model: Design, lengths: list[int], passes: list[Flops]) -> Facts:
 
 def notices(model: Design, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
     total = _total(model, counted)
-    sentence = f"{model.name}: **{total:,}** parameters"
-    if model.published:
-        apart = f"{total / model.published.published - 1:+.1%}".replace("-", "−")
-        sentence += f", **{apart}** from the published {model.published.published / 1e6:,.0f} million. "
-        sentence += model.published.note
-    else:
-        sentence += "."
+    sentence = f"{model.name}: **{total:,}** parameters."
+    if known := model.published:
+        apart = f"{total / known.published - 1:+.1%}".replace("-", "−")
+        sentence = (
+            f"{model.name}: **{total:,}** parameters, **{apart}** from the published "
+            f"{known.published / 1e6:,.0f} million. {known.note}"
+        )
     return [
         f"{sentence.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is "
         "q · k and weights · v, counted for all pairs, masked or not."

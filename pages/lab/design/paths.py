@@ -214,13 +214,10 @@ def _notices(longest: dict[str, int], steps: np.ndarray) -> list[str]:
     notices = []
     for step in steps.tolist():
         there = [name.split(",")[0] for name, path in longest.items() if path <= step]
-        sentence = (
-            f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
-        )
         notices.append(
-            f"{sentence}**{len(there)}** of {len(longest)}"
-            + (f": {', '.join(there)}." if there else ".")
-            + f" Recurrence needs {longest['recurrent']}, self-attention {longest['self-attention']}."
+            f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
+            f"**{len(there)}** of {len(longest)}{': ' if there else ''}{', '.join(there)}. "
+            f"Recurrence needs {longest['recurrent']}, self-attention {longest['self-attention']}."
         )
     return notices
 

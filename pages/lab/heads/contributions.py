@@ -192,7 +192,7 @@ def questions() -> tuple[Answer, ...]:
         Answer.of(
             shares.index(max(shares)),
             options=tuple(names),
-            each=", ".join(f"{n} {decimal(s)}" for n, s in zip(names, shares, strict=True)),
+            each=", ".join(f"{n}: {decimal(s)}" for n, s in zip(names, shares, strict=True)),
         ),
         Answer.of(1 if off < 1e-4 else 2, off=off),
         Answer.of(1 if share < 1 else 0, share=share),

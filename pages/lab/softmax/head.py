@@ -319,8 +319,11 @@ def _rows(
 
 def _scrub(d_k: int | None = None) -> Scrub:
     """d_k: of a model whose scale is 1 / sqrt(d_k), which a temperature can take away again."""
-    known = {1.0: " (as trained)"} | ({d_k**-0.5: " (without 1/√d_k)"} if d_k else {})
-    words = [f"{t:.3g}{known.get(t, '')}" for t in TEMPERATURES.tolist()]
+    taken = d_k and d_k**-0.5
+    words = [
+        f"{t:.3g}{' (as trained)' if t == 1 else ' (without 1/√d_k)' if t == taken else ''}"
+        for t in TEMPERATURES.tolist()
+    ]
     return Scrub("temperature", "temperature T", TEMPERATURES.numpy(), words)
 
 

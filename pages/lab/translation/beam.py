@@ -97,9 +97,16 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
     width = max(len(step.kept) for step in steps)
     n_pruned = min(width, 4) if width <= 4 else 2
     columns = [[*step.kept, *step.pruned[:n_pruned]] for step in steps]
-    nodes = [Node(id="0", label="<bos>", column=0, row=0)]
+    nodes = [Node(id="0", label="<bos>", column=0, row=0, is_token=True)]
     nodes += [
-        Node(id=str(node.id), label=words[node.token], note=brief(node.score), column=number, row=row)
+        Node(
+            id=str(node.id),
+            label=words[node.token],
+            note=brief(node.score),
+            column=number,
+            row=row,
+            is_token=True,
+        )
         for number, column in enumerate(columns, start=1)
         for row, node in enumerate(column)
     ]

@@ -80,11 +80,22 @@ LABELS = {
 def sentences(read: Reading, moments: list[Moment]) -> Diagram:
     """The source, and below it <bos> and the words written so far; pressing a word shows how it came."""
     chosen = {moment.step: at for at, moment in enumerate(moments) if moment.stage == "word"}
-    source = [Node(id=f"s{at}", label=word, column=at, row=0, frame=0) for at, word in enumerate(read.source)]
+    source = [
+        Node(id=f"s{at}", label=word, column=at, row=0, frame=0, is_token=True)
+        for at, word in enumerate(read.source)
+    ]
     first = next(at for at, moment in enumerate(moments) if moment.step == 0)
-    start = Node(id="t0", label=read.read[0], column=0, row=1, frame=first)
+    start = Node(id="t0", label=read.read[0], column=0, row=1, frame=first, is_token=True)
     target = [
-        Node(id=f"t{at + 1}", label=word, column=at + 1, row=1, frame=chosen[at], colour="accent")
+        Node(
+            id=f"t{at + 1}",
+            label=word,
+            column=at + 1,
+            row=1,
+            frame=chosen[at],
+            colour="accent",
+            is_token=True,
+        )
         for at, word in enumerate(read.written)
     ]
     n = len(source)

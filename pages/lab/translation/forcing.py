@@ -104,7 +104,9 @@ class Words:
         at = self._at.setdefault((row, column, word), len(self.nodes))
         if at == len(self.nodes):
             place = f"{row}.{column}.{word}"
-            self.nodes.append(Node(id=place, label=word, column=column, row=row, colour=colour))
+            self.nodes.append(
+                Node(id=place, label=word, column=column, row=row, colour=colour, is_token=True)
+            )
             self.levels.append(np.full(self.n_frames, HIDDEN))
         self.levels[at][frame] = level
 

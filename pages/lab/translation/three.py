@@ -280,9 +280,8 @@ def _self_attention(encoder: AttentionPatterns, decoder: AttentionPatterns, laye
             f"the encoder has no such head; in the decoder **{ahead[1]:.0f}** of the weight goes to later "
             "words"
         )
-    sentence = f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder"
     decoder_too = f"**{ahead[1]:.0f}** in the decoder" if ahead[1] is not None else "the decoder has none"
-    return f"{sentence}, {decoder_too}"
+    return f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder, {decoder_too}"
 
 
 def _cross_attention(read: ThreeAttentions, cross: AttentionPatterns, layer: int, head: int) -> str:

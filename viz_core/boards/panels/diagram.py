@@ -62,6 +62,7 @@ class Node:
     """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed.
 
     note: a second, smaller line under the label. frame: where pressing the box moves the board's scrub.
+    is_token: whether the label is a model's, which no language changes.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Node:
     changed: bool = False
     note: str = ""
     frame: int | None = None
+    is_token: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,9 @@
 /** @typedef {{whole: Record<string, string>, filled: Filled, known: Map<string, string>}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
-const CUTS = [/(\n+)/, /((?<=[.!?:;])[*\])”"]*\s+)/]; // into lines, else into sentences
+const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
+const LIST = /(, and |, or | and | or |, )/;
+const AROUND = /^[ →←·:\d]+|[ →←·:\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
 const SLOT = /\{(\d+)\}/g;
 
@@ -38,18 +40,30 @@ export function tIfWords(text) {
   return text.trim().includes(" ") ? t(text) : text;
 }
 
-/** @param {string} text @param {Words} words */
+/** @param {string} text @param {Words} words @returns {string} */
 function found(text, words) {
-  const inner = text.trim();
+  let inner = text.trim();
   if (!inner) return text;
-  if (inner !== text) return text.replace(inner, () => t(inner));
-  const message = Object.hasOwn(words.whole, text) ? words.whole[text] : filledIn(text, words);
-  if (message !== undefined) return message;
-  for (const cut of CUTS) {
-    const pieces = text.split(cut);
-    if (pieces.length > 1) return pieces.map((piece, at) => (at % 2 ? piece : t(piece))).join("");
+  if (Object.hasOwn(words.whole, text)) return words.whole[text];
+  if (inner === text) {
+    const said = byParts(text, true) ?? filledIn(text, words);
+    if (said !== undefined) return said;
+    inner = text.replace(AROUND, "");
   }
-  return text;
+  if (inner && inner !== text) return text.replace(inner, () => t(inner));
+  return byParts(text, false) ?? text;
+}
+
+/** A text line by line, or sentence by sentence. @param {string} text
+   @param {boolean} wholly only where each of them has a message */
+function byParts(text, wholly) {
+  for (const cut of CUTS) {
+    const parts = text.split(cut);
+    if (parts.length === 1) continue;
+    const said = parts.map((part, at) => (at % 2 ? part : t(part)));
+    if (!(wholly && parts.some((part, at) => at % 2 === 0 && part === said[at]))) return said.join("");
+  }
+  return undefined;
 }
 
 /** The message of which a text is filled in; of several, the one that says most itself.
@@ -58,15 +72,31 @@ function filledIn(text, { filled }) {
   const all = [...new Set([...(text.match(LETTERS) ?? []), ""])].sort();
   const entries = all.flatMap((word) => (Object.hasOwn(filled, word) ? filled[word] : []));
   for (const { pattern, text: translation } of entries.sort((a, b) => b.size - a.size)) {
-    const values = pattern.exec(text)?.slice(1).map(tIfWords);
+    const values = pattern.exec(text)?.slice(1).map(filling);
     if (values) return translation.replace(SLOT, (_, at) => values[at]);
   }
   return undefined;
 }
 
+/** What is filled in: several words may be a message, or a list of some. @param {string} value */
+function filling(value) {
+  if (!value.includes(" ")) return value;
+  const parts = value.split(LIST);
+  const said = parts.map((part, at) => (at % 2 ? joint(part) : part.includes(" ") ? t(part) : part));
+  // what is no message, nor marked as quoted, may be of a text that somebody typed
+  const isTyped = parts.some((part, at) => at % 2 === 0 && part === said[at] && !/^[“*]/.test(part));
+  return parts.length > 1 && !isTyped ? said.join("") : t(value);
+}
+
+/** @param {string} words between the parts of a list */
+function joint(words) {
+  const word = words.replace(/[ ,]+/g, "");
+  return word ? words.replace(word, t(word)) : words;
+}
+
 /* What of a message people read, by the name of its field; in the others are keys, code and tokens. */
 const READ = new Set([
-  ...["title", "notice", "x_label", "y_label", "unit", "label", "together", "claim", "where", "ask"],
+  ...["title", "notice", "x_label", "y_label", "unit", "together", "claim", "where", "ask"],
   ...["options", "panels", "after", "section", "caption", "see", "help"],
 ]);
 const READ_IF_WORDS = new Set([
@@ -84,6 +114,7 @@ const READ_IF_WORDS = new Set([
 
 /** A field of a message in the visitor's language. @param {string} name @param {any} value */
 export function read(name, value) {
+  if (typeof value?.label === "string" && !value.is_token) value.label = t(value.label);
   const say = READ.has(name) ? t : READ_IF_WORDS.has(name) ? tIfWords : null;
   if (!say || !globalThis.attentionLabWords) return value;
   if (typeof value === "string") return say(value);
