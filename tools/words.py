@@ -189,7 +189,7 @@ def in_toml(code: str) -> Iterator[str]:
                 if name == "tries" or is_glossary:
                     yield from messages(key, True)
                 if name != "shapes":  # the names of axes are those of the code
-                    yield from walk(key, each)
+                    yield from walk(name if name == "options" else key, each)
         elif isinstance(value, list):
             for each in value:
                 yield from walk(name, each)

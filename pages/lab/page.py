@@ -13,7 +13,7 @@ import streamlit as st
 
 from attention_lab.models.fields import SHOWN
 from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load
+from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.component import Act
@@ -71,7 +71,9 @@ def _ask_one(page: LabPage, part: Part, at: int) -> None:
         page_parts.redraw("lab")
 
     moves = move if question.set else None
-    choice = st.radio(question.ask, question.options, index=None, key=place, on_change=moves)
+    choice = st.radio(
+        question.ask, question.options, index=None, key=place, on_change=moves, format_func=words.say
+    )
     guard_choice(place, "Answer", question.options)
     show_problems(problems())
     if choice is None:

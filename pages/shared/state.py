@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from attention_lab.models.fields import SWITCH, CellError, Field, read_link, written
 from attention_lab.models.training.config import next_decade_step
-from attention_lab.pages.shared import st
+from attention_lab.pages.shared import st, words
 from attention_lab.pages.shared.st import DeltaGenerator
 
 KEPT = "the value before it is kept"
@@ -175,7 +175,8 @@ def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
     how = {"label": field.label, "help": field.help, **field.more, **how}
     if control in ("segments", "list", "steps", "radio"):
         how.setdefault("options", rule.options)
-        how.setdefault("format_func", field.show or (lambda option: rule.names.get(option, str(option))))
+        show = how.get("format_func") or field.show or (lambda option: rule.names.get(option, str(option)))
+        how["format_func"] = lambda option: words.say(show(option))
     elif control in ("slider", "count", "rate"):
         how = {"min_value": rule.low, "max_value": rule.high, **how}
     if control == "segments":

@@ -5,6 +5,7 @@ import { asTyped, shorten } from "../browser/dom.js";
 import { Framed } from "../browser/message.js";
 import { anyNumber, shortNumber } from "../browser/numbers.js";
 import { buttonsOf } from "../browser/plotly.js";
+import { t } from "../browser/words.js";
 
 /** @import { ChartSpec, PictureSpec, Described, Theme } from "./specs" */
 /** @import { Numbers } from "../browser/message.js" */
@@ -42,7 +43,7 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 export function skipping(names, shown) {
   const step = shown.length > 1 ? shown[1] : names.length;
   if (shown.length === names.length || names.every((name) => /^[-−]?\d+$/.test(name))) return "";
-  return ` · every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"} named`;
+  return step === 2 ? " · every 2nd named" : step === 3 ? " · every 3rd named" : ` · every ${step}th named`;
 }
 
 /** An axis's title with what it skips, in fewer words where they do not fit: in one line, or in two where it
@@ -57,9 +58,9 @@ export function titled(axis, names, ticks, pixels, lines = 1) {
   if (!title) return {};
   if (!fits(title)) return as("");
   if (!skipped) return {};
-  const short = skipped.replace(" named", "");
+  const [long, short] = [skipped, skipped.replace(" named", "")].map(t);
   const below = short.slice(3);
-  const beside = [skipped, short].find((said) => fits(title + said));
+  const beside = [long, short].find((said) => fits(title + said));
   if (beside) return as(title + beside);
   return lines === 2 && fits(below) ? as(`${title}<br>${below}`) : {};
 }

@@ -115,6 +115,7 @@ const READ_IF_WORDS = new Set([
 /** A field of a message in the visitor's language. @param {string} name @param {any} value */
 export function read(name, value) {
   if (typeof value?.label === "string" && !value.is_token) value.label = t(value.label);
+  if (name === "title" && value?.text) value.text = t(value.text); // of an axis
   const say = READ.has(name) ? t : READ_IF_WORDS.has(name) ? tIfWords : null;
   if (!say || !globalThis.attentionLabWords) return value;
   if (typeof value === "string") return say(value);

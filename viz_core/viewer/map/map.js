@@ -8,6 +8,7 @@ import { configOf, loadPlotly, styled } from "../browser/plotly.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { t } from "../browser/words.js";
 import {
   cellAt,
   isWhole,
@@ -272,7 +273,7 @@ export class PatternMap {
     const place = point && placeOf(this.layout, this.ranges, point);
     const cell = place && this.find(place.key, place.query);
     const words = cell ? this.words(cell) : this.hint();
-    if (this.over.textContent !== words) this.over.textContent = words;
+    if (this.over.textContent !== words) this.over.textContent = t(words);
   }
 
   /** @param {NonNullable<ReturnType<PatternMap["find"]>>} cell */

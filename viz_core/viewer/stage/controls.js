@@ -3,6 +3,7 @@
 
 import { Choice } from "../browser/choice.js";
 import { button, el, isNew, reveal, shorten } from "../browser/dom.js";
+import { t } from "../browser/words.js";
 import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
 import { isFurther, isSigned } from "./quantities.js";
@@ -30,6 +31,9 @@ export function listOf(label, onChoose) {
    @param {import("./types").Stage} stage @param {Offered} name @param {(value: any) => void} [onChoose] */
 export const listFor = (stage, name, onChoose = (value) => stage.set({ [name]: value })) =>
   listOf(CHOICES[name].label, onChoose);
+
+/** What the view offers under this name, in the visitor's language. @param {keyof typeof CHOICES} name */
+const optionsOf = (name) => CHOICES[name].options.map((option) => ({ ...option, text: t(option.text) }));
 
 /** Buttons for what a field of the view may be.
    @param {import("./types").Stage} stage @param {Offered} name */
@@ -87,13 +91,13 @@ export class MeasureBar {
       ],
       (measure ?? awaited(measures, stack, view))?.name ?? "layer",
     );
-    this.order.update(CHOICES.order.options, [view.order]);
-    this.keep.update(CHOICES.keep.options, view.keep);
+    this.order.update(optionsOf("order"), [view.order]);
+    this.keep.update(optionsOf("keep"), view.keep);
     this.limit.value = String(view.limit);
     this.limit.step = view.keep === "top" ? "1" : "0.01";
     const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
     const map = view.view === "map";
-    this.sort.name.textContent = map ? "colour by" : view.view === "sums" ? "measure" : "sort by";
+    this.sort.name.textContent = t(map ? "colour by" : view.view === "sums" ? "measure" : "sort by");
     reveal(this.sort.root, grid || map);
     reveal(this.order.root, view.view === "grid" && measure);
     reveal(this.keep.root, (grid || map) && measure);
@@ -168,7 +172,7 @@ export class EditBar {
     reveal(this.typed, this.writes);
     reveal(this.label, edits.length);
     /** @type {string[]} */ const times = timesOf(view.view, this.header);
-    const options = CHOICES.when.options.filter(({ value }) => times.includes(value));
+    const options = optionsOf("when").filter(({ value }) => times.includes(value));
     this.when.update(options, [view.when]);
     reveal(this.when.root, times.length > 1);
     this.chips(edits);
@@ -229,7 +233,7 @@ export class Bars {
     this.range = choiceFor(stage, "range");
     this.measure = new MeasureBar(stage);
     this.special = listFor(stage, "special");
-    this.special.name.textContent = "special";
+    this.special.name.textContent = t("special");
     this.over = choiceFor(stage, "over");
     this.sight = choiceFor(stage, "sight");
     this.edits = new EditBar(stage);
@@ -268,7 +272,7 @@ export class Bars {
     if (!data.header.sight) absent.push("picture");
     if (!data.header.change) absent.push("effect");
     if (!data.header.editable || !nSteps) absent.push("sweep");
-    const views = CHOICES.view.options.filter(({ value }) => !absent.includes(value));
+    const views = optionsOf("view").filter(({ value }) => !absent.includes(value));
     this.view.update(views, [view.view]);
     const stacks = data.stacks.map(({ id, title }) => ({ value: id, text: title }));
     this.stack.update(stacks, [stack.id]);
@@ -279,27 +283,27 @@ export class Bars {
       title: titleOf(stack, view.layer, head),
     }));
     this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
-    const shows = CHOICES.show.options.filter(({ value }) =>
+    const shows = optionsOf("show").filter(({ value }) =>
       isFurther(value) ? view.when === "after" : stack.whole || !isSigned(value),
     ); // what is computed when it is chosen is of the edited pass
     this.show.update(shows, view.show);
     const shares = !data.signed && !isSigned(view.show) && view.show !== "length";
-    const ranges = shares || (view.view === "grid" && !data.signed) ? CHOICES.range.options : SIGNED_RANGES;
+    const ranges = shares || (view.view === "grid" && !data.signed) ? optionsOf("range") : SIGNED_RANGES;
     this.range.update(ranges, [view.range]);
     this.measure.draw();
     this.edits.draw();
     const rolled = data.header.sight?.rolled;
-    const sights = CHOICES.sight.options.filter(({ value }) => rolled || value !== "rolled");
+    const sights = optionsOf("sight").filter(({ value }) => rolled || value !== "rolled");
     this.sight.update(sights, [view.sight]);
-    this.over.update(CHOICES.over.options, [view.over]);
-    this.special.update(CHOICES.special.options, view.special);
+    this.over.update(optionsOf("over"), [view.over]);
+    this.special.update(optionsOf("special"), view.special);
     this.showWhatMatters();
     const { steps } = data.header;
     this.slider.max = String(steps.length - 1);
     this.slider.value = String(view.step);
     const step = steps[view.step];
     const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
-    this.stepText.textContent = step ? `${view.step + 1} of ${steps.length}${chosen}` : "";
+    this.stepText.textContent = t(step ? `${view.step + 1} of ${steps.length}${chosen}` : "");
   }
 
   showWhatMatters() {

@@ -3,6 +3,7 @@
 import { button, el, region, reveal, shorten } from "../browser/dom.js";
 import { number, shortNumber } from "../browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../browser/tables.js";
+import { t } from "../browser/words.js";
 import { outputsTable } from "./output.js";
 import { upTo } from "./view.js";
 
@@ -43,7 +44,7 @@ export class Answers {
     this.after.textContent = written?.after ?? waits;
     this.after.classList.toggle("other", written?.before !== written?.after);
     const search = smallest?.asked?.[0] === view.stack ? smallest : undefined;
-    this.search.textContent = `which heads of ${stack.title} does the answer need?`;
+    this.search.textContent = t(`which heads of ${stack.title} does the answer need?`);
     this.search.classList.toggle("absent", Boolean(search));
     this.lines = search?.lines ?? [];
     this.outcome.textContent = searchSentence(search);

@@ -7,6 +7,7 @@ import { asTyped, el, fitCanvas, reveal, shorten, textWidth } from "../browser/d
 import { colourLevels, imageOfBytes } from "../browser/images.js";
 import { number } from "../browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, styled } from "../browser/plotly.js";
+import { t } from "../browser/words.js";
 import { beside, matrixOf, partnersOf, shownOf } from "./data.js";
 import { Plane } from "./planes.js";
 import { fitting, isFurther, isSigned, numbersOf, requestOf } from "./quantities.js";
@@ -58,7 +59,7 @@ export class MiniMap {
     const [across, down] = [SIDE / stack.nKey, SIDE / stack.nQuery];
     context.strokeRect(across * k0, down * q0, across * nk, down * nq);
     const part = `Queries ${q0}–${q0 + nq - 1} and keys ${k0}–${k0 + nk - 1} of ${stack.nQuery}`;
-    this.note.textContent = `${part}. Click in the whole matrix to move there.`;
+    this.note.textContent = t(`${part}. Click in the whole matrix to move there.`);
   }
 
   /** @param {MouseEvent} event */
@@ -301,7 +302,7 @@ export class HeadView {
     const { show } = this.stage.view;
     const option = isFurther(show) && optionOf("show", show);
     const what = option && (this.answer?.problem ?? (this.answer ? `${option.title}.` : "Computing…"));
-    this.note.textContent = what || "";
+    this.note.textContent = t(what || "");
     reveal(this.note, option);
   }
 

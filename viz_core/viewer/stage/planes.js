@@ -4,6 +4,7 @@
 
 import { button, el, shorten, textWidth } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { listOf } from "./controls.js";
 import { awaited, measureOf, noteOnMeasure, placesOf } from "./data.js";
 import { Legend } from "./side.js";
@@ -192,7 +193,7 @@ export class Plane {
     this.choice.update(COLOURS, this.colour);
     const { queries = [], keys = [], shares } = answer ?? {};
     const [x, y] = (shares ?? []).map((share) => `${Math.round(100 * share)} %`);
-    this.shares.textContent = shares ? `Its axes show ${x} and ${y} of their variance.` : "";
+    this.shares.textContent = t(shares ? `Its axes show ${x} and ${y} of their variance.` : "");
     const { clientWidth, clientHeight } = this.points;
     const places = placed([...queries, ...keys], clientWidth, clientHeight, ROOM);
     const { data, stack } = this.stage;

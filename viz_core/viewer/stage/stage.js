@@ -12,6 +12,7 @@ import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { t } from "../browser/words.js";
 import { caption, translationOf } from "./caption.js";
 import { Bars } from "./controls.js";
 import { headAt, hidingOf, passesOf, placeIn } from "./data.js";
@@ -110,7 +111,7 @@ export class WhatIf {
     this.line = editable && writes && !edits.length ? withoutLook(view, data, focus) : null;
     reveal(this.root, this.line);
     const count = this.line?.split(",").length ?? 0;
-    this.root.textContent = count === 1 ? "and without this head?" : `and without these ${count} heads?`;
+    this.root.textContent = t(count === 1 ? "and without this head?" : `and without these ${count} heads?`);
     this.root.title = "Switches off the heads of this layer that give it half of their weight and more";
   }
 }
@@ -469,13 +470,13 @@ export class Stage {
 
   drawStory() {
     const { swap, taught } = this.data.header;
-    this.swap.textContent = swap.label;
+    this.swap.textContent = t(swap.label);
     reveal(this.swap, swap.label);
     this.drawNotice();
     reveal(this.taught, taught.text);
     reveal(this.contrast, taught.label);
     this.taughtText.replaceChildren(...this.glossary.nodes(taught.text));
-    this.contrast.textContent = taught.label;
+    this.contrast.textContent = t(taught.label);
     this.whatIf.draw();
     this.answerLine.draw();
     this.pictures.draw();

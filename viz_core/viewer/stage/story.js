@@ -7,6 +7,7 @@ import { button, el, isForView, isNew, reveal, shorten, svg } from "../browser/d
 import { colourLevels, cssColour, imageOf } from "../browser/images.js";
 import { eased, isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { partsOf, productsOf, topKeys } from "./data.js";
 import { Legend, legendEnds } from "./side.js";
@@ -332,7 +333,7 @@ export class StoryView {
     view.beat = nearest(view.beat, beats);
     const isLast = view.beat === beats.at(-1);
     const tells = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
-    this.play.textContent = this.isAway ? "← back to the story" : tells;
+    this.play.textContent = t(this.isAway ? "← back to the story" : tells);
     this.play.title = "The story by itself; arrow keys go beat by beat";
     this.beats.update(this.offered(), view.view === "story" ? [view.beat] : []);
   }
@@ -364,7 +365,7 @@ export class StoryView {
   drawAsker({ exact, i }) {
     const { data, stack, view } = this.stage;
     const { q, k, d, z, v } = exact;
-    this.asker.textContent = `query of “${shorten(this.askerName(), 24)}”`;
+    this.asker.textContent = t(`query of “${shorten(this.askerName(), 24)}”`);
     const isMixed = view.beat >= 4;
     reveal(this.sum, isMixed);
     this.mixed.className = isMixed ? "value" : "key";
@@ -490,8 +491,10 @@ export class StoryView {
     const j = at ?? row.indexOf(Math.max(...row));
     const scale = stack.scales[stack.layers.indexOf(view.layer)];
     const products = productsOf(exact, i, j, scale);
-    this.times.textContent = `their product${scale === 1 ? "" : ` × ${number(scale)}`}, channel by channel`;
-    this.asked.textContent = `key of “${shorten(data.names(stack, "key")[k0 + j].text, 24)}”`;
+    this.times.textContent = t(
+      `their product${scale === 1 ? "" : ` × ${number(scale)}`}, channel by channel`,
+    );
+    this.asked.textContent = t(`key of “${shorten(data.names(stack, "key")[k0 + j].text, 24)}”`);
     this.strip(this.key, k.subarray(j * d, (j + 1) * d));
     const [up, down] = [1, -1].map((sign) =>
       products.reduce((sum, each) => sum + (each * sign > 0 ? each : 0), 0),
@@ -583,7 +586,7 @@ export class StoryView {
     this.before.textContent = former
       ? `With “${former.word}” it was “${shorten(former.name)}”, ${number(former.share, 3)}.`
       : "\u00a0"; // its room, so that the button keeps its place
-    this.swap.textContent = swap.label;
+    this.swap.textContent = t(swap.label);
     reveal(this.swap, swap.label);
     reveal(this.pieces, data.inPieces);
   }

@@ -5,6 +5,7 @@ import { Choice } from "../browser/choice.js";
 import { button, el, reveal, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
 import { barsOf, rowOf, weightCell } from "../browser/tables.js";
+import { t } from "../browser/words.js";
 import { measureOf, placesOf } from "./data.js";
 import { upTo } from "./view.js";
 
@@ -218,7 +219,7 @@ class Tokens {
       return { value, text: shorten(text, 18), title: `${text} (${value})` };
     });
     this.tokens.update(options, chosen);
-    this.count.textContent = `${chosen.length} of ${tokens.length}`;
+    this.count.textContent = t(`${chosen.length} of ${tokens.length}`);
     reveal(this.special, special);
   }
 }

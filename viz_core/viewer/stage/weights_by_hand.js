@@ -4,6 +4,7 @@
 
 import { button, el, reveal, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { bounded, rowOf, setLine } from "./edits.js";
 
 /** @typedef {{at: number, weight: number}} Spot */
@@ -116,10 +117,10 @@ export class RowPaint {
   tell(j) {
     const { data, stack, view } = this.stage;
     const query = shorten(data.names(stack, "query")[view.query]?.text ?? "", 14);
-    if (j === null) this.note.textContent = `paint the row of “${query}”: drag over it`;
+    if (j === null) this.note.textContent = t(`paint the row of “${query}”: drag over it`);
     else {
       const weight = this.draft.get(this.row.k0 + j) ?? this.row.weights[j];
-      this.note.textContent = `“${query}” → “${this.name(j)}” ${number(weight, 2)}`;
+      this.note.textContent = t(`“${query}” → “${this.name(j)}” ${number(weight, 2)}`);
     }
   }
 
