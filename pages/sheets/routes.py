@@ -37,6 +37,8 @@ MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
 JUDGED_AT_ONCE = 4
 """Answers whose rules are looked at; others wait, and hold no thread."""
+LEAST_SECONDS = 0.2
+"""An answer takes at least so long, and a student gives one at a time: so nobody tries all in no time."""
 
 
 class Opened(BaseModel):
@@ -71,6 +73,7 @@ class Judges:
         try:
             task = int(request.path_params["task"])
             judged = partial(_judged, code_of(request), token, task, given)
+            await anyio.sleep(LEAST_SECONDS)
             return JSONResponse(await anyio.to_thread.run_sync(judged, limiter=self._limiter))
         finally:
             self._busy.discard(token)
@@ -120,7 +123,7 @@ async def _open(request: Request) -> Response:
     opener = opener_of(request, "a class")
     problems = await run_in_threadpool(given.sheet.problems)
     if problems:
-        return JSONResponse({"problems": problems}, 422)
+        return JSONResponse({"problems": problems})
     code, secret = await run_in_threadpool(store.open_class, opener, given.sheet, given.ends)
     return JSONResponse({"code": code, "secret": secret})
 

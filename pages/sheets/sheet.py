@@ -94,7 +94,7 @@ class Task(BaseModel):
         try:
             held = [not _missing(rule, self.opens) for rule in self.rules]
         except ValueError as error:
-            yield f"{error}."
+            yield str(error)
         else:
             if all(held):
                 yield "its rules hold where it opens, so nothing is left to do; open it in another state."
@@ -128,13 +128,13 @@ class Sheet(BaseModel):
         found = [(task.line, f"“{task.title}”: {text}") for task in self.stops for text in task.problems()]
         for name in self.models:
             if name not in offers() and not HUB.fullmatch(name):
-                found.append((1, f"model: there is no {quoted(name)}; {nearest(name, offers())}."))
+                found.append((1, f"model: there is no {quoted(name)}; {nearest(name, offers())}"))
         for name in _names(self.settings, "pages"):
             if name not in PAGES:
-                found.append((1, f"pages: there is no {quoted(name)}; {nearest(name, PAGES)}."))
+                found.append((1, f"pages: there is no {quoted(name)}; {nearest(name, PAGES)}"))
         if not any(task.kind for task in self.stops):
             found.append((1, "it has no task: give a stop a question, a rule: or write: in its list."))
-        return [{"line": line, "text": text} for line, text in sorted(found)]
+        return [{"line": line, "text": _ended(text)} for line, text in sorted(found)]
 
     def shown(self) -> dict[str, Any]:
         """For students: without rules, right options and why they are."""
@@ -184,8 +184,12 @@ def _missing(rule: Rule, link: Link) -> str:
     try:
         return rule.missing(link)
     except ValueError as error:
-        text = str(error).removesuffix(".")
-        return f"{text[:1].upper()}{text[1:]}."
+        text = _ended(str(error))
+        return f"{text[:1].upper()}{text[1:]}"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _lines(settings: dict[str, str], name: str) -> list[str]:

@@ -4,11 +4,10 @@ import { t } from "../browser/words.js";
 
 /** A refusal, with the server's sentence. */
 export class Refusal extends Error {
-  /** @param {number} status 0 where the server does not answer @param {string} sentence @param {any} more */
-  constructor(status, sentence, more = null) {
+  /** @param {number} status 0 where the server does not answer @param {string} sentence */
+  constructor(status, sentence) {
     super(sentence);
     this.status = status;
-    this.more = more;
   }
 }
 
@@ -31,9 +30,8 @@ export class Classroom {
       throw new Refusal(0, t("The server does not answer; try again in a moment."));
     }
     const text = await answer.text();
-    const isJson = answer.headers.get("content-type")?.includes("json");
-    if (!answer.ok) throw new Refusal(answer.status, t(text), isJson ? JSON.parse(text) : null);
-    return isJson ? JSON.parse(text) : text;
+    if (!answer.ok) throw new Refusal(answer.status, t(text));
+    return answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
   }
 }
 

@@ -1,10 +1,9 @@
 /* Where a teacher gives a sheet to a class: what is wrong in it, and until when it is worked on. */
 
 import { el, reveal } from "../browser/dom.js";
+import { t } from "../browser/words.js";
 import { talkOf } from "../talk/source.js";
 import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
-
-/** @import { Refusal } from "./classroom.js" */
 
 /** @import { Problem, Talk } from "../talk/types" */
 
@@ -71,15 +70,20 @@ export class Giver {
   async give(talk) {
     const ends = new Date(`${this.day.value}T23:59:59`).getTime() / 1000;
     try {
-      const { code, secret } = await this.room.ask("", "POST", { sheet: talk, ends });
+      const { problems, code, secret } = await this.room.ask("", "POST", { sheet: talk, ends });
+      this.name(problems ?? []);
+      if (problems) return this.say("Nobody could work on it yet; mend these lines:");
       keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
       location.href = new URL(`class/${code}/teacher#${secret}`, this.root).href;
     } catch (error) {
-      const { message, more } = /** @type {Refusal} */ (error);
-      this.said.textContent = more?.problems ? "Nobody could work on it yet; mend these lines:" : message;
-      reveal(this.said, true);
-      this.name(more?.problems ?? []);
+      this.say(/** @type {Error} */ (error).message);
     }
+  }
+
+  /** @param {string} sentence */
+  say(sentence) {
+    this.said.textContent = t(sentence);
+    reveal(this.said, sentence);
   }
 
   /* The classes that this browser has opened before. */

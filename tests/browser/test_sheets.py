@@ -1,0 +1,127 @@
+"""A class on one link: three students on one sheet, and the teacher's page, which sees them."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import SERIOUS, violations
+from tests.browser.test_talk import packed
+
+SHEET = """# Who sees whom?
+
+Three tasks.
+
+## Which?
+
+### Which mask hides the future?
+- [ ] padding
+- [x] causal
+
+Because it **hides** what comes.
+
+## Reach
+
+[Masks](/masks)
+
+- rule: link: part = reach, mask = causal
+- hint: The parts stand *above* the board.
+
+Open the part on reach.
+
+## Say
+
+- write: 200
+"""
+
+
+def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Page]) -> None:
+    broken = SHEET.replace("mask = causal", "mosk = causal")
+    page.goto(packed(broken).replace("talk/", "/class/", 1))
+    page.get_by_role("button", name="open the class").click()
+    expect(page.locator(".problems")).to_have_text(
+        "Line 13: “Reach”: 'mosk' is no input of Masks; did you mean mask?"
+    )
+    page.goto("about:blank")
+    page.goto(packed(SHEET).replace("talk/", "/class/", 1))
+    page.get_by_role("button", name="open the class").click()
+    expect(page.get_by_role("img", name="QR code of the link")).to_be_visible()
+    link = page.locator(".link a").get_attribute("href")
+    assert link
+
+    ada = new_page()
+    begin(ada, link, "Ada")
+    answer(ada, "padding")
+    expect(ada.locator(".verdict.wrong")).to_have_text("That is not so; look again.")
+    answer(ada, "causal")
+    expect(ada.locator(".verdict.right")).to_contain_text("Because it hides what comes.")
+    ada.get_by_role("button", name="next task").click()
+    inside = ada.frame_locator("iframe")
+    expect(inside.locator(".notice")).to_be_visible()
+    expect(inside.locator(".stAppHeader")).to_be_hidden()
+    ada.get_by_role("button", name="check").click()
+    expect(ada.locator(".verdict.wrong")).to_have_text("Part is mask: that is not what is asked for.")
+    ada.get_by_role("button", name="hint 1 / 1").click()
+    expect(ada.locator(".hints em")).to_have_text("above")
+    inside.get_by_role("radio", name="Reach").click()
+    ada.get_by_role("button", name="check").click()
+    expect(ada.locator(".verdict.right")).to_have_text("That is right.")
+    expect(ada.locator(".tasks")).to_have_text("1✓2✓3")
+    assert violations(ada, impacts=SERIOUS, within=".panel") == []
+
+    ben = new_page(viewport={"width": 390, "height": 844})
+    begin(ben, link, "")
+    answer(ben, "padding")
+    ben.get_by_role("button", name="2. Reach").click()
+    frame = ben.locator("iframe")
+    expect(frame).to_be_hidden()
+    ben.get_by_role("button", name="to the page").click()
+    expect(frame).to_be_in_viewport(ratio=0.9)
+    assert ben.evaluate("document.documentElement.scrollWidth") == 390
+    ben.get_by_role("button", name="back to the task").click()
+    expect(ben.get_by_role("heading", name="2. Reach")).to_be_visible()
+
+    eve = new_page(color_scheme="dark")
+    begin(eve, link, "Eve")
+    eve.get_by_role("button", name="3. Say").click()
+    eve.get_by_label("Say", exact=True).fill("It hides keys.")
+    eve.get_by_role("button", name="hand in").click()
+    expect(eve.locator(".verdict")).to_have_text("It is handed in.")
+    context = eve.context
+    eve.close()
+    eve = context.new_page()  # whoever closes the tab comes back where she was
+    eve.goto(link)
+    expect(eve.get_by_role("heading", name="3. Say")).to_be_visible()
+    expect(eve.get_by_label("Say", exact=True)).to_have_value("It hides keys.")
+    assert violations(eve, impacts=SERIOUS) == []
+
+    rows = page.locator(".students tbody tr")
+    expect(rows).to_have_text(
+        [
+            re.compile("Ada✓ 2right, 2 tries✓ 2right, 2 tries, is herenothing yet"),
+            re.compile("student 2✗not right yetnothing yet, is herenothing yet"),
+            re.compile("Evenothing yetnothing yet•answered, is here"),
+        ]
+    )
+    expect(page.locator(".by-task .counted li")).to_have_text(["padding1", "causal1"])
+    expect(page.locator(".by-task")).to_contain_text("Eve: It hides keys.")
+    assert violations(page, impacts=SERIOUS) == []
+    with page.expect_download() as download:
+        page.get_by_role("button", name="answers as CSV").click()
+    lines = download.value.path().read_text("utf-8-sig").splitlines()
+    assert len(lines) == 5 and lines[1].startswith("Ada,1,Which?,causal,1,2,")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="delete the class").click()
+    expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")
+
+
+def begin(page: Page, link: str, name: str) -> None:
+    page.goto(link)
+    page.get_by_label("Your name, or none").fill(name)
+    page.get_by_role("button", name="begin").click()
+    expect(page.get_by_role("heading", name="1. Which?")).to_be_visible()
+
+
+def answer(page: Page, option: str) -> None:
+    page.get_by_label(option).check()
+    page.get_by_role("button", name="answer").click()
