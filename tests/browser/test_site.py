@@ -17,7 +17,7 @@ from tests.browser.test_talk import packed
 from tools.site import build
 
 WAITS = 20_000  # milliseconds
-PAGES = ("", "explore/", "softmax/", "masks/")
+PAGES = ("", "explore/", "talks/", "softmax/", "masks/")
 HIGHEST = 3_000_000  # bytes on the wire before the first figure, nothing packed
 
 
@@ -83,6 +83,7 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
     expect(page).to_have_url(re.compile(r"/softmax/\?part=head&.*temperature=0\.0"))
     assert len(asked) == count
     said = notice.inner_text()
+    page.get_by_role("button", name="add to talk").click()
     page.reload()
     expect(page.locator(".board[data-frame='3']")).to_be_visible(timeout=WAITS)
     expect(notice).to_have_text(said)
@@ -108,6 +109,11 @@ def _explore(page: Page, address: str) -> None:
 def _give_a_talk(page: Page, address: str) -> None:
     """Its stops are pages of the site; the speaker's window needs no server either."""
     talk = "# A talk\n## Late\n[Masks](/masks?part=late)\n## Own\n[Explore](/?model=masked)\n\nMine."
+    page.goto(f"{address}talks/")
+    added = page.locator(".stop").get_by_role("link", name="Softmax and scale")
+    expect(added).to_have_attribute("href", re.compile(r"^\.\./softmax/\?part=head&.*temperature=0\.0"))
+    present = page.get_by_role("link", name="Present Why scale")
+    expect(present).to_have_attribute("href", "../talk/#shipped=why-scale")
     page.goto(f"{address}{packed(talk)}")
     seen = page.locator(".frames iframe:not(.behind)").content_frame
     expect(seen.locator(".board .notice")).not_to_be_empty(timeout=WAITS)

@@ -114,7 +114,10 @@ class Talks {
   /** One that ships. @param {string} name @param {string} text @param {boolean} isSheet */
   card(name, text, isSheet) {
     const { title, about, settings, stops } = this.read(text).talk;
-    const mine = () => this.replace(text, `A copy of “${title}”.`);
+    const mine = () => {
+      this.replace(text, `A copy of “${title}”.`);
+      this.title.focus();
+    };
     return el("li", { class: "card" }, [
       el("h2", { text: title }),
       el("p", { text: about.replaceAll("\n", " ") }),

@@ -1,0 +1,70 @@
+"""Talks: those that ship, and an own one, from the first “add to talk” to a file and a link."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from attention_lab.pages.talks.talks import NAMES
+from tests.browser.axe import violations
+from tests.browser.board import BoardPage
+
+OTHER = "# Another\n\n## A\n\n[Maskz](/maskz)\n\n## B\n\n[Masks](/masks?part=reach)\n"
+
+
+def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Path) -> None:
+    page.goto("/masks?part=reach")
+    BoardPage(page, "masks").wait()
+    add = page.get_by_title("As a stop of your own talk")
+    for at in (1, 2):
+        add.click()
+        expect(add).to_have_text(f"stop {at} added")
+    headline = page.locator(".board .notice").inner_text()
+    page.get_by_role("link", name="Talks").click()
+    title = page.get_by_label("Title of stop", exact=False)
+    expect(title).to_have_count(2)
+    assert headline.startswith(title.nth(1).input_value())
+    expect(page.get_by_role("region", name="Talks that ship").locator(".card")).to_have_count(len(NAMES))
+    assert violations(page) == []
+
+    title.nth(0).fill("How far one layer hears")
+    page.locator("summary").nth(0).click()
+    assert page.get_by_label("Link of stop 1").input_value() == "/masks?part=reach"
+    page.get_by_label("Notes of stop 1").fill("- hide: nothing\n\n# Point at the dots.")
+    page.get_by_label("Question of stop 1").fill("How many?")
+    for at, option in enumerate(("five", "nine"), start=1):
+        page.get_by_label(f"Option {at} of stop 1", exact=True).fill(option)
+    page.get_by_label("Option 2 of stop 1 is right").check()
+    page.get_by_role("button", name="Move stop 1 down").click()
+    expect(title.nth(1)).to_have_value("How far one layer hears")
+    expect(page.get_by_role("button", name="Move stop 2 down")).to_be_disabled()
+    page.locator(".handle").nth(1).drag_to(page.locator(".stop").nth(0))
+    expect(title.nth(0)).to_have_value("How far one layer hears")
+    page.get_by_role("button", name="Delete stop 2").click()
+    expect(title).to_have_count(1)
+    page.get_by_role("button", name="undo").click()
+    expect(title).to_have_count(2)
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="download").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    text = file.read_text("utf-8")
+    assert file.name == "my-talk.md"
+    for line in ("## How far one layer hears", "[masks](/masks?part=reach)", "- [x] nine", "#### Point at"):
+        assert line in text
+
+    opens = page.locator("input[type=file]")
+    opens.set_input_files({"name": "b.md", "mimeType": "text/markdown", "buffer": OTHER.encode()})
+    expect(page.locator(".problems")).to_contain_text("Line 5: /maskz is no link to a page of this app")
+    expect(page.locator(".told")).to_contain_text("b.md is open. It takes the place of the talk")
+    opens.set_input_files({"name": "c.md", "mimeType": "text/markdown", "buffer": b"\xff\x00"})
+    expect(page.locator(".told")).to_contain_text("c.md has no stop")
+    expect(title).to_have_count(2)
+    opens.set_input_files(file)
+    page.reload()  # a visit later
+    expect(title.nth(0)).to_have_value("How far one layer hears")
+
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="copy as a link").click()
+    expect(page.locator(".told")).to_contain_text("which holds the whole talk")
+    assert "/talk/#talk=" in page.evaluate("navigator.clipboard.readText()")
