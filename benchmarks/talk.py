@@ -44,14 +44,12 @@ def main() -> None:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium.find())
-        print(
-            "| talk | stops | press to picture, ms, median | p95 | largest | next stop ready after, ms, median |"
-        )
+        print("| talk | stops | press to picture, ms | p95 | largest | next is ready after, ms |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
         for name in TALKS:
             times: list[tuple[float, float]] = []
             for _ in range(rounds):
-                context = browser.new_context(viewport={"width": 1366, "height": 768})
+                context = browser.new_context(viewport={"width": 1366, "height": 768}, bypass_csp=True)
                 context.add_init_script(CLOCK)
                 times += walk(context.new_page(), f"{app.url}/talk/#shipped={name}")
                 context.close()
@@ -66,10 +64,10 @@ def main() -> None:
 def walk(page: Page, address: str) -> list[tuple[float, float]]:
     """Of each stop after the first: milliseconds from press to picture, and how long it was prepared."""
     page.goto(address)
-    page.locator(".count").wait_for()
+    page.locator(".count:not(:empty)").wait_for(state="attached")
     page.evaluate(PAINTED)
     times = []
-    n_stops = int(page.locator(".count").inner_text().split("/")[1])
+    n_stops = int((page.locator(".count").text_content() or "").split("/")[1])
     for at in range(n_stops - 1):
         start = time.perf_counter()
         page.wait_for_function(READY, timeout=60_000)
@@ -78,7 +76,7 @@ def walk(page: Page, address: str) -> list[tuple[float, float]]:
         page.keyboard.press("n")
         page.wait_for_function("painted > 0 && painted")
         times.append((page.evaluate("painted - pressed"), ready))
-        assert page.locator(".count").inner_text().startswith(f"{at + 2} ")
+        assert (page.locator(".count").text_content() or "").startswith(f"{at + 2} ")
     return times
 
 

@@ -20,7 +20,7 @@ export interface Stop {
   notes: string;
   /** What is hidden until `a` is pressed: "headline", or the titles of panels. */
   hide: string[];
-  /** The values of the scrub at which a clicker stops; without any, ten from end to end. */
+  /** The values of the scrub at which a clicker stops; without any, it goes on to the next stop. */
   at: number[];
   question: Question | null;
   /** What its list of settings says else, such as the rule and the hints of a task, a line each. */
