@@ -1,13 +1,17 @@
 """What people read, looked up by Python and by JavaScript alike."""
 
 import json
+import re
 import subprocess
 import time
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.lab.page import questions_of
 from attention_lab.pages.shared import words
+from attention_lab.pages.shared.lab_stops import stop
 from attention_lab.pages.shared.words import Catalogue
 from tools.javascript import NODE, ROOT
 
@@ -88,3 +92,23 @@ def test_every_language_has_a_catalogue_that_says_something() -> None:
     for language in words.TRANSLATED:
         assert words.catalogue(language).say("copy link") != "copy link"
     assert words.address("en") == "" and words.catalogue("en").say("copy link") == "copy link"
+
+
+ENGLISH = re.compile(r"\b(the|of|and|are|with|to|that|its|which|from|by)\b")
+"""Words that neither language has."""
+
+
+@pytest.mark.parametrize("language", words.TRANSLATED)
+@pytest.mark.parametrize("name", ["attention", "softmax", "masks"])
+def test_no_sentence_of_a_page_of_the_lab_is_english(name: str, language: str) -> None:
+    say, page = words.catalogue(language).say, lab_page(name)
+    for part in page.parts:
+        lesson, label = part.lesson(page.inputs()), stop(name).parts[part.name].label
+        notices = [lesson.board.notice] if isinstance(lesson.board.notice, str) else lesson.board.notice
+        asked = [text for each in questions_of(page, part) for text in (each.ask, each.because)]
+        titles = [
+            panel.title for row in lesson.board.rows for panel in row if " " in getattr(panel, "title", "")
+        ]
+        for text in [lesson.see, *notices, *asked, *titles]:
+            said = re.sub("„[^“]*“|«[^»]*»|`[^`]*`|#.*", "", say(text))  # tokens, titles of papers
+            assert (said != text or text in titles) and not ENGLISH.search(said), f"{label}: {said}"

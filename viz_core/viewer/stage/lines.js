@@ -3,6 +3,7 @@
 
 import { button, el, fitCanvas, isNew, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 
 const FAINTEST = 0.02;
 // more are neither legible nor quick to draw: the weakest give way, and the note says so
@@ -28,7 +29,7 @@ export class LinesView {
     this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.note = el("p", { class: "muted" });
-    const heads = ["query", "key"].map((role) => el("span", { class: role, text: role }));
+    const heads = ["query", "key"].map((role) => el("span", { class: role, text: t(role) }));
     const scroller = el("div", { class: "lines-scroll" }, [
       el("div", { class: "lines-heads" }, heads),
       this.board,
