@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 AXE = Axe()
 # It asks for the page's style sheets as well, which no rule that is on reads.
@@ -15,7 +15,9 @@ ALL = ("minor", "moderate", "serious", "critical")
 SERIOUS = ("serious", "critical")
 
 
-def violations(page: Page, *rules: str, impacts: Sequence[str] = ALL, within: str = ":root") -> list[str]:
+def violations(
+    page: Page | Frame, *rules: str, impacts: Sequence[str] = ALL, within: str = ":root"
+) -> list[str]:
     """What axe finds of these impacts; with `rules`, by these alone; with `within`, in that element alone.
 
     A page is given axe once: its code is large.

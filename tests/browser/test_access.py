@@ -11,6 +11,22 @@ from tests.browser.explore_page import ExplorePage, NewExplore, agrees, untraine
 from tests.browser.lab_parts import use_scheme
 
 SEED = {"seed": 5}
+TREE = """
+- heading "What is shown" [level=2]
+- paragraph: /Every head/
+- button "As a table"
+- group "level":
+  - button "Read"
+  - button "Lab" [pressed]
+- group "view":
+  - button "Grid" [pressed]
+  - button "Head"
+- group "sort by":
+  - combobox "sort by"
+- region "All heads":
+  - button /Open layer 0 head 0/
+  - button "Layer 0 head 0, is on"
+"""
 CELLS = "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText))"
 
 
@@ -26,6 +42,7 @@ def tab_to(explore: ExplorePage, selector: str, most: int = 80) -> None:
 
 def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> None:
     explore.untrained(query=0, key=0, **SEED)
+    expect(explore.stage).to_match_aria_snapshot(TREE)
     explore.sentence.focus()
     tab_to(explore, '.views button[data-value="head"]')
     explore.page.keyboard.press("Enter")

@@ -10,6 +10,32 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 
+HEAR = """
+(parts) => {
+  window.heard = [];
+  const note = (part) => part.ariaLive !== "off" && heard.push(part.className || part.localName);
+  for (const part of parts)
+    new MutationObserver(() => note(part)).observe(part, { childList: true, subtree: true });
+}
+"""
+TREE = """
+- heading "What is shown" [level=2]
+- paragraph: /pairs are left/
+- figure "mask":
+  - table "mask":
+    - rowgroup:
+      - row:
+        - columnheader "I"
+    - rowgroup:
+      - row:
+        - cell "<start>, <start>":
+          - button "<start>, <start>" [pressed]
+- figure "weights":
+  - table "weights"
+- button "As a table"
+- button "copy link"
+"""
+
 
 @pytest.fixture
 def mask(page: Page) -> BoardPage:
@@ -119,9 +145,11 @@ def test_play_walks_to_the_last_frame_without_the_server(worked: BoardPage) -> N
     last = int(worked.slider.get_attribute("max") or 0)
     worked.scrub(last - 3)
     with worked.quiet():
+        worked.board.locator(".notice, .scrub output").evaluate_all(HEAR)
         worked.board.get_by_role("button", name="Play").click()
         expect(worked.board).to_have_attribute("data-frame", str(last))
         expect(worked.board.get_by_role("button", name="Play")).to_be_visible()
+        assert worked.page.evaluate("heard") == ["notice"]  # once, in the end
         worked.board.get_by_role("button", name="Play").click()
         expect(worked.board.get_by_role("button", name="Pause")).to_be_visible()
         worked.board.get_by_role("button", name="Pause").click()
@@ -147,6 +175,7 @@ def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
 
 
 def test_arrow_keys_go_from_cell_to_cell_and_tab_leaves_them(mask: BoardPage) -> None:
+    expect(mask.board).to_match_aria_snapshot(TREE)
     mask.cell("mask", 1, 0).locator("button").focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):
         mask.page.keyboard.press(key)

@@ -21,6 +21,19 @@ LATE_WHEEL = """
 """
 
 
+TREE = """
+- region "Map of a pattern":
+  - heading "What is shown" [level=2]
+  - button "As a table"
+  - region "Pairs":
+    - heading /Query/ [level=2]
+    - list:
+      - listitem:
+        - button
+    - heading "Brightest pairs" [level=2]
+"""
+
+
 @pytest.fixture
 def shown(page: Page) -> Locator:
     """The map of the page's own text."""
@@ -106,6 +119,14 @@ def test_axe_finds_no_serious_fault(shown: Locator, page: Page) -> None:
     page.locator(".pair").first.click()
     page.locator(".map h2 strong.query").wait_for()
     use_scheme(Tab(page, ".map"), "light")
+    shown.focus()
+    page.keyboard.press("v")
+    tables = shown.get_by_role("dialog").get_by_role("table")
+    weights = page.locator(".map .lists ol").first.locator(".weight").all_inner_texts()
+    assert tables.first.get_by_role("cell").all_inner_texts() == [weight.strip() for weight in weights]
+    page.keyboard.press("Escape")
+    expect(shown).to_be_focused()
+    expect(shown).to_match_aria_snapshot(TREE)
     faults = violations(page, impacts=SERIOUS)
     use_scheme(Tab(page, ".map"), "dark")
     assert [*faults, *violations(page, "color-contrast")] == []

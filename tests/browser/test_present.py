@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import SERIOUS, violations
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import ExplorePage
 
@@ -54,6 +55,7 @@ def test_a_clicker_goes_through_frames_then_parts_then_pages(alone: BoardPage) -
 
 def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
     page = alone.page
+    assert violations(page, impacts=SERIOUS) == []
     veil, spot, keys = (page.locator(layer) for layer in (".veil", ".spot", ".help"))
     for key, layer in (("b", veil), (".", veil), ("l", spot), ("?", keys)):
         page.keyboard.press(key)
@@ -188,6 +190,7 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     explore.open()
     page.keyboard.press("p")
     fills_the_window(page, ".stage")
+    assert violations(page, impacts=SERIOUS) == []
     listed = page.locator(".help th").all_text_contents()
     assert listed == [
         *("→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w"),

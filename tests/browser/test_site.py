@@ -13,6 +13,7 @@ from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
+from tests.browser.axe import SERIOUS, violations
 from tests.browser.test_talk import packed
 from tools.site import build
 
@@ -185,3 +186,4 @@ def test_the_app_in_a_frame_shows_the_figure_alone_and_says_its_height(page: Pag
     expect(frame.get_by_role("button", name="controls")).to_be_hidden()
     assert frame.locator(".board .status").evaluate("each => each.offsetHeight") < 80
     assert frame.locator(".stApp").evaluate("each => getComputedStyle(each).colorScheme") == "dark"
+    assert violations(page.frames[1], impacts=SERIOUS) == []

@@ -10,6 +10,15 @@ for (const name of ["getItem", "setItem", "removeItem"])
   Storage.prototype[name] = () => { throw new DOMException("refused", "SecurityError"); };
 """
 
+TREE = """
+- list:
+  - listitem:
+    - heading "Attention, step by step" [level=2]
+    - list:
+      - listitem:
+        - link "Steps"
+"""
+
 
 def open_start(page: Page) -> None:
     page.get_by_role("link", name="Start here").click()
@@ -21,6 +30,7 @@ def test_what_was_opened_and_predicted_is_marked_until_it_is_forgotten(page: Pag
     expect(page.locator(".stop h2")).to_have_text(list(LAB_PAGES.values()))
     expect(page.locator(".next")).to_have_text("Steps")
     assert violations(page) == []
+    expect(page.locator(".way")).to_match_aria_snapshot(TREE)
     below = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight - main.clientHeight")
     assert below <= 0, f"{below} px have to be scrolled for"
 

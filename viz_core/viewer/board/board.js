@@ -1,6 +1,6 @@
 /* The board: panels in rows, and the control of their frame, which never asks the server. */
 
-import { button, el, onPhone, reveal } from "../browser/dom.js";
+import { button, el, onPhone, reveal, say } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
@@ -70,7 +70,9 @@ export class Scrubber {
   moveTo(frame, words) {
     this.slider.value = String(frame);
     this.slider.setAttribute("aria-valuetext", words);
-    this.words.textContent = words;
+    // the slider says it itself
+    this.words.ariaLive = this.playing || this.slider.matches(":focus") ? "off" : "polite";
+    say(this.words, [words]);
   }
 
   toggle() {
@@ -90,10 +92,16 @@ export class Scrubber {
     const { board } = this;
     const next = () => (board.frame < this.last ? board.show(board.frame + 1) : this.stop());
     this.playing = setInterval(next, 1000 / (this.speed * this.pace));
+    board.story.notice.ariaLive = "off"; // what changes with each frame would be read out without an end
   }
 
   stop() {
+    const { notice } = this.board.story;
     clearInterval(this.playing);
+    if (this.playing) {
+      notice.ariaLive = "polite";
+      notice.append(...notice.childNodes); // and is read out, as it is in the end
+    }
     this.playing = undefined;
     this.play.textContent = "▶";
     this.play.setAttribute("aria-label", t("Play"));
@@ -347,7 +355,7 @@ export class Board {
     }
     this.each((panel) => panel.draw(frame));
     const notice = typeof board.notice === "string" ? board.notice : board.notice[frame];
-    this.story.notice.replaceChildren(...this.glossary.nodes(notice));
+    say(this.story.notice, this.glossary.nodes(notice));
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     delete this.root.dataset.linked;
     this.writing = setTimeout(() => this.writeLink(), 150);

@@ -43,6 +43,13 @@ export const region = (className, label, children = []) =>
 /** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
 export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
 
+/** Puts words where they are read out whenever they change; the same words again are no change.
+   @param {HTMLElement} part @param {(Node | string)[]} nodes */
+export function say(part, nodes) {
+  const next = el("p", {}, nodes);
+  if (next.innerHTML !== part.innerHTML) part.replaceChildren(...next.childNodes);
+}
+
 /** Whether the window is a phone's, as our styles have it. */
 export const onPhone = () => window.matchMedia("(max-width: 640px)").matches;
 

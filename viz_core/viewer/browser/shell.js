@@ -38,7 +38,8 @@ export function storyLine(what, takeAway, write, read, others = []) {
     ...[...others, reader.button, take, copyButton(write)],
     ...[addButton(write, () => notice.textContent || document.title)],
   ]);
-  const root = el("div", { class: "story" }, [notice, actions, reader.root]);
+  const heading = el("h2", { class: "heard", text: "What is shown" }); // which is jumped to
+  const root = el("div", { class: "story" }, [heading, notice, actions, reader.root]);
   return { root, notice, actions, take, reader };
 }
 

@@ -39,9 +39,8 @@ export class Lists {
     return el("li", {}, [
       button({ class: "pair", onclick: () => this.visit(query, key) }, [
         el("span", { class: "weight", text: anyNumber(weight) }),
-        text(asks, "query"),
-        el("span", { class: "muted", text: "looks at" }),
-        text(is, "key"),
+        ...[" ", text(asks, "query"), " ", el("span", { class: "muted", text: "looks at" })],
+        ...[" ", text(is, "key")],
       ]),
     ]);
   }
@@ -63,7 +62,7 @@ export class Lists {
           el("li", {}, [
             button({ class: "pair", onclick: () => open(at) }, [
               el("span", { class: "weight", text: anyNumber(weight) }),
-              el("span", { text: name(at) }),
+              ...[" ", el("span", { text: name(at) })],
             ]),
           ]),
         ),

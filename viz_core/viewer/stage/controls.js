@@ -240,7 +240,7 @@ export class Bars {
     const oninput = () => stage.set({ step: +this.slider.value });
     const range = { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput };
     this.slider = el("input", range);
-    this.stepText = el("output", {});
+    this.stepText = el("output", { "aria-live": "off" }); // the slider says it itself
     const name = el("span", { class: "choice-label", text: "step", "aria-hidden": "true" });
     this.step = el("div", { class: "step" }, [name, this.slider, this.stepText]);
     const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
@@ -304,6 +304,7 @@ export class Bars {
     const step = steps[view.step];
     const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
     this.stepText.textContent = t(step ? `${view.step + 1} of ${steps.length}${chosen}` : "");
+    this.slider.setAttribute("aria-valuetext", this.stepText.textContent);
   }
 
   showWhatMatters() {

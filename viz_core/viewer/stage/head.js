@@ -248,7 +248,7 @@ export class HeadView {
     this.stage = stage;
     /** @type {any} */
     this.figure = el("div", { role: "group", "aria-label": "Attention of one head", "aria-busy": "true" });
-    const label = "Heatmap: the arrow keys move the marked cell";
+    const label = "Heatmap: the arrow keys move the marked cell; key v shows a table";
     const walk = (/** @type {KeyboardEvent} */ event) => this.walk(event);
     const board = { class: "head-board", tabindex: "0", role: "group", "aria-label": label, onkeydown: walk };
     this.board = el("div", board, [this.figure]);

@@ -27,7 +27,7 @@ export class LinesView {
     this.left = el("div", { class: "tokens queries", role: "group", "aria-label": "Queries" });
     this.right = el("div", { class: "tokens keys", role: "group", "aria-label": "Keys" });
     this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
-    this.readout = el("div", { class: "readout", "aria-live": "polite" });
+    this.readout = el("div", { class: "readout" });
     this.note = el("p", { class: "muted" });
     const heads = ["query", "key"].map((role) => el("span", { class: role, text: t(role) }));
     const scroller = el("div", { class: "lines-scroll" }, [

@@ -179,7 +179,7 @@ export class PictureView {
       role: "group",
       "aria-label": "Tokens beside the patches",
     });
-    this.readout = el("div", { class: "readout", "aria-live": "polite" });
+    this.readout = el("div", { class: "readout" });
     this.note = el("p", { class: "muted" });
     this.classes = el("div", {});
     this.side = el("div", { class: "side" }, [this.tokens, this.readout, this.note]);

@@ -2,7 +2,7 @@
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { Choice } from "../browser/choice.js";
-import { button, el, reveal } from "../browser/dom.js";
+import { button, el, reveal, say } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { readMessage } from "../browser/message.js";
@@ -484,7 +484,7 @@ export class Stage {
 
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
-    this.story.notice.replaceChildren(...caption(this));
+    say(this.story.notice, caption(this));
   }
 
   /** @param {string} what */

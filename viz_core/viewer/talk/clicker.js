@@ -28,7 +28,7 @@ export function startClicker(place, root, code) {
     button({ text, "aria-label": label, onclick: () => press(of) });
   const [said, where, following] = [el("p", { class: "problem", role: "status" }), el("h1"), el("p")];
   const [notes, asked] = [el("div", { class: "notes", tabIndex: 0, "aria-label": t("Notes") }), el("div")];
-  const [clock, timer] = [el("time"), el("output", { "aria-label": t("Timer") })];
+  const [clock, timer] = [el("time"), el("output", { role: "timer", "aria-label": t("Timer") })];
   const works = [
     work(t("uncover"), { type: "uncover" }),
     work(t("blank"), { type: "blank" }),

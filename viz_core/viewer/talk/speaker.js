@@ -31,7 +31,7 @@ export class Speaker {
     this.words = el("div", { class: "notes", tabIndex: 0, "aria-label": "Notes" });
     this.asked = el("div", { class: "question" });
     this.clock = el("time");
-    this.timer = el("output", { "aria-label": "Timer" });
+    this.timer = el("output", { role: "timer", "aria-label": "Timer" });
     this.driver = el("p", { class: "driver", role: "status" });
     this.list = el("ol", { class: "stops" });
     const press = (/** @type {string} */ text, /** @type {object} */ of, title = "") =>
