@@ -35,8 +35,8 @@ from attention_lab.viz_core.viewer.talk.documents import class_pages
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
-JUDGED_AT_ONCE = 4
-"""Answers whose rules are looked at; others wait, and hold no thread."""
+COMPUTED_AT_ONCE = 2
+"""Answers whose rules need a model; others wait, and hold no thread."""
 LEAST_SECONDS = 0.2
 """An answer takes at least so long, and a student gives one at a time: so nobody tries all in no time."""
 
@@ -57,33 +57,29 @@ class Place(BaseModel):
 
 
 class Judges:
-    """Those who look at answers: few at once, and one of a student's at a time."""
+    """Those who look at answers, one of a student's at a time, and few at once of those that need a model."""
 
     def __init__(self) -> None:
-        self._limiter: CapacityLimiter | None = None
+        self._computing: CapacityLimiter | None = None
         self._busy: set[str] = set()
 
     async def answer(self, request: Request) -> Response:
         given = await parsed(request, Given, MOST_ANSWER)
-        token = bearer_of(request)
+        code, token, number = code_of(request), bearer_of(request), int(request.path_params["task"])
         if token in self._busy:
             raise RefusedError(429, "Your last answer is still looked at; wait for it.")
-        self._limiter = self._limiter or CapacityLimiter(JUDGED_AT_ONCE)  # made where a loop runs
         self._busy.add(token)
         try:
-            task = int(request.path_params["task"])
-            judged = partial(_judged, code_of(request), token, task, given)
             await anyio.sleep(LEAST_SECONDS)
-            return JSONResponse(await anyio.to_thread.run_sync(judged, limiter=self._limiter))
+            sheet = await run_in_threadpool(store.check_open, code, token, number)
+            task = sheet.task(number)
+            self._computing = self._computing or CapacityLimiter(COMPUTED_AT_ONCE)  # made where a loop runs
+            limiter = self._computing if task.computes else None
+            verdict = await anyio.to_thread.run_sync(sheet.judge, task, given, limiter=limiter)
+            await run_in_threadpool(store.answer, code, token, number, verdict)
         finally:
             self._busy.discard(token)
-
-
-def _judged(code: str, token: str, number: int, given: Given) -> dict[str, Any]:
-    sheet = store.check_open(code, token, number)
-    verdict = sheet.judge(sheet.task(number), given)
-    store.answer(code, token, number, verdict)
-    return {"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because}
+        return _sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
 
 
 def sheet_routes() -> list[BaseRoute]:

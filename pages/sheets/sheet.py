@@ -79,6 +79,11 @@ class Task(BaseModel):
         """Raises ValueError for a rule that is none."""
         return [read_rule(line, self.opens) for line in _lines(self.settings, "rule")]
 
+    @property
+    def computes(self) -> bool:
+        """Whether its rules need a model."""
+        return any(not line.startswith("link") for line in _lines(self.settings, "rule"))
+
     def problems(self) -> Iterator[str]:
         if len(self.kinds) > 1:
             yield f"it asks for a {' and a '.join(self.kinds)} at once; make a task of each."
