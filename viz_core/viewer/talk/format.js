@@ -159,15 +159,13 @@ function blocksOf(text) {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   const tokens = globalThis.markdownit({ linkify: true }).parse(lines.join("\n"), {});
   /** @type {Block[]} */ const blocks = [];
-  const add = (/** @type {Pick<Block, "type" | "tag" | "markup" | "map">} */ block) =>
-    blocks.push({
-      ...block,
-      source: lines
-        .slice(...block.map)
-        .join("\n")
-        .trimEnd(),
-      inside: [],
-    });
+  const add = (/** @type {Pick<Block, "type" | "tag" | "markup" | "map">} */ block) => {
+    const source = lines
+      .slice(...block.map)
+      .join("\n")
+      .replace(/^\s*\n/, "");
+    blocks.push({ ...block, source: source.trimEnd(), inside: [] });
+  };
   const end = [lines.length, lines.length];
   for (const token of [...tokens, { type: "end", level: 0, nesting: 0, map: end }]) {
     const { type, tag, markup, map, level, nesting } = token;

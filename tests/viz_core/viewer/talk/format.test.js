@@ -104,6 +104,49 @@ test("whatever was read is written so that it reads alike", () => {
   }
 });
 
+test("files of any pieces are read, and written so that they read alike", () => {
+  const pieces = [
+    ...["# T", "## S", "### Q", "- [ ] a", "- [x] b", "* [X] c", '- hide: a, "b, c"', "- at: 1, x", "1. one"],
+    ...[
+      "- key: v",
+      "[p](/masks?a=1)",
+      "/masks",
+      "<b>&amp;",
+      "```",
+      "~~~~",
+      "> q",
+      "    code",
+      "===",
+      "---",
+      "\t-",
+    ],
+    ...[
+      "[a]: /b",
+      "[a][a]",
+      "|a|b|\n|-|-|",
+      "\\",
+      "\0",
+      "\u2028",
+      "🙂",
+      "",
+      "",
+      "  - [ ] deep",
+      "![i](/x)",
+      "#",
+      "##\t",
+    ],
+  ];
+  let seed = 1;
+  const draw = (count) => (seed = (seed * 48271) % 2147483647) % count;
+  for (let round = 0; round < 2000; round++) {
+    const text = Array.from({ length: 1 + draw(12) }, () => pieces[draw(pieces.length)]).join("\n");
+    const once = write(read(text, PAGES).talk);
+    const twice = write(read(once, PAGES).talk);
+    assert.equal(write(read(twice, PAGES).talk), twice, JSON.stringify(text));
+    assert.equal(read(twice).talk.stops.length, read(text).talk.stops.length, JSON.stringify(text));
+  }
+});
+
 test("words of a person stay words: no heading, list or fence of theirs changes the talk", () => {
   const words = [
     "- hide: headline",
