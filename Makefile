@@ -69,10 +69,11 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.site
 	$(VENV_PYTHON) -m benchmarks.notebooks
 
-bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
+bench-load: install-dev chromium  ## 200 visitors on one and on two servers behind a proxy, and a hall that follows a talk
 	@$(VENV_PYTHON) -m benchmarks.class_load
 	@$(VENV_PYTHON) -m benchmarks.dear_links
 	@$(VENV_PYTHON) -m benchmarks.long_beside
+	@$(VENV_PYTHON) -m benchmarks.hall
 
 census: install-dev  ## open a small model of every type of transformers, and write docs/census.md
 	@$(VENV_PYTHON) -m benchmarks.census --page docs/census.md

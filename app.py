@@ -32,5 +32,6 @@ app = st.App(
         *requests.words_routes(),
         *(component.route for component in (stage, board, pattern_map, table, way, talks)),
     ],
+    lifespan=requests.sending_at_once,
     middleware=[Middleware(Gate), Middleware(Uploading)],
 )

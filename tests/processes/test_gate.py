@@ -95,3 +95,10 @@ def test_what_streamlit_counts_of_all_visitors_is_nobodys(url: str) -> None:
         assert answer.status_code == 404 and "session" not in answer.text and "cache" not in answer.text, path
     for path in ("health", "host-config"):
         assert httpx.get(f"{url}/_stcore/{path}").status_code == 200
+
+
+def test_a_small_answer_waits_for_no_acknowledgement(url: str) -> None:
+    """With Nagle's algorithm the least would be 40 ms: an answer is sent as a head and a body."""
+    with httpx.Client(base_url=url) as client:
+        seconds = [client.get("/_stcore/health").elapsed.total_seconds() for _ in range(20)]
+    assert min(seconds[5:]) < 0.03

@@ -49,6 +49,7 @@ export class Hall {
   /** @type {Map<string, Promise<Uint8Array>>} */ pictures = new Map();
   /** @type {Map<string, Promise<unknown>>} pictures on their way to the server */ keeping = new Map();
   notes = ""; // as they were told
+  lastHeard = 0; // when the server said something
   last = 0; // the number of the press that was heard last
   connection = new AbortController();
   /** @type {(heard: Heard) => void} */ hearShared = () => {};
@@ -62,6 +63,10 @@ export class Hall {
     this.secret = secret;
     this.link = new URL(`hall/${code}`, root).href;
     window.addEventListener("offline", () => this.connection.abort());
+    // A phone that slept may hold a connection that is long lost.
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden && Date.now() - this.lastHeard > SILENT / 2) this.connection.abort();
+    });
     this.listen();
   }
 
@@ -133,6 +138,7 @@ export class Hall {
       const silent = setTimeout(() => this.connection.abort(), SILENT);
       const { done, value } = await reader.read().finally(() => clearTimeout(silent));
       if (done) return;
+      this.lastHeard = Date.now();
       const events = (text + decoder.decode(value, { stream: true })).split("\n\n");
       text = events.pop() ?? "";
       for (const event of events) if (event.startsWith("data: ")) this.take(JSON.parse(event.slice(6)));
