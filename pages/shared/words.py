@@ -35,7 +35,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")]
 """Where a text is cut that has no message of its own: into lines, sentences, clauses."""
 _LIST = re.compile("(, and |, or | and | or |, )")
-_AROUND = " →←·:0123456789"
+_AROUND = " →←·:*0123456789"
 """What may stand around words that are a message."""
 LONGEST = 3_000
 """The characters of a text that is looked up: none of ours is longer, what people typed may be."""
@@ -59,8 +59,9 @@ class Catalogue:
         inner = text.strip()
         if not inner or len(text) > LONGEST:
             return text
-        if text in self._whole:
-            return self._whole[text]
+        line = " ".join(text.split()) if "\n" in text else text
+        if line in self._whole:
+            return self._whole[line]
         if inner == text:
             said = self._parts(text, True) or self._filled(text)
             if said:
@@ -120,7 +121,7 @@ def pattern_of(english: str) -> str:
     """
     itself = SLOT.sub(" ", english)
     words = _LETTERS.findall(itself)
-    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,]", itself)
+    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$]", itself)
     parts, end = [], 0
     for slot in SLOT.finditer(english):
         filled = "(.*?)" if says_enough and not slot[2] else f"({_NUMBER})"

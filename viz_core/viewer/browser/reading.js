@@ -4,6 +4,7 @@
 import { button, el, isForView, region } from "./dom.js";
 import { anyNumber } from "./numbers.js";
 import { tableOf } from "./tables.js";
+import { t } from "./words.js";
 
 /** A `grid` has numbers of one kind; of others each column is something of its own, and rows of a `series`
    follow each other. marked: what stands out in the picture. row: the one that is chosen there.
@@ -251,7 +252,7 @@ export class Reader {
     this.read = read;
     const title = "What is shown in rows and columns, and what stands out; key v";
     this.button = button({
-      text: "table",
+      text: t("table"),
       "aria-label": "As a table",
       title,
       "aria-haspopup": "dialog",

@@ -8,7 +8,7 @@
 const LONGEST = 3000; // characters of a text that is looked up
 const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
 const LIST = /(, and |, or | and | or |, )/;
-const AROUND = /^[ →←·:\d]+|[ →←·:\d]+$/g; // what may stand around words that are a message
+const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
 const SLOT = /\{(\d+)\}/g;
 
@@ -44,7 +44,8 @@ export function tIfWords(text) {
 function found(text, words) {
   let inner = text.trim();
   if (!inner) return text;
-  if (Object.hasOwn(words.whole, text)) return words.whole[text];
+  const line = text.includes("\n") ? text.replace(/\s+/g, " ") : text;
+  if (Object.hasOwn(words.whole, line)) return words.whole[line];
   if (inner === text) {
     const said = byParts(text, true) ?? filledIn(text, words);
     if (said !== undefined) return said;
@@ -115,6 +116,10 @@ const READ_IF_WORDS = new Set([
 /** A field of a message in the visitor's language. @param {string} name @param {any} value */
 export function read(name, value) {
   if (typeof value?.label === "string" && !value.is_token) value.label = t(value.label);
+  if (name === "terms" && value && globalThis.attentionLabWords)
+    return Object.fromEntries(
+      Object.entries(value).map(([form, sentence]) => [t(form).toLowerCase(), t(String(sentence))]),
+    );
   if (name === "title" && value?.text) value.text = t(value.text); // of an axis
   const say = READ.has(name) ? t : READ_IF_WORDS.has(name) ? tIfWords : null;
   if (!say || !globalThis.attentionLabWords) return value;

@@ -15,14 +15,15 @@ import { headsAfter, stepOf, upTo } from "./view.js";
 /** Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
    @param {string} label @param {(value: string) => void} onChoose */
 export function listOf(label, onChoose) {
-  const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
-  const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
-  const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
+  const text = t(label);
+  const list = el("select", { "aria-label": text, onchange: () => onChoose(list.value) });
+  const name = el("span", { class: "choice-label", text, "aria-hidden": "true" });
+  const root = el("div", { class: "choice", role: "group", "aria-label": text }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
     if (isNew(list, options)) list.replaceChildren(...options.map((option) => el("option", option)));
     list.value = chosen;
-    list.title = options.find(({ value }) => value === chosen)?.title ?? "";
+    list.title = t(options.find(({ value }) => value === chosen)?.title ?? "");
   };
   return { root, name, list, update };
 }
@@ -131,7 +132,7 @@ export class EditBar {
         if (event.key === "Enter" && line) stage.edit(line);
       },
     });
-    const label = el("span", { class: "choice-label", text: "edited", "aria-hidden": "true" });
+    const label = el("span", { class: "choice-label", text: t("edited"), "aria-hidden": "true" });
     this.label = el("div", { class: "choice" }, [label, this.lines, this.none]);
     this.root = el("div", { class: "bar edit-bar" }, [this.when.root, this.label, this.typed]);
   }
@@ -241,7 +242,7 @@ export class Bars {
     const range = { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput };
     this.slider = el("input", range);
     this.stepText = el("output", { "aria-live": "off" }); // the slider says it itself
-    const name = el("span", { class: "choice-label", text: "step", "aria-hidden": "true" });
+    const name = el("span", { class: "choice-label", text: t("step"), "aria-hidden": "true" });
     this.step = el("div", { class: "step" }, [name, this.slider, this.stepText]);
     const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);

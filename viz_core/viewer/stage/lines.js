@@ -132,7 +132,7 @@ export class LinesView {
     const { least, most } = this.drawnWeights(target);
     const strength = most > 0 && most < WEAK ? WEAK / most : 1;
     for (const head of this.stage.view.heads) this.stroke(context, head, target, least, strength, reach);
-    this.note.textContent = this.describe(least, most, strength);
+    this.note.textContent = t(this.describe(least, most, strength));
     this.shade(target);
     this.read(target);
   }

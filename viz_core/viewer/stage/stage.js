@@ -112,7 +112,7 @@ export class WhatIf {
     reveal(this.root, this.line);
     const count = this.line?.split(",").length ?? 0;
     this.root.textContent = t(count === 1 ? "and without this head?" : `and without these ${count} heads?`);
-    this.root.title = "Switches off the heads of this layer that give it half of their weight and more";
+    this.root.title = t("Switches off the heads of this layer that give it half of their weight and more");
   }
 }
 

@@ -334,7 +334,7 @@ export class StoryView {
     const isLast = view.beat === beats.at(-1);
     const tells = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
     this.play.textContent = t(this.isAway ? "← back to the story" : tells);
-    this.play.title = "The story by itself; arrow keys go beat by beat";
+    this.play.title = t("The story by itself; arrow keys go beat by beat");
     this.beats.update(this.offered(), view.view === "story" ? [view.beat] : []);
   }
 
