@@ -14,13 +14,14 @@ from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from typing import Annotated, Any
 
+from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from attention_lab.models.byte_units import KB
+from attention_lab.models.byte_units import KB, MB
 from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
@@ -53,6 +54,8 @@ COMMENT_SECONDS = 15.0
 MOST_WAITING = 50
 """Events that wait for a slow connection; then it is told the whole, as it is by then."""
 EXPIRE_SECONDS = 600.0
+HELD_MB = 32
+"""Pictures in memory, packed: all that follow ask for the same ones, and at once."""
 
 _FILE = re.compile("[0-9a-f]{16,64}")
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w .:-]+$")]
@@ -159,6 +162,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.halls: dict[str, Hall] = {}
+        self.pictures: LRUCache[tuple[str, str], bytes] = LRUCache(HELD_MB * MB, getsizeof=len)
         self.task: asyncio.Task[None] | None = None
 
     async def events(self, code: str, seen: Seen, listener: Listener) -> AsyncIterator[bytes]:
@@ -242,7 +246,7 @@ def hall_routes() -> list[BaseRoute]:
         (f"{here}/answers.csv", "GET", _table),
         (f"{here}/code", "POST", _drawn_code),
         (picture, "PUT", _keep),
-        (picture, "GET", _picture),
+        (picture, "GET", partial(_picture, watch)),
     ]
     made = [Route(path, refusing(handler, "The hall"), methods=[method]) for path, method, handler in routes]
     programs: list[BaseRoute] = []
@@ -324,7 +328,10 @@ async def _keep(request: Request) -> Response:
     return done()
 
 
-async def _picture(request: Request) -> Response:
-    packed = await run_in_threadpool(store.picture, code_of(request), str(request.path_params["file"]))
+async def _picture(watch: Watch, request: Request) -> Response:
+    place = code_of(request), str(request.path_params["file"])
+    packed = watch.pictures.get(place) if place[0] in watch.halls else None
+    if packed is None:
+        packed = watch.pictures[place] = await run_in_threadpool(store.picture, *place)
     headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=86400, immutable"}
     return Response(packed, headers=headers, media_type="application/octet-stream")
