@@ -81,12 +81,12 @@ async def sending_at_once(_app: object) -> AsyncIterator[None]:
     Streamlit makes its socket so that asyncio leaves Nagle's algorithm on: the second of two small parts then
     waits for a browser to acknowledge the first, which takes 40 ms.
     """
-    for connection in psutil.Process().net_connections("tcp"):
-        if connection.status == psutil.CONN_LISTEN:
-            with socket.socket(
-                fileno=os.dup(connection.fd)
-            ) as listening:  # those it accepts have its options
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(psutil.Error, OSError):  # where a system does not tell of sockets, it is only slower
+        for connection in psutil.Process().net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN:
+                with socket.socket(fileno=os.dup(connection.fd)) as listening:
+                    # What it accepts has its options.
+                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     yield
 
 
