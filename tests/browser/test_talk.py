@@ -30,6 +30,7 @@ Say **who** hides it.
 
 [Softmax](/softmax)
 
+- hide: headline
 - at: 0.1, 10
 
 ### What grows?
@@ -87,6 +88,7 @@ class Show:
 def show(page: Page) -> Show:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"/{packed(TALK)}")
+    expect(page.locator(".card")).to_be_visible()  # before that it hears no key
     return Show(page)
 
 
@@ -108,6 +110,8 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     question = page.locator(".show .question")
     expect(question).to_contain_text("What grows?")
     expect(question).not_to_contain_text("Because")
+    expect(show.notice).to_be_hidden()
+    expect(show.inside.locator(".cover")).to_have_text("")
     show.press("a")
     expect(question.locator(".right")).to_have_text("the largest weight")
     expect(question.locator("strong")).to_have_text("all")

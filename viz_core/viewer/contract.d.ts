@@ -39,6 +39,8 @@ export interface Page {
   /** Of a stop of a talk: what is hidden until it is uncovered, "headline" or the titles of panels. Elsewhere
       null: then a question hides its answer. */
   hides: string[] | null;
+  /** Whether a question is asked around the page, and its own is not. */
+  isAsked: boolean;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */

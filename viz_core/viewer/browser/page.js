@@ -10,6 +10,7 @@ export const page = {
   presents: false,
   fillsScreen: true,
   hides: null,
+  isAsked: false,
   fits: true,
   keys: (root) => root,
   hasFollowed: () => true,

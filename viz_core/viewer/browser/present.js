@@ -180,7 +180,7 @@ export class Present {
 
   /* The headline that gives a question's answer away waits until that is given, or asked for. */
   coverHeadline() {
-    this.asked = this.view.spoils;
+    this.asked = page.isAsked ? null : this.view.spoils;
     const { hides } = page;
     const isHidden = hides ? hides.includes("headline") : this.asked && !this.isAnswered;
     this.covered = Boolean(isHidden && (hides || this.on));

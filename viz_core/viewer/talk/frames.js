@@ -20,10 +20,10 @@ export class Frame {
 
   /** @param {Stop} stop @param {string} address of its page
      @param {(told: Told, isNew: boolean) => void} hear */
-  constructor({ link, hide, at, title }, address, hear) {
+  constructor({ link, hide, at, title, question }, address, hear) {
     this.link = link;
     this.hear = hear;
-    const name = STOP + JSON.stringify({ hides: hide, at });
+    const name = STOP + JSON.stringify({ hides: hide, at, asks: Boolean(question) });
     this.element = el("iframe", { name, title, src: address, class: "behind" });
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);

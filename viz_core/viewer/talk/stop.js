@@ -34,6 +34,7 @@ export function prepareStop() {
     presents: false,
     fillsScreen: false,
     hides: setting().hides,
+    isAsked: setting().asks,
     write: (params, isNew) => {
       // A picture in a file has no address.
       if (location.protocol !== "blob:") addressBar.write?.(params, isNew);

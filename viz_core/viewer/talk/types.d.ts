@@ -141,9 +141,11 @@ export interface HallCard {
 /** What a wire tells of a talk. */
 export type Heard = Shared & Briefing;
 
-/** How a frame of the show begins: its name is STOP and this as JSON. */
+/** How a frame of the show begins: its name is STOP and this as JSON. asks: whether the stop has a question, so
+    that the page asks none. */
 export interface Setting {
   hides: string[];
+  asks: boolean;
   at: number[];
 }
 
