@@ -29,6 +29,10 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     title.nth(0).fill("How far one layer hears")
     page.locator("summary").nth(0).click()
     assert page.get_by_label("Link of stop 1").input_value() == "/masks?part=reach"
+    halts = page.get_by_label("Where the slider halts of stop 1")
+    halts.fill("0, many")
+    expect(page.get_by_text("at: many is no number; write places of the slider, such as")).to_be_visible()
+    halts.fill("")
     page.get_by_label("Notes of stop 1").fill("- hide: nothing\n\n# Point at the dots.")
     page.get_by_label("Question of stop 1").fill("How many?")
     for at, option in enumerate(("five", "nine"), start=1):

@@ -6,7 +6,7 @@ import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
-import { keepOwn, linkOf, onOwnChange, ownText } from "../talk/own.js";
+import { keepOwn, onOwnChange, ownText } from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
 /** @import { Problem, Stop, Talk } from "../talk/types" */
@@ -326,9 +326,7 @@ class Talks {
   entries(stop, at) {
     const of = `of stop ${at + 1}`;
     const link = this.field("input", `Link ${of}`, stop.link && `/${stop.link}`, (value) => {
-      const ours = linkOf(value.trim(), Object.keys(this.content.pages));
-      link.setAttribute("aria-invalid", String(Boolean(value) && ours === null));
-      stop.link = (value && ours) || "";
+      stop.link = this.taken(link, value.trim() && `[page](<${value.trim()}>)`).link;
     });
     const notes = this.field("textarea", `Notes ${of}`, stop.notes, (value) => {
       stop.notes = value;
@@ -337,10 +335,7 @@ class Talks {
       stop.hide = namesIn(value);
     });
     const slider = this.field("input", `Where the slider halts ${of}`, stop.at.join(", "), (value) => {
-      stop.at = value
-        .split(",")
-        .filter((each) => each.trim() && Number.isFinite(Number(each)))
-        .map(Number);
+      stop.at = this.taken(slider, value && `- at: ${value}`).at;
     });
     return [
       entry("Link", "of a page, as “copy link” copies it", link),
@@ -349,6 +344,17 @@ class Talks {
       entry("Slider", "where a clicker halts, such as 0, 4, 8", slider),
       entry("Question", "to the hall; the dot marks the right option", this.question(stop, of)),
     ];
+  }
+
+  /** The stop that has one line, as a file would be read; what is wrong in it is told beside the field.
+     @param {HTMLElement} field @param {string} line */
+  taken(field, line) {
+    const { talk, problems } = this.read(`# Talk\n\n## Stop\n\n${line}`);
+    field.setAttribute("aria-invalid", String(problems.length > 0));
+    /** @type {Element} */ (field.nextElementSibling).textContent = problems
+      .map(({ text }) => text)
+      .join(" ");
+    return talk.stops[0];
   }
 
   /** @param {Stop} stop @param {string} of which one it is */
@@ -392,7 +398,7 @@ class Talks {
 const entry = (name, help, field) =>
   el("div", { class: "entry" }, [
     el("div", {}, [el("strong", { text: name }), el("small", { class: "muted", text: help })]),
-    field,
+    el("div", {}, [field, el("small", { class: "wrong", role: "status" })]),
   ]);
 
 /** @param {Problem} problem */
