@@ -49,7 +49,7 @@ class Catalogue:
         filled: dict[str, list[tuple[int, str, str]]] = {}
         for english in messages.keys() - whole.keys():
             words = _LETTERS.findall(SLOT.sub(" ", english))
-            entry = (sum(map(len, words)), pattern_of(english), messages[english])
+            entry = (len(SLOT.sub("", english)), pattern_of(english), messages[english])
             filled.setdefault(max(words, key=len, default=""), []).append(entry)
         self.data = {"language": language, "whole": whole, "filled": filled}
         self._whole, self._entries = whole, filled
@@ -67,6 +67,8 @@ class Catalogue:
             if said:
                 return said
             inner = text.strip(_AROUND)
+            if " " not in inner:  # a single word in bold may be a name
+                inner = text.strip(_AROUND.replace("*", ""))
         if inner and inner != text:
             return text.replace(inner, self.say(inner), 1)
         return self._parts(text, False) or text

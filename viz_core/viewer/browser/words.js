@@ -50,6 +50,7 @@ function found(text, words) {
     const said = byParts(text, true) ?? filledIn(text, words);
     if (said !== undefined) return said;
     inner = text.replace(AROUND, "");
+    if (!inner.includes(" ") && text.includes("*")) inner = text; // a single word in bold may be a name
   }
   if (inner && inner !== text) return text.replace(inner, () => t(inner));
   return byParts(text, false) ?? text;

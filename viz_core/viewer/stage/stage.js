@@ -447,7 +447,8 @@ export class Stage {
     const { level } = this.view;
     document.documentElement.dataset.level = level;
     this.root.classList.toggle("reading", level === "read");
-    this.level.update(CHOICES.level.options, [level]);
+    const levels = CHOICES.level.options.map((option) => ({ ...option, text: t(option.text) }));
+    this.level.update(levels, [level]);
     reveal(this.views.story.bar, this.tells);
     this.views.story.drawBar();
     const active = this.views[this.view.view];
@@ -484,7 +485,11 @@ export class Stage {
 
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
-    say(this.story.notice, caption(this));
+    const parts = caption(this);
+    say(
+      this.story.notice,
+      parts.map((part) => (typeof part === "string" ? t(part) : part)),
+    );
   }
 
   /** @param {string} what */

@@ -562,7 +562,7 @@ export class StoryView {
   drawAnswer() {
     const { data, theme, stack } = this.stage;
     const count = stack.layers.length * stack.heads;
-    this.heads.textContent = `${count} heads look, each its own way; layers and heads count from 0.`;
+    this.heads.textContent = t(`${count} heads look, each its own way; layers and heads count from 0.`);
     const { steps, swap } = data.header;
     const step = this.answerStep();
     reveal(this.side, step !== null);
