@@ -65,12 +65,13 @@ class Talks {
     ]);
     const add = el("div", { class: "actions" }, [button({ text: "add a stop", onclick: () => this.add() })]);
     const told = el("div", { class: "told" }, [this.said, this.undo]);
+    this.own = el("section", { "aria-label": "My talk" }, [
+      ...[head, this.about, told, this.problems, this.stops, add, this.file],
+    ]);
     this.root = el("div", { class: "shell talks" }, [
       el("section", { "aria-label": "Talks that ship" }, [this.shipped]),
       el("section", { "aria-label": "Work sheets that ship" }, [this.sheets]),
-      el("section", { "aria-label": "My talk" }, [
-        ...[head, this.about, told, this.problems, this.stops, add, this.file],
-      ]),
+      this.own,
     ]);
     const takeDown = putUp(host, this.root, () => themeOf(this.root));
     const listening = new AbortController();
@@ -109,6 +110,7 @@ class Talks {
     this.shipped.replaceChildren(...cards(this.content.talks));
     this.sheets.replaceChildren(...cards(this.content.sheets, true));
     if (isFirst) this.open(ownText());
+    if (isFirst && this.talk.stops.length) this.root.prepend(this.own); // what one comes back for
   }
 
   /** One that ships. @param {string} name @param {string} text @param {boolean} isSheet */
@@ -118,9 +120,11 @@ class Talks {
       this.replace(text, `A copy of “${title}”.`);
       this.title.focus();
     };
+    const words = el("div");
+    words.innerHTML = globalThis.markdownit().render(about); // which lets no HTML through
     return el("li", { class: "card" }, [
       el("h2", { text: title }),
-      el("p", { text: about.replaceAll("\n", " ") }),
+      words,
       el("p", {
         class: "muted",
         text: `${settings.minutes} minutes, ${stops.length} ${isSheet ? "tasks" : "stops"}`,
