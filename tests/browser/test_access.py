@@ -27,6 +27,12 @@ TREE = """
   - button /Open layer 0 head 0/
   - button "Layer 0 head 0, is on"
 """
+AT_DOUBLE_SIZE = {"width": 683, "height": 384}
+"""Of a page of 1366 x 768 that is seen twice as large."""
+STICKING_OUT = """
+(stage) => [...stage.querySelectorAll(".story *, .controls *, .answer-line *")]
+  .filter((part) => part.getBoundingClientRect().right > innerWidth + 1).map((part) => part.outerHTML)
+"""
 CELLS = "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText))"
 
 
@@ -72,6 +78,7 @@ def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> N
     top = np.argsort(-pattern[2], kind="stable")
     expect(sentence).to_contain_text(f"“{tokens[2]}” looks most at “{tokens[top[0]]}”")
     expect(dialog.get_by_role("rowheader")).to_have_text([tokens[at] for at in top])
+    dialog.get_by_role("button", name="hear this row").click()
     explore.page.keyboard.press("Escape")
     expect(explore.stage.locator(".head-board")).to_be_focused()
     expect(dialog).to_be_hidden()
@@ -125,6 +132,11 @@ def test_axe_finds_no_serious_fault_in_any_view_and_the_dialog(explore: ExploreP
     explore.choose("stack", "decoder.cross")
     assert_accessible(explore)
     explore.choose("view", "head")
+    explore.page.set_viewport_size(AT_DOUBLE_SIZE)
+    explore.page.wait_for_timeout(100)
+    assert not explore.page.evaluate("document.documentElement.scrollWidth - innerWidth > 0")
+    assert not explore.stage.evaluate(STICKING_OUT)
+    explore.page.set_viewport_size({"width": 1366, "height": 768})
     explore.stage.get_by_role("button", name="take away").click()
     expect(explore.page.get_by_role("dialog").locator(".js-plotly-plot .main-svg").first).to_be_visible()
     assert_accessible(explore)

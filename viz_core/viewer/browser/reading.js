@@ -1,9 +1,10 @@
 /* What a picture shows, for those who do not see it: real rows and cells, and a sentence of what stands out.
    A panel or a view says its rows; the sentence, the table and its dialog are made here. */
 
-import { button, el, isForView, region } from "./dom.js";
+import { button, el, isForView, region, reveal } from "./dom.js";
 import { anyNumber } from "./numbers.js";
 import { tableOf } from "./tables.js";
+import { hear, hush } from "./tones.js";
 import { t } from "./words.js";
 
 /** A `grid` has numbers of one kind; of others each column is something of its own, and rows of a `series`
@@ -198,7 +199,13 @@ class Section {
     ]);
     const label = el("label", {}, [`${rowAxis || "row"} `, this.select]);
     this.more = button({ onclick: () => this.choose(this.row, true) });
-    const bar = el("p", { class: "choice" }, [form === "grid" && rows.length > 1 && label, this.more]);
+    this.sound = button({
+      text: "hear this row",
+      title: "A tone for each number from left to right, the higher the larger",
+      onclick: () => hear(indices(columns).map((j) => this.reading.at(this.row ?? 0, j))),
+    });
+    const list = form === "grid" && rows.length > 1 && label;
+    const bar = el("p", { class: "choice" }, [list, this.more, this.sound]);
     this.place = el("div");
     this.root = el("section", {}, [title && el("h2", { text: title }), this.sentence, bar, this.place]);
     this.choose(this.row);
@@ -215,11 +222,12 @@ class Section {
     const { reading } = this;
     const ofRow = row === null ? "" : rowStandsOut(reading, row);
     const ofAll = this.wide || !ofRow ? standsOut(reading) : "";
-    this.sentence.textContent = `${ofAll} ${ofRow}`.trim();
+    this.sentence.textContent = t(`${ofAll} ${ofRow}`.trim());
     const { table, rest } = row === null ? this.whole() : this.alone(row);
     this.place.replaceChildren(table);
     this.more.textContent = rest;
-    this.more.classList.toggle("absent", !rest);
+    reveal(this.more, rest);
+    reveal(this.sound, row !== null);
   }
 
   whole() {
@@ -264,6 +272,7 @@ export class Reader {
       close,
       this.body,
     ]);
+    this.root.addEventListener("close", hush);
   }
 
   open() {
