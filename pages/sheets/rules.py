@@ -29,6 +29,7 @@ from attention_lab.pages.shared import cache as kept
 from attention_lab.pages.shared import on_offer, server_load
 from attention_lab.pages.shared.lab_stops import NAMES as LAB
 from attention_lab.pages.shared.menu import PAGES
+from attention_lab.pages.shared.wording import capitalised
 
 MOST_LINK = 20_000
 """Characters of a link."""
@@ -181,7 +182,7 @@ class LinkRule:
             if clause.name not in fields:  # of another model
                 return f"{link.title} has no {clause.name} now: choose what the task was given with."
             field = fields[clause.name]
-            label = field.label.partition(":")[0] or clause.name
+            label = capitalised(field.label.partition(":")[0] or clause.name)
             sentence = clause.missing(values[clause.name], label, _wanted(clause, field))
             if sentence:
                 return sentence

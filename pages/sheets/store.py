@@ -22,6 +22,7 @@ from attention_lab.pages.sheets.sheet import Sheet, Verdict
 DAY_SECONDS = 86_400.0
 MOST_DAYS = 366
 EXPIRE_SECONDS = 600.0
+CLASSES_OF_ONE = 20
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS classes (
     code TEXT PRIMARY KEY, secret TEXT, opener TEXT, opened REAL, ends REAL, sheet TEXT
@@ -65,6 +66,9 @@ def open_class(opener: str, sheet: Sheet, ends: float) -> tuple[str, str]:
         raise RefusedError(400, f"It would end in {days:,.0f} days; choose a day from now on, within a year.")
     expire()
     with CLASSES.writing() as db:
+        (own,) = db.execute("SELECT count(*) FROM classes WHERE opener = ?", (opener,)).fetchone()
+        if own >= CLASSES_OF_ONE:
+            raise RefusedError(429, f"You have {own} classes open; delete one on its teacher's page first.")
         return CLASSES.open(db, opener, in_force().classes, ends=ends, sheet=sheet.model_dump_json())
 
 

@@ -60,8 +60,8 @@ def test_links_are_compared_with_defaults_and_stories() -> None:
     assert "not what is asked for" in missing("link: part = reach", Link.read("masks"), "masks")
     story = explore()  # opens on layer 1, head 3, as its card says
     assert missing("link: layer = 1, head = 3, view = lines", story) == ""
-    assert missing("link: head < 3", story) == "head is 3; less than 3 is asked for."
-    assert missing("link: head != 3", story) == "head is 3: that is not what is asked for."
+    assert missing("link: head < 3", story) == "Head is 3; less than 3 is asked for."
+    assert missing("link: head != 3", story) == "Head is 3: that is not what is asked for."
     assert missing('link: text contains "animal", text lacks wide', story) == ""
     assert "does not have “anim”" in missing("link: text contains anim", story)
     assert missing('link: text = "a, b"', explore("a, b")) == ""

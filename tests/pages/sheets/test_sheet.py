@@ -163,6 +163,9 @@ def test_classes_are_bounded(
     for ends in (soon(-0.1), soon(367)):
         with pytest.raises(RefusedError, match="choose a day from now on, within a year"):
             store.open_class("anna", SHEET, ends)
+    monkeypatch.setattr(store, "CLASSES_OF_ONE", 1)
+    with pytest.raises(RefusedError, match="You have 1 classes open; delete one"):
+        store.open_class("anna", SHEET, soon())
     set_limits(classes=1, class_students=1)
     with pytest.raises(RefusedError, match="1 classes are open, and at most 1 may be"):
         store.open_class("ben", SHEET, soon())

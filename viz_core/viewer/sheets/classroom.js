@@ -1,15 +1,7 @@
 /* What a student's and a teacher's page ask of the server (pages/sheets). */
 
 import { t } from "../browser/words.js";
-
-/** A refusal, with the server's sentence. */
-export class Refusal extends Error {
-  /** @param {number} status 0 where the server does not answer @param {string} sentence */
-  constructor(status, sentence) {
-    super(sentence);
-    this.status = status;
-  }
-}
+import { Refusal } from "../talk/hall.js";
 
 export class Classroom {
   token = "";

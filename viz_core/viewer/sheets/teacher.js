@@ -2,10 +2,11 @@
 
 import { button, el, isNew, reveal } from "../browser/dom.js";
 import { t } from "../browser/words.js";
+import { unreachable } from "../talk/hall.js";
 import { Classroom, dayOf, keep, kept } from "./classroom.js";
 import { GIVEN } from "./give.js";
 
-/** @import { Refusal } from "./classroom.js" */
+/** @import { Refusal } from "../talk/hall.js" */
 
 /** @typedef {{answer: string, right: boolean | null, tries: number, at: number}} Answer */
 /** @typedef {{name: string, at: number, seen: number, answers: Record<number, Answer>}} Student */
@@ -73,7 +74,7 @@ export class Teacher {
   async look() {
     try {
       const progress = await this.room.ask("/progress");
-      this.say("");
+      this.say(unreachable(this.room.link));
       this.show(progress);
     } catch (error) {
       const { status, message } = /** @type {Refusal} */ (error);
@@ -89,7 +90,7 @@ export class Teacher {
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    this.ends.textContent = `Until ${dayOf(ends)}. ${students.length} have begun, ${count} are at it.`;
+    this.ends.textContent = `Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`;
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
     const heads = tasks.map((task, at) =>

@@ -5,7 +5,7 @@ import { t } from "../browser/words.js";
 import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
 import { TaskFrame } from "./task.js";
 
-/** @import { Refusal } from "./classroom.js" */
+/** @import { Refusal } from "../talk/hall.js" */
 
 /** @typedef {{title: string, link: string, notes: string, kind: "" | "choice" | "link" | "text",
      hints: string[], ask?: string, options?: string[], most?: number}} Task */

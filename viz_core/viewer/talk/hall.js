@@ -14,8 +14,17 @@ const ENDED = "The talk has ended.";
 
 const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-/* A server's refusal, with its sentence. */
-class Refusal extends Error {
+/** Why others cannot come to a link; "" where they can. @param {string} link */
+export function unreachable(link) {
+  const { hostname } = new URL(link);
+  const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  return isHere
+    ? `Only this machine reaches ${hostname}: start the app with HOST=0.0.0.0, and open it by its name.`
+    : "";
+}
+
+/** A server's refusal, with its sentence. */
+export class Refusal extends Error {
   /** @param {number} status @param {string} sentence */
   constructor(status, sentence) {
     super(sentence);
@@ -73,15 +82,6 @@ export class Hall {
   /* Where a phone drives. */
   get clicker() {
     return `${this.link}/clicker#${this.secret}`;
-  }
-
-  /* Why others cannot come; "" where they can. */
-  get unreachable() {
-    const { hostname } = new URL(this.link);
-    const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-    return isHere
-      ? `Only this machine reaches ${hostname}: start the app with HOST=0.0.0.0, and open it by its name.`
-      : "";
   }
 
   /** @param {string} path below the hall's @param {RequestInit} [how] */

@@ -2,7 +2,7 @@
 
 import { button, el, reveal } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
-import { openHall } from "./hall.js";
+import { openHall, unreachable } from "./hall.js";
 
 /** @import { HallCard, Shared } from "./types" */
 /** @import { Hall } from "./hall.js" */
@@ -48,7 +48,7 @@ export class Invitation {
       this.hall = hall;
       this.card = { link: hall.link, clicker: hall.clicker, clickerDrawn };
       this.code.src = drawn;
-      hall.onLife(({ is, sentence }) => this.say(is === "live" ? hall.unreachable : sentence));
+      hall.onLife(({ is, sentence }) => this.say(is === "live" ? unreachable(hall.link) : sentence));
       this.show.join(hall);
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
