@@ -61,7 +61,8 @@ export class Frame {
   reveal(isSeen) {
     this.element.classList.toggle("behind", !isSeen);
     this.element.inert = !isSeen;
-    if (isSeen) this.element.contentWindow?.focus();
+    // A page that is not there yet would take the keys, and not know them.
+    if (isSeen && this.picture) this.element.contentWindow?.focus();
   }
 
   leave() {

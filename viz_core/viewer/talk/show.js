@@ -64,7 +64,7 @@ export class Show {
     this.title = el("h1");
     this.count = el("span", { class: "count" });
     this.area = el("div", { class: "frames" });
-    this.card = el("div", { class: "card absent", tabIndex: -1 });
+    this.card = el("div", { class: "card absent" });
     this.question = el("div", { class: "question", role: "status" });
     this.veil = el("div", { class: "veil absent" });
     const keys = HELP.map(([keys, does]) =>
@@ -98,7 +98,7 @@ export class Show {
     ]);
     this.area.append(this.card);
     this.line = el("div", { class: "line" }, [this.title, this.count]);
-    this.rooted = el("div", { class: "show" }, [
+    this.rooted = el("div", { class: "show", tabIndex: -1 }, [
       this.line,
       this.area,
       this.question,
@@ -204,7 +204,7 @@ export class Show {
     if (!link)
       this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
     reveal(this.line, link);
-    if (!link) this.card.focus();
+    if (!this.frame?.picture) this.rooted.focus();
     this.ask();
     this.drawInk();
   }
@@ -215,7 +215,7 @@ export class Show {
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
     const isSeen = at === this.at;
-    if (isSeen && frame.element.matches(".behind")) this.bring();
+    if (isSeen && isNew) this.bring();
     if ("kind" in told) isSeen && this.ask();
     else if ("key" in told) this.key(told.key, told.shift);
     else if (isSeen) this.take({ from: THE_SHOW, ...pressOf(told) });

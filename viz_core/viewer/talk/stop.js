@@ -42,8 +42,6 @@ export function prepareStop() {
     },
   });
   document.documentElement.dataset.stop = "";
-  window.addEventListener("keydown", key, { capture: true });
-  window.addEventListener("message", (event) => event.source === parent && hear(event.data));
 }
 
 /** Whether the show answers an act, and not the page. @param {{type: string, by?: any}} act */
@@ -81,11 +79,16 @@ export function shareView(kind, model, host) {
     if (!waits) queueMicrotask(tellNow);
     waits = true;
   };
-  host.addEventListener("attention-lab:painted", tell);
+  // Not before: a page may have other programs of ours, whose views are no stops.
+  const listening = new AbortController();
+  const { signal } = listening;
+  window.addEventListener("keydown", key, { capture: true, signal });
+  window.addEventListener("message", hear, { signal });
+  host.addEventListener("attention-lab:painted", tell, { signal });
   shown = { view, model, ink, tell };
   tell();
   return () => {
-    host.removeEventListener("attention-lab:painted", tell);
+    listening.abort();
     ink.leave();
     if (shown?.view === view) shown = null;
   };
@@ -109,9 +112,10 @@ function key(event) {
   event.stopImmediatePropagation();
 }
 
-/** @param {Wanted} wanted */
-function hear(wanted) {
-  if (wanted?.type !== "attention-lab:show" || !shown) return;
+/** @param {MessageEvent} event */
+function hear({ source, data }) {
+  if (source !== parent || data?.type !== "attention-lab:show" || !shown) return;
+  /** @type {Wanted} */ const wanted = data;
   const { view, ink, model } = shown;
   if ("go" in wanted) go(wanted.go);
   if ("uncover" in wanted) view.present?.uncover();
