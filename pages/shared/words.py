@@ -184,7 +184,7 @@ def switch() -> str:
         f"{' aria-current=true' if code == language() else ''}>{name}</a>"
         for code, name in NAMES.items()
     )
-    return f"<nav>{''.join(links)}</nav>"
+    return f"<nav aria-label=Language>{''.join(links)}</nav>"
 
 
 @cache

@@ -49,7 +49,7 @@ UNREADABLE = """
 (board) => {
   const texts = [];
   const walker = document.createTreeWalker(board, NodeFilter.SHOW_TEXT);
-  const hidden = "title, .hoverlayer, .modebar, .absent, defs, style";
+  const hidden = "title, .hoverlayer, .modebar, .absent, .heard, defs, style";
   while (walker.nextNode()) {
     const { currentNode: node } = walker;
     const owner = node.parentElement;

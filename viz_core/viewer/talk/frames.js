@@ -6,6 +6,9 @@ import { ORIGIN, STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
 
+/* The address of the app or site, which pages stand below. */
+const root = () => new URL(document.body.dataset.root ?? "", document.baseURI).href;
+
 /** The bytes of a picture under a name that no other has. */
 function nameOfFile() {
   const digits = crypto.getRandomValues(new Uint8Array(16));
@@ -42,7 +45,8 @@ export class Frame {
       this.asked = told.asked ?? this.asked; // what was asked stays so when it is answered
       const address = new URL(told.href);
       address.searchParams.delete("present");
-      this.link = linkOf(address.href) ?? this.link;
+      const { href } = address;
+      if (href.startsWith(root())) this.link = linkOf(href.slice(root().length)) ?? this.link;
     }
     this.hear(told, isNew);
   }

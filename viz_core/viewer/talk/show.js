@@ -96,14 +96,13 @@ export class Show {
       this.keeping,
       leave,
     ]);
-    this.area.append(this.card);
+    this.area.append(this.card, this.bar);
     this.line = el("div", { class: "line" }, [this.title, this.count]);
     this.rooted = el("div", { class: "show", tabIndex: -1 }, [
       this.line,
       this.area,
       this.question,
       this.faults,
-      this.bar,
       this.help,
       this.veil,
       this.invitation.root,
