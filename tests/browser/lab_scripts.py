@@ -161,3 +161,11 @@ MISREAD = """
   [...page.querySelectorAll(".katex-error, .katex :is([style*='#cc0000'], [style*='rgb(204, 0, 0)'])")]
     .map((node) => `${node.textContent} is not LaTeX`)
 """
+# What is said of a board's terms where they stand, and the glossary, which is drawn after it, does not have.
+UNLISTED = """
+(board) => {
+  const listed = [...document.querySelectorAll(".glossary-drawer dd")].map((each) => each.innerText.trim());
+  const told = [...board.querySelectorAll("abbr, .explained")].flatMap(({ title }) => title.split("\\n"));
+  return told.filter((sentence) => !listed.includes(sentence));
+}
+"""
