@@ -222,9 +222,11 @@ def test_the_map_places_like_heads_together_and_opens_them(explore: ExplorePage)
 def test_tokens_stand_beside_the_heads_where_each_has_a_line(explore: ExplorePage) -> None:
     names = explore.stage.locator(".grid-names")
     explore.untrained(text="one two three", **SIZES)
-    expect(names.locator(".query")).to_have_text(["one", "two", "three"] * 2)
-    expect(names.locator(".key")).to_have_text(["one", "two", "three"] * 4)
-    (_, _, left, top, width), *_ = places(explore)
+    heads = places(explore)
+    n_rows, n_columns = (len({head[side] for head in heads}) for side in (3, 2))
+    expect(names.locator(".query")).to_have_text(["one", "two", "three"] * n_rows)
+    expect(names.locator(".key")).to_have_text(["one", "two", "three"] * n_columns)
+    (_, _, left, top, width), *_ = heads
     boxes = [each.bounding_box() for each in names.locator(".query").all()[:3]]
     board = explore.stage.locator(".grid-board").bounding_box()
     for at, box in enumerate(boxes):  # each beside the middle of its row

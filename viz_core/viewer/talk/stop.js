@@ -42,6 +42,9 @@ export function prepareStop() {
     },
   });
   document.documentElement.dataset.stop = "";
+  // Before any view hears a key. A page may have several programs of ours; that of the stop answers.
+  window.addEventListener("keydown", key, { capture: true });
+  window.addEventListener("message", hear);
 }
 
 /** Whether the show answers an act, and not the page. @param {{type: string, by?: any}} act */
@@ -79,16 +82,11 @@ export function shareView(kind, model, host) {
     if (!waits) queueMicrotask(tellNow);
     waits = true;
   };
-  // Not before: a page may have other programs of ours, whose views are no stops.
-  const listening = new AbortController();
-  const { signal } = listening;
-  window.addEventListener("keydown", key, { capture: true, signal });
-  window.addEventListener("message", hear, { signal });
-  host.addEventListener("attention-lab:painted", tell, { signal });
+  host.addEventListener("attention-lab:painted", tell);
   shown = { view, model, ink, tell };
   tell();
   return () => {
-    listening.abort();
+    host.removeEventListener("attention-lab:painted", tell);
     ink.leave();
     if (shown?.view === view) shown = null;
   };
@@ -102,7 +100,7 @@ function go(by) {
 /** @param {KeyboardEvent} event */
 function key(event) {
   const { key, shiftKey: shift } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
+  if (!shown || event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
   const isOpen = document.documentElement.dataset.drawer ?? shown?.view.present?.topmost;
   if (KEYS.next.includes(key)) go(1);
   else if (KEYS.back.includes(key)) go(-1);
