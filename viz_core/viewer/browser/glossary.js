@@ -35,8 +35,11 @@ export class Glossary {
     /** @type {NodeListOf<HTMLElement>} */
     const all = root.querySelectorAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special");
     const isSpecial = (/** @type {string} */ text) => text.startsWith("<") && text in this.sentences;
-    for (const words of all)
-      if (words.tagName !== "TH" || isSpecial(words.textContent ?? "")) this.explain(words);
+    for (const words of all) {
+      const isTerm = words.tagName !== "TH" || isSpecial(words.textContent ?? "");
+      // A token may have been explained by a message before this one.
+      if (isTerm || words.classList.contains("explained")) this.explain(words);
+    }
   }
 
   /* The texts of the questions that are open, which a page may draw when it likes. */
