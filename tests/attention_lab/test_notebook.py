@@ -163,7 +163,7 @@ def test_models_traces_and_sides_stand_beside_each_other() -> None:
 
 def test_everything_is_in_the_figure() -> None:
     code = explore("translator")._esm
-    assert "export default" in code and "http" not in code.replace("http://www.w3.org/", "")
+    assert "export default" in code and "://" not in code.replace("http://www.w3.org/", "")
 
 
 def test_loading_a_model_needs_no_notebook() -> None:
