@@ -16,6 +16,8 @@ from benchmarks.percentile import percentile
 from tools import chromium
 from tools.background_servers import serving_the_app
 
+DWELL = 2.0
+"""Seconds that a stop is spoken of, after the next is ready."""
 CLOCK = """
 addEventListener("keydown", (event) => {
   top.pressed = performance.timeOrigin + event.timeStamp;
@@ -30,7 +32,8 @@ PAINTED = """
 }
 """
 READY = """
-() => [...document.querySelectorAll(".frames iframe")].every((frame) => "ready" in frame.dataset)
+(at) => document.querySelector(".show").dataset.tidied === String(at)
+  && [...document.querySelectorAll(".frames iframe")].every((frame) => "ready" in frame.dataset)
 """
 
 
@@ -70,8 +73,9 @@ def walk(page: Page, address: str) -> list[tuple[float, float]]:
     n_stops = int((page.locator(".count").text_content() or "").split("/")[1])
     for at in range(n_stops - 1):
         start = time.perf_counter()
-        page.wait_for_function(READY, timeout=60_000)
+        page.wait_for_function(READY, arg=at, timeout=60_000)
         ready = 1_000 * (time.perf_counter() - start)
+        time.sleep(DWELL)
         page.evaluate("painted = 0")
         page.keyboard.press("n")
         page.wait_for_function("painted > 0 && painted")

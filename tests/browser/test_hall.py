@@ -85,7 +85,7 @@ def test_twenty_follow_answer_try_and_come_back(
         assert phone.locator("html").evaluate("html => html.scrollWidth") == 390
         expect(clicker.locator(".notes strong")).to_have_text("who")
 
-        answers_are_counted_and_uncovered(desk, phone, clicker)
+        answers_are_counted_and_uncovered(show, desk, phone, clicker)
 
         clicker.get_by_role("button", name="On", exact=True).click()
         for page in (show, desk, phone):
@@ -95,6 +95,8 @@ def test_twenty_follow_answer_try_and_come_back(
         expect(shown).to_contain_text("standard deviation")
 
         one_device_drives(phone, clicker)
+        show.reload()
+        expect(show.get_by_role("heading", level=1)).to_contain_text("How spread is it?")
 
         desk.get_by_role("button", name="try it yourself").click()
         expect(
@@ -119,13 +121,16 @@ def test_twenty_follow_answer_try_and_come_back(
     cut.close()
 
 
-def answers_are_counted_and_uncovered(desk: Page, phone: Page, clicker: Page) -> None:
-    """One changes an answer, one comes late; the hall sees how many only once it is uncovered."""
+def answers_are_counted_and_uncovered(show: Page, desk: Page, phone: Page, clicker: Page) -> None:
+    """One changes an answer, one comes late; the show has how many before the answer, the hall with it."""
     desk.get_by_role("button", name="all", exact=True).click()
     expect(clicker.locator(".options b")).to_have_text(["1", "0"])
     desk.get_by_role("button", name="ten of sixteen").click()
     expect(clicker.locator(".options b")).to_have_text(["0", "1"])
     assert desk.locator(".question b").count() == 0
+    clicker.get_by_role("button", name="uncover").click()
+    expect(show.locator(".question .options b")).to_have_text(["0", "1"])
+    expect(show.locator(".question .right")).to_have_count(0)
     clicker.get_by_role("button", name="uncover").click()
     for page in (desk, phone):
         expect(page.locator(".question .right b")).to_have_text("1")

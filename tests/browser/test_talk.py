@@ -48,6 +48,8 @@ Because it takes **all**.
 ## It
 
 [Explore](/?)
+
+- at: 3
 """
 
 
@@ -131,6 +133,10 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(page.locator(".card")).to_have_text("Nowhere")
     show.go_on("It")
     expect(show.notice).to_contain_text("looks at")
+    show.press("PageDown")
+    expect(show.inside.get_by_role("button", name="3 scores become shares")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     show.press("b")
     expect(page.locator(".show > .veil")).to_be_visible()
     show.press("b")
@@ -237,5 +243,6 @@ def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -
             expect(show.inside.locator(":is(.board, .stage, .map)").first).to_be_visible()
             refused = show.inside.locator(".st-key-problems")
             assert refused.count() == 0, refused.first.inner_text()
+        expect(page.locator(".show")).to_have_attribute("data-tidied", str(at))
         expect(page.locator(".frames iframe:not([data-ready])")).to_have_count(0)
         show.press("n")

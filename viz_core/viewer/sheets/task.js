@@ -1,7 +1,7 @@
 /* The page of the app in which a task is done. */
 
 import { el } from "../browser/dom.js";
-import { linkOf } from "../talk/own.js";
+import { linkWithin } from "../talk/own.js";
 
 export const TASK = "attention-lab-task"; // the name of its frame
 const WRITING = 250; // milliseconds until a page has written its address
@@ -14,12 +14,13 @@ const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setT
 export class TaskFrame {
   /** @param {string} root of the app @param {string} link as a stop of a talk has it @param {string} title */
   constructor(root, link, title) {
+    this.root = root;
     this.element = el("iframe", { name: TASK, title, src: new URL(link || "?", root).href });
   }
 
   /* What the page shows now; "" where it is none of ours. */
   get link() {
-    return linkOf(this.element.contentWindow?.location.href ?? "") ?? "";
+    return linkWithin(this.root, this.element.contentWindow?.location.href ?? "") ?? "";
   }
 
   /* The same once the page has done what it was last asked for: a text that is typed counts when the field is

@@ -1,7 +1,7 @@
 /* The frames of the show: the stop that is seen, and those beside it, ready behind. */
 
 import { el } from "../browser/dom.js";
-import { linkOf } from "./own.js";
+import { linkWithin } from "./own.js";
 import { ORIGIN, STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
@@ -27,7 +27,7 @@ export class Frame {
     this.link = link;
     this.hear = hear;
     const name = STOP + JSON.stringify({ hides: hide, at, asks: Boolean(question) });
-    this.element = el("iframe", { name, title, src: address, class: "behind" });
+    this.element = el("iframe", { name, title, src: address, class: question ? "behind asks" : "behind" });
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
     };
@@ -45,8 +45,7 @@ export class Frame {
       this.asked = told.asked ?? this.asked; // what was asked stays so when it is answered
       const address = new URL(told.href);
       address.searchParams.delete("present");
-      const { href } = address;
-      if (href.startsWith(root())) this.link = linkOf(href.slice(root().length)) ?? this.link;
+      this.link = linkWithin(root(), address.href) ?? this.link;
     }
     this.hear(told, isNew);
   }

@@ -32,16 +32,19 @@ export class Refusal extends Error {
   }
 }
 
-/** Opens a hall for a talk; the one that this tab has opened, where it is still there. Throws the server's
-   sentence. @param {string} root the app's address @param {Shared} shared */
-export async function openHall(root, shared) {
+/** The hall that this tab has opened, where it is still there. @param {string} root the app's address
+   @param {Shared} shared @returns {Promise<Hall | null>} */
+export async function openAgain(root, shared) {
   const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-  if (kept) {
-    const hall = new Hall(root, kept.code, kept.secret);
-    const isThere = await hall.request("", { method: "PUT", body: JSON.stringify(shared) }).catch(() => null);
-    if (isThere) return hall;
-    hall.close();
-  }
+  if (!kept) return null;
+  const hall = new Hall(root, kept.code, kept.secret);
+  const isThere = await hall.request("", { method: "PUT", body: JSON.stringify(shared) }).catch(() => null);
+  if (!isThere) hall.close();
+  return isThere && hall;
+}
+
+/** Opens a hall for a talk. Throws the server's sentence. @param {string} root @param {Shared} shared */
+export async function openHall(root, shared) {
   const answer = await fetch(new URL("hall/", root), { method: "POST", body: JSON.stringify(shared) });
   if (!answer.ok) throw new Error(await answer.text());
   const { code, secret } = await answer.json();

@@ -2,7 +2,7 @@
 
 import { button, el, reveal } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
-import { openHall, unreachable } from "./hall.js";
+import { openAgain, openHall, unreachable } from "./hall.js";
 
 /** @import { HallCard, Shared } from "./types" */
 /** @import { Hall } from "./hall.js" */
@@ -43,17 +43,27 @@ export class Invitation {
     this.draw();
     if (this.hall) return;
     try {
-      const hall = await openHall(this.appRoot, this.show.shared);
-      const [drawn, clickerDrawn] = await Promise.all([hall.drawn(hall.link), hall.drawn(hall.clicker)]);
-      this.hall = hall;
-      this.card = { link: hall.link, clicker: hall.clicker, clickerDrawn };
-      this.code.src = drawn;
-      hall.onLife(({ is, sentence }) => this.say(is === "live" ? unreachable(hall.link) : sentence));
-      this.show.join(hall);
+      await this.invite(await openHall(this.appRoot, this.show.shared));
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }
     this.draw();
+  }
+
+  /* After a reload the hall follows again. */
+  async resume() {
+    const hall = this.appRoot && (await openAgain(this.appRoot, this.show.shared));
+    if (hall) await this.invite(hall).catch((error) => this.say(error.message));
+  }
+
+  /** @param {Hall} hall */
+  async invite(hall) {
+    const [drawn, clickerDrawn] = await Promise.all([hall.drawn(hall.link), hall.drawn(hall.clicker)]);
+    this.hall = hall;
+    this.card = { link: hall.link, clicker: hall.clicker, clickerDrawn };
+    this.code.src = drawn;
+    hall.onLife(({ is, sentence }) => this.say(is === "live" ? unreachable(hall.link) : sentence));
+    this.show.join(hall);
   }
 
   draw() {

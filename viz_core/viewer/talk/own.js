@@ -67,3 +67,9 @@ export function linkOf(address, pages) {
   if (origin && pages && !page && !query) return null; // any site's front page
   return page + (query ?? (page ? "" : "?"));
 }
+
+/** The link of a page in a frame; null where it is none of ours.
+   @param {string} root the address of the app or site @param {string} href of the frame */
+export function linkWithin(root, href) {
+  return href.startsWith(root) ? linkOf(href.slice(root.length)) : null; // a proxy may add a path to the root
+}

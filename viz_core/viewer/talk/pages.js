@@ -36,9 +36,9 @@ export async function startTalk() {
   };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
   const appRoot = inFolders || file ? null : new URL(root, document.baseURI).href;
-  new Show(place(), reading, addressOf, { appRoot, isFile: Boolean(file) }).to(
-    talk.stops[at - 1] ? at - 1 : 0,
-  );
+  const show = new Show(place(), reading, addressOf, { appRoot, isFile: Boolean(file) });
+  show.to(talk.stops[at - 1] ? at - 1 : 0);
+  show.invitation.resume();
 }
 
 /* A picture of the speaker's window. */

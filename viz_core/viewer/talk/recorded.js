@@ -55,18 +55,22 @@ async function packed(bytes) {
   return `data:application/gzip;base64,${btoa(binary)}`;
 }
 
-/** All of a talk as HTML. @param {Talk} talk @param {string} text its file
+/** All of a talk as HTML, and the stops whose pages showed nothing. @param {Talk} talk
+   @param {string} text its file
    @param {(link: string, at: number) => string} addressOf @param {HTMLElement} area
    @param {(at: number) => void} tell how far it is */
 export async function talkFile(talk, text, addressOf, area, tell) {
   const pictures = [];
+  const missing = [];
   for (const [at, stop] of talk.stops.entries()) {
     tell(at);
-    pictures.push(stop.link ? await record(stop, addressOf(stop.link, at), area) : null);
+    const picture = stop.link ? await record(stop, addressOf(stop.link, at), area) : null;
+    if (stop.link && !picture) missing.push(stop.title);
+    pictures.push(picture);
   }
   const answer = await fetch("file.html");
   if (!answer.ok) throw new Error(`file.html is not there (${answer.status}); load the page again`);
-  return filled(filled(await answer.text(), "TALK", text), "PICTURES", pictures);
+  return { html: filled(filled(await answer.text(), "TALK", text), "PICTURES", pictures), missing };
 }
 
 /* A picture of a talk that is one file. */

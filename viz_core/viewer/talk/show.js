@@ -14,6 +14,7 @@ import { channelWire } from "./wires.js";
 
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
 const PATIENCE = 4000; // milliseconds that the stop before is seen while a far one opens
+const PAINTED = 200; // milliseconds after which a stop that was ready has been painted
 const TELLING = 30; // milliseconds within which changes are told together
 const HELP = [
   ["→  Page Down", "on"],
@@ -38,6 +39,7 @@ export class Show {
   /** @type {Map<number, Frame>} by their stops */ frames = new Map();
   /** @type {Map<number, Place[][]>} what was drawn, by stop */ ink = new Map();
   /** @type {Set<number>} the stops of which all is seen */ uncovered = new Set();
+  /** @type {Set<number>} those of which is seen how many chose what */ counted = new Set();
   /** @type {Place | null} */ pointer = null;
   /** @type {Wire[]} */ wires = [];
   /** @type {Map<Wire, Set<string>>} the pictures that each has */ sent = new Map();
@@ -49,6 +51,7 @@ export class Show {
   /** @type {number[] | null} how many in the hall chose each option */ counts = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ coming;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ tidying;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ waking;
 
   /** @param {HTMLElement} place @param {import("./source.js").Reading} reading
@@ -162,39 +165,43 @@ export class Show {
     this.at = at;
     this.pointer = null;
     clearTimeout(this.coming);
-    this.prepare();
+    clearTimeout(this.tidying);
+    if (this.stop.link) this.open(at);
     if (!this.frame || this.frame.picture) this.bring();
     else this.coming = setTimeout(() => this.bring(), PATIENCE);
     history.replaceState(null, "", withStop(location.href, at));
     this.share();
   }
 
-  get near() {
-    return [this.at, this.at + 1, this.at - 1].filter((at) => this.talk.stops[at]?.link);
+  /** Opens the page of a stop, behind what is seen. @param {number} at */
+  open(at) {
+    if (this.frames.has(at)) return;
+    const stop = this.talk.stops[at];
+    const hear = (/** @type {Told} */ told, /** @type {boolean} */ isNew) => this.told(at, told, isNew);
+    const frame = new Frame(stop, this.addressOf(stop.link, at), hear);
+    this.frames.set(at, frame);
+    this.area.append(frame.element);
   }
 
-  /* The stops beside this one are opened now. */
-  prepare() {
-    for (const at of this.near) {
-      if (this.frames.has(at)) continue;
-      const stop = this.talk.stops[at];
-      const hear = (/** @type {Told} */ told, /** @type {boolean} */ isNew) => this.told(at, told, isNew);
-      const frame = new Frame(stop, this.addressOf(stop.link, at), hear);
-      this.frames.set(at, frame);
-      this.area.append(frame.element);
-    }
-  }
-
-  /* Puts this stop in the place of the one that is seen, and closes those further away. */
-  bring() {
-    const { at, near } = this;
-    clearTimeout(this.coming);
-    for (const [place, frame] of this.frames) {
-      frame.reveal(place === at);
-      if (near.includes(place)) continue;
+  /* Opens the stops beside this one, and closes those further away. */
+  tidy() {
+    const near = [this.at, this.at + 1, this.at - 1].filter((at) => this.talk.stops[at]?.link);
+    for (const [at, frame] of this.frames) {
+      if (near.includes(at)) continue;
       frame.leave();
-      this.frames.delete(place);
+      this.frames.delete(at);
     }
+    for (const at of near) this.open(at);
+    this.rooted.dataset.tidied = String(this.at); // for tests and measurements
+  }
+
+  /* Puts this stop in the place of the one that is seen. */
+  bring() {
+    const { at } = this;
+    clearTimeout(this.coming);
+    for (const [place, frame] of this.frames) frame.reveal(place === at);
+    // A page that is opened takes its time from the picture that is to be painted now.
+    this.tidying = setTimeout(() => this.tidy(), PAINTED);
     const { title, link } = this.stop;
     this.title.textContent = title;
     this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
@@ -202,7 +209,7 @@ export class Show {
     reveal(this.card, !link);
     if (!link)
       this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
-    reveal(this.line, link);
+    this.line.classList.toggle("alone", !link);
     if (!this.frame?.picture) this.rooted.focus();
     this.ask();
     this.drawInk();
@@ -271,8 +278,11 @@ export class Show {
 
   ask() {
     const { asked, counts } = this;
-    const isShown = asked && (this.stop.question || (counts && asked.uncovered));
+    const seen = this.counted.has(this.at) ? counts : null;
+    const isShown = asked && (this.stop.question || seen);
     reveal(this.question, isShown);
+    this.rooted.classList.toggle("asking", Boolean(isShown));
+    this.frame?.element.classList.toggle("asks", Boolean(isShown));
     if (!isShown) return;
     const answers = counts?.reduce((sum, count) => sum + count, 0);
     const so = answers === undefined ? "" : answers === 1 ? "1 answer" : `${answers} answers`;
@@ -280,14 +290,19 @@ export class Show {
     because.innerHTML = globalThis.markdownit().render(asked.because); // which lets no HTML through
     this.question.replaceChildren(
       el("p", {}, [asked.ask, el("span", { class: "answers", text: so })]),
-      optionsOf(asked, asked.uncovered ? counts : null),
+      optionsOf(asked, seen),
       because,
     );
   }
 
+  /* First how many chose what, where others have answered; then the answer, and all else that is hidden. */
   uncover() {
-    this.uncovered.add(this.at);
-    this.frame?.want({ uncover: true });
+    const isCounted = !this.asked || !this.counts?.some(Boolean) || this.counted.has(this.at);
+    this.counted.add(this.at);
+    if (isCounted) {
+      this.uncovered.add(this.at);
+      this.frame?.want({ uncover: true });
+    }
     this.ask();
     this.share();
   }
@@ -356,8 +371,10 @@ export class Show {
     const tell = (/** @type {number} */ at) => (this.keeping.textContent = `${at + 1} / ${count}`);
     this.keeping.disabled = true;
     try {
-      const text = await talkFile(this.talk, write(this.talk), this.addressOf, this.area, tell);
-      saveFile(text, this.talk.title, "html");
+      const { html, missing } = await talkFile(this.talk, write(this.talk), this.addressOf, this.area, tell);
+      saveFile(html, this.talk.title, "html");
+      if (missing.length)
+        throw new Error(`Without a picture, since its page showed none: ${missing.join(", ")}; try again.`);
     } catch (error) {
       this.faults.replaceChildren(el("p", { text: /** @type {Error} */ (error).message }));
       reveal(this.faults, true);
