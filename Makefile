@@ -68,6 +68,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.live
 	$(VENV_PYTHON) -m benchmarks.site
 	$(VENV_PYTHON) -m benchmarks.notebooks
+	$(VENV_PYTHON) -m benchmarks.talk
 
 bench-load: install-dev chromium  ## 200 visitors on one and on two servers behind a proxy, and a hall that follows a talk
 	@$(VENV_PYTHON) -m benchmarks.class_load
