@@ -226,7 +226,10 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in ("ten-minutes", "birth-of-a-head") else pytest.param(name, marks=LONG) for name in TALKS],
+    [
+        name if name in ("ten-minutes", "birth-of-a-head") else pytest.param(name, marks=LONG)
+        for name in TALKS
+    ],
 )
 def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
     """Its picture is there when its turn comes, the page in it has nothing to refuse."""
