@@ -14,7 +14,6 @@ SHARED = Path(__file__).parent / "shared"
 # The icon is a file of ours: Streamlit's own come from another host.
 st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
 words.choose()
-st.html(SHARED / "page.css")
 with st.container(key="languages"):
     st.html(words.switch())
 st.logo(str(SHARED / "logo.svg"), size="large")

@@ -50,14 +50,16 @@ def costs(server: Server, query: str, slider: str, values: list[float]) -> list[
 
 
 def program_bytes(server: Server) -> int:
-    """The bytes of our own program that the opening page fetches."""
+    """The bytes of our own program and style that the opening page fetches."""
     with urllib.request.urlopen(server.url) as answer:
-        (address,) = re.findall(
-            r'modulepreload" href="\.(/programs/attention_lab_stage[^"]*)"', answer.read().decode()
-        )
-    request = urllib.request.Request(server.url + address, headers={"Accept-Encoding": "gzip"})
-    with urllib.request.urlopen(request) as answer:
-        return len(answer.read())
+        addresses = re.findall(r'href="\.(/programs/[^"]*)"', answer.read().decode())
+    assert len(addresses) == 2
+    n_bytes = 0
+    for address in addresses:
+        request = urllib.request.Request(server.url + address, headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request) as answer:
+            n_bytes += len(answer.read())
+    return n_bytes
 
 
 def test_a_changed_control_sends_little_more_than_the_figure(app: Server) -> None:
@@ -77,6 +79,4 @@ def test_a_changed_control_costs_a_few_times_what_an_echoed_slider_does(app: Ser
 def test_the_opening_page_is_small(app: Server) -> None:
     first, change = costs(app, "", "Beam width", [3])
     assert first.n_messages <= 50 and change.n_messages <= 12
-    assert (
-        first.n_bytes + program_bytes(app) <= 280_000
-    )  # the story and the styles of a phone took 10 kB of them
+    assert first.n_bytes + program_bytes(app) <= 280_000

@@ -51,13 +51,13 @@ def words_routes() -> list[BaseRoute]:
     return [program_route(words.address(code), partial(words.script, code)) for code in words.TRANSLATED]
 
 
-def program_route(address: str, script: Callable[[], str]) -> BaseRoute:
-    """Serves a program of ours, whose address names its content: browsers fetch it once."""
+def program_route(address: str, script: Callable[[], str], kind: str = "text/javascript") -> BaseRoute:
+    """Serves a program or a style of ours, whose address names its content: browsers fetch it once."""
     packed = cache(lambda: gzip.compress(script().encode(), 6))
     headers = {"Content-Encoding": "gzip", "Cache-Control": "public, max-age=31536000, immutable"}
 
     def send(request: Request) -> Response:
-        return Response(packed(), media_type="text/javascript", headers=headers)
+        return Response(packed(), media_type=kind, headers=headers)
 
     return Route(address.removeprefix("."), send)
 
@@ -95,6 +95,10 @@ async def sending_at_once(_app: object) -> AsyncIterator[None]:
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 # A browser runs this while it would otherwise wait for the server's first answer.
 _WITH_CHARTS = f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>'
+_STYLE = (Path(__file__).parents[1] / "page.css").read_text("utf-8")
+_STYLE_ADDRESS = f"./programs/page.{hashlib.sha256(_STYLE.encode()).hexdigest()[:16]}.css"
+# In the body: Streamlit adds its own styles to the head, and of two equal rules the later one holds.
+_WITH_STYLE = f'<link rel="stylesheet" href="{_STYLE_ADDRESS}"></body>'
 
 
 RENEW = "renew"
@@ -112,7 +116,8 @@ def document_routes(stage: str = "", board: str = "") -> list[BaseRoute]:
     """
     register_url_convertor("name", _Name())
     send = partial(_send, programs=(stage, board))
-    return [Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", send)]
+    style = program_route(_STYLE_ADDRESS, lambda: _STYLE, "text/css")
+    return [style, Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", send)]
 
 
 def _renew(request: Request) -> Response:
@@ -128,7 +133,8 @@ def _renew(request: Request) -> Response:
 def _document(has_charts: bool, program: str = "") -> str:
     document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     ahead = f'<link rel="modulepreload" href="{program}">' if program else ""
-    return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts + ahead, 1)
+    document = document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts + ahead, 1)
+    return document.replace("</body>", _WITH_STYLE, 1)
 
 
 def inline_scripts() -> list[str]:
