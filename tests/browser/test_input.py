@@ -82,7 +82,7 @@ def test_1024_tokens_are_read(explore: ExplorePage) -> None:
 REFUSED = {
     "": "The text is empty; give at least one word",
     "word " * 1_025: "1,025 words, but this model reads at most 1,024; remove 1",
-    "word " * 200_000: "1,000,000 characters; at most 20,000 are read; remove 980,000",
+    "word " * 5_000: "25,000 characters; at most 20,000 are read; remove 5,000",
     "   ": "The text is empty; give at least one word",
 }
 
