@@ -12,7 +12,7 @@ from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, SCROLLED_SIDE
 # Page, name and label of each.
 PARTS = [(stop.name, name, part.label) for stop in STOPS for name, part in stop.parts.items()]
 FIRST_PARTS = list({page: (page, part, label) for page, part, label in reversed(PARTS)}.values())[::-1]
-IN_DARK = [*FIRST_PARTS, *(each for each in PARTS if each[1] in ("reach", "rotary"))]
+ALL_PANELS = [*FIRST_PARTS, *(each for each in PARTS if each[1] in ("reach", "rotary"))]
 """Between them they show all kinds of panels."""
 
 

@@ -19,17 +19,17 @@ from attention_lab.viz_core.boards import board_figure
 from attention_lab.viz_core.paper import VENUES
 from attention_lab.viz_core.paper.drawing import on_paper
 from attention_lab.viz_core.viewer.message import pack
-from tests.browser.lab_parts import IN_DARK
+from tests.browser.lab_parts import ALL_PANELS
 from tests.pages.lab.test_presets import PARTS, first_lesson
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 
 
-def test_every_kind_of_panel_is_looked_at_in_dark() -> None:
+def test_axe_looks_at_every_kind_of_panel() -> None:
     """By tests/browser/test_lab_pages.py."""
     boards = {(lab.name, part.name): first_lesson(lab.name, part.name).board for lab, part in PARTS}
     kinds = {place: {type(panel) for row in board.rows for panel in row} for place, board in boards.items()}
-    assert set.union(*(kinds[page, part] for page, part, _ in IN_DARK)) == set.union(*kinds.values())
+    assert set.union(*(kinds[page, part] for page, part, _ in ALL_PANELS)) == set.union(*kinds.values())
 
 
 @every_part
