@@ -10,27 +10,18 @@ import anyio
 from anyio import CapacityLimiter
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.models.byte_units import KB
 from attention_lab.pages.shared.browser.requests import adding_to
 from attention_lab.pages.shared.menu import PAGES
-from attention_lab.pages.shared.rooms import (
-    Handler,
-    RefusedError,
-    bearer_of,
-    code_of,
-    done,
-    drawn_code,
-    opener_of,
-    parsed,
-    refusing,
-    sent_table,
-)
+from attention_lab.pages.shared.rooms import Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Given, Sheet
+from attention_lab.pages.sheets.store import CLASSES
 from attention_lab.viz_core.viewer.talk.documents import class_pages
 
 MOST_SHEET = 300 * KB
@@ -67,7 +58,7 @@ class Judges:
         given = await parsed(request, Given, MOST_ANSWER)
         code, token, number = code_of(request), bearer_of(request), int(request.path_params["task"])
         if token in self._busy:
-            raise RefusedError(429, "Your last answer is still looked at; wait for it.")
+            raise HTTPException(429, "Your last answer is still looked at; wait for it.")
         self._busy.add(token)
         try:
             await anyio.sleep(LEAST_SECONDS)
@@ -79,28 +70,25 @@ class Judges:
             await run_in_threadpool(store.answer, code, token, number, verdict)
         finally:
             self._busy.discard(token)
-        return _sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
+        return sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
 
 
 def sheet_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
     here, programs = "/class/{code}", list[BaseRoute]()
     documents = class_pages(adding_to(programs), [name.replace("explore", "") for name in PAGES])
-    routes: list[tuple[str, str, Handler]] = [
-        ("/class/", "POST", _open),
-        (f"{here}/sheet", "GET", _sheet),
-        (f"{here}/students", "POST", _join),
-        (f"{here}/at", "PUT", _move),
-        (f"{here}/answers", "GET", _own),
-        (f"{here}/answers/{{task:int}}", "PUT", Judges().answer),
-        (f"{here}/progress", "GET", _progress),
-        (f"{here}/answers.csv", "GET", _table),
-        (f"{here}/code", "POST", _drawn_code),
-        (here, "DELETE", _close),
-    ]
-    threading.Thread(target=store.expire_ever, daemon=True).start()
+    threading.Thread(target=CLASSES.expire_ever, daemon=True).start()
     return [
-        *(Route(path, refusing(handler, "The sheet"), methods=[method]) for path, method, handler in routes),
+        CLASSES.asks("POST", "/class/", _open, Opened, MOST_SHEET),
+        CLASSES.asks("GET", f"{here}/sheet", _sheet),
+        CLASSES.asks("POST", f"{here}/students", _join, Student),
+        CLASSES.asks("PUT", f"{here}/at", _move, Place),
+        CLASSES.asks("GET", f"{here}/answers", store.answers_of),
+        CLASSES.route("PUT", f"{here}/answers/{{task:int}}", Judges().answer),
+        CLASSES.asks("GET", f"{here}/progress", store.progress),
+        CLASSES.asks("GET", f"{here}/answers.csv", store.table),
+        CLASSES.asks("POST", f"{here}/code", CLASSES.drawn_code, Text),
+        CLASSES.asks("DELETE", here, CLASSES.close),
         *(Route(f"/class/{path}", partial(_document, html=html)) for path, html in documents.items()),
         *programs,
     ]
@@ -110,53 +98,22 @@ def _document(_request: Request, html: str) -> Response:
     return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
-def _sent(content: Any) -> Response:
-    return JSONResponse(content, headers={"Cache-Control": "no-store"})
-
-
-async def _open(request: Request) -> Response:
-    given = await parsed(request, Opened, MOST_SHEET)
-    opener = opener_of(request, "a class")
-    problems = await run_in_threadpool(given.sheet.problems)
+def _open(opener: str, given: Opened) -> dict[str, Any]:
+    problems = given.sheet.problems()
     if problems:
-        return JSONResponse({"problems": problems})
-    code, secret = await run_in_threadpool(store.open_class, opener, given.sheet, given.ends)
-    return JSONResponse({"code": code, "secret": secret})
+        return {"problems": problems}
+    code, secret = store.open_class(opener, given.sheet, given.ends)
+    return {"code": code, "secret": secret}
 
 
-async def _sheet(request: Request) -> Response:
-    sheet, ends = await run_in_threadpool(store.sheet_of, code_of(request))
-    return _sent({**sheet.shown(), "ends": ends})
+def _sheet(code: str, _token: str) -> dict[str, Any]:
+    sheet, ends = store.sheet_of(code)
+    return {**sheet.shown(), "ends": ends}
 
 
-async def _join(request: Request) -> Response:
-    student = await parsed(request, Student)
-    return _sent({"token": await run_in_threadpool(store.join, code_of(request), student.name.strip())})
+def _join(code: str, _token: str, student: Student) -> dict[str, str]:
+    return {"token": store.join(code, student.name.strip())}
 
 
-async def _move(request: Request) -> Response:
-    place = await parsed(request, Place)
-    await run_in_threadpool(store.move, code_of(request), bearer_of(request), place.at)
-    return done()
-
-
-async def _own(request: Request) -> Response:
-    return _sent(await run_in_threadpool(store.answers_of, code_of(request), bearer_of(request)))
-
-
-async def _progress(request: Request) -> Response:
-    return _sent(await run_in_threadpool(store.progress, code_of(request), bearer_of(request)))
-
-
-async def _table(request: Request) -> Response:
-    return sent_table(await run_in_threadpool(store.table, code_of(request), bearer_of(request)))
-
-
-async def _drawn_code(request: Request) -> Response:
-    await run_in_threadpool(store.progress, code_of(request), bearer_of(request))
-    return await drawn_code(request)
-
-
-async def _close(request: Request) -> Response:
-    await run_in_threadpool(store.CLASSES.close, code_of(request), bearer_of(request))
-    return done()
+def _move(code: str, token: str, place: Place) -> None:
+    store.move(code, token, place.at)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from attention_lab.models.fields import nearest, quoted
 from attention_lab.models.zoo.offers import HUB, offers
 from attention_lab.pages.shared.menu import PAGES
-from attention_lab.pages.shared.rooms import RefusedError
 from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rule
 
 MOST_TASKS = 40
@@ -149,22 +149,22 @@ class Sheet(BaseModel):
 
     def task(self, number: int) -> Task:
         if not 0 <= number < len(self.stops) or not self.stops[number].kind:
-            raise RefusedError(404, f"This sheet has no task {number + 1} to answer; load the page again.")
+            raise HTTPException(404, f"This sheet has no task {number + 1} to answer; load the page again.")
         return self.stops[number]
 
     def judge(self, task: Task, given: Given) -> Verdict:
-        """Raises RefusedError for what is no answer to the task."""
+        """Refuses what is no answer to the task."""
         if task.kind == "choice" and task.question and given.option is not None:
             return _chosen(task.question, given.option)
         if task.kind == "text" and given.text is not None:
             text = given.text.strip()
             if not 1 <= len(text) <= task.most:
-                raise RefusedError(400, f"This has {len(text)} characters; write 1 to {task.most}.")
+                raise HTTPException(400, f"This has {len(text)} characters; write 1 to {task.most}.")
             return Verdict(None, "", "", text)
         if task.kind == "link" and given.link is not None:
             sentence = self._missing(task, Link.read(given.link))
             return Verdict(not sentence, sentence, "", given.link)
-        raise RefusedError(400, f"This is no {task.kind}; load the page again.")
+        raise HTTPException(400, f"This is no {task.kind}; load the page again.")
 
     def _missing(self, task: Task, link: Link) -> str:
         """What a link lacks, in a sentence; "" where it keeps all rules."""
@@ -177,7 +177,7 @@ class Sheet(BaseModel):
 
 def _chosen(question: Question, option: int) -> Verdict:
     if not 0 <= option < len(question.options):
-        raise RefusedError(400, "This question has no such option; load the page again.")
+        raise HTTPException(400, "This question has no such option; load the page again.")
     is_right = None if question.right is None else option == question.right
     sentence = "That is not so; look again." if is_right is False else ""
     because = "" if is_right is False else question.because

@@ -5,23 +5,20 @@ A student is known by a random token of its browser, of which the server has the
 gives, if it gives one.
 """
 
-import csv
-import io
 import secrets
 import sqlite3
 import time
-from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from attention_lab.models.files import FileError
+from starlette.exceptions import HTTPException
+
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import RefusedError, Rooms, cell, hashed
+from attention_lab.pages.shared.rooms import Rooms, hashed, table_of
 from attention_lab.pages.sheets.sheet import Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
 MOST_DAYS = 366
-EXPIRE_SECONDS = 600.0
 CLASSES_OF_ONE = 20
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS classes (
@@ -39,36 +36,27 @@ CREATE TABLE IF NOT EXISTS answers (
 CLASSES = Rooms(
     "classes",
     _SCHEMA,
+    "ends",
+    lambda: DAY_SECONDS,
+    "a class",
+    "The sheet",
     "There is no work sheet under {code}: it has ended, or the code is another; ask for its link.",
     "This is for who gave the sheet; open the teacher's own link.",
 )
-
-
-def expire() -> None:
-    """Deletes the classes that ended more than a day ago."""
-    if CLASSES.file.exists():
-        with CLASSES.writing() as db:
-            db.execute("DELETE FROM classes WHERE ends < ?", (time.time() - DAY_SECONDS,))
-
-
-def expire_ever() -> None:
-    """To be called on a thread of its own: nobody need come for what has ended to be deleted."""
-    while True:
-        with suppress(sqlite3.Error, FileError):  # looked for again
-            expire()
-        time.sleep(EXPIRE_SECONDS)
 
 
 def open_class(opener: str, sheet: Sheet, ends: float) -> tuple[str, str]:
     """The code and the secret of a new class. opener: the visitor's id."""
     days = (ends - time.time()) / DAY_SECONDS
     if not 0 < days <= MOST_DAYS:
-        raise RefusedError(400, f"It would end in {days:,.0f} days; choose a day from now on, within a year.")
-    expire()
+        raise HTTPException(
+            400, f"It would end in {days:,.0f} days; choose a day from now on, within a year."
+        )
+    CLASSES.expire()
     with CLASSES.writing() as db:
         (own,) = db.execute("SELECT count(*) FROM classes WHERE opener = ?", (opener,)).fetchone()
         if own >= CLASSES_OF_ONE:
-            raise RefusedError(429, f"You have {own} classes open; delete one on its teacher's page first.")
+            raise HTTPException(429, f"You have {own} classes open; delete one on its teacher's page first.")
         return CLASSES.open(db, opener, in_force().classes, ends=ends, sheet=sheet.model_dump_json())
 
 
@@ -81,7 +69,7 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
 
 def sheet_of(code: str) -> tuple[Sheet, float]:
     """The sheet, and when it ends."""
-    with closing(CLASSES.connected()) as db:
+    with CLASSES.reading() as db:
         return _class(db, code)
 
 
@@ -92,7 +80,7 @@ def join(code: str, name: str) -> str:
         _class(db, code)
         (count,) = db.execute("SELECT count(*) FROM students WHERE code = ?", (code,)).fetchone()
         if count >= most:
-            raise RefusedError(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
+            raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
         values = (code, hashed(token), name, time.time())
         db.execute("INSERT INTO students (code, token, name, seen) VALUES (?, ?, ?, ?)", values)
     return token
@@ -102,7 +90,7 @@ def _student(db: sqlite3.Connection, code: str, token: str) -> int:
     known = "SELECT id FROM students WHERE code = ? AND token = ?"
     row = db.execute(known, (code, hashed(token))).fetchone()
     if row is None:
-        raise RefusedError(403, "This browser has not begun this sheet; load the page again.")
+        raise HTTPException(403, "This browser has not begun this sheet; load the page again.")
     return int(row[0])
 
 
@@ -115,11 +103,11 @@ def move(code: str, token: str, at: int) -> None:
 
 def check_open(code: str, token: str, task: int) -> Sheet:
     """The sheet of a student who may answer a task now."""
-    with closing(CLASSES.connected()) as db:
+    with CLASSES.reading() as db:
         sheet, ends = _class(db, code)
         _student(db, code, token)
     if ends < time.time():
-        raise RefusedError(403, "This sheet has ended: what you have answered counts as it is.")
+        raise HTTPException(403, "This sheet has ended: what you have answered counts as it is.")
     sheet.task(task)
     return sheet
 
@@ -140,7 +128,7 @@ def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
 
 def answers_of(code: str, token: str) -> dict[int, dict[str, Any]]:
     """A student's own answers by task."""
-    with closing(CLASSES.connected()) as db:
+    with CLASSES.reading() as db:
         return _answers(db, _student(db, code, token))
 
 
@@ -154,9 +142,7 @@ def _answers(db: sqlite3.Connection, student: int) -> dict[int, dict[str, Any]]:
 
 def progress(code: str, secret: str) -> dict[str, Any]:
     """How the class goes, for the teacher: who is where, with all answers."""
-    with closing(CLASSES.connected()) as db:
-        db.execute("BEGIN")  # all of it as it was at one moment
-        CLASSES.check(db, code, secret)
+    with CLASSES.reading(code, secret) as db:
         sheet, ends = _class(db, code)
         rows = db.execute("SELECT id, name, at, seen FROM students WHERE code = ? ORDER BY id", (code,))
         students = [
@@ -173,15 +159,11 @@ def progress(code: str, secret: str) -> dict[str, Any]:
 def table(code: str, secret: str) -> str:
     """All answers as CSV: a row for each student and task."""
     known = progress(code, secret)
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow(["student", "task", "title", "answer", "right", "tries", "time"])
+    rows: list[list[Any]] = [["student", "task", "title", "answer", "right", "tries", "time"]]
     for student in known["students"]:
         for task, given in sorted(student["answers"].items()):
             when = datetime.fromtimestamp(given["at"], UTC).isoformat(timespec="seconds")
             right = "" if given["right"] is None else int(given["right"])
             title = known["tasks"][task]["title"]
-            texts = (student["name"], title, given["answer"])
-            name, title, answered = map(cell, texts)
-            rows.writerow([name, task + 1, title, answered, right, given["tries"], when])
-    return text.getvalue()
+            rows.append([student["name"], task + 1, title, given["answer"], right, given["tries"], when])
+    return table_of(*rows)
