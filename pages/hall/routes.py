@@ -19,18 +19,16 @@ from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute
 
 from attention_lab.models.byte_units import KB, MB
 from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Answer, Notes, Press, Seen, Shared
-from attention_lab.pages.shared.browser.requests import adding_to
 from attention_lab.pages.shared.rooms import Text, bearer_of, body_of, code_of, sent
 from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
-from attention_lab.viz_core.viewer.talk.documents import hall_pages
 
 MOST_RECORD = 100 * KB
 """Of a record: its link may hold the longest text that Explore reads."""
@@ -184,9 +182,8 @@ def _server_ends() -> bool:
 
 def hall_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
-    watch, programs = Watch(), list[BaseRoute]()
+    watch = Watch()
     here, picture = "/hall/{code}", "/hall/{code}/pictures/{file}"
-    documents = hall_pages(adding_to(programs))
     threading.Thread(target=HALLS.expire_ever, daemon=True).start()
     return [
         HALLS.asks("POST", "/hall/", _open, Shared, MOST_RECORD),
@@ -200,13 +197,7 @@ def hall_routes() -> list[BaseRoute]:
         HALLS.asks("POST", f"{here}/code", HALLS.drawn_code, Text),
         HALLS.route("PUT", picture, _keep),
         HALLS.route("GET", picture, partial(_picture, watch)),
-        *(Route(f"{here}{path}", partial(_document, html=html)) for path, html in documents.items()),
-        *programs,
     ]
-
-
-def _document(_request: Request, html: str) -> Response:
-    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
 def _open(opener: str, record: Shared) -> dict[str, str]:

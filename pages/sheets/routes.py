@@ -3,7 +3,6 @@ and the teacher's, with the secret of the sheet; both as a bearer's token, which
 """
 
 import threading
-from functools import partial
 from typing import Any
 
 import anyio
@@ -12,17 +11,14 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from attention_lab.models.byte_units import KB
-from attention_lab.pages.shared.browser.requests import adding_to
-from attention_lab.pages.shared.menu import PAGES
 from attention_lab.pages.shared.rooms import Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Given, Sheet
 from attention_lab.pages.sheets.store import CLASSES
-from attention_lab.viz_core.viewer.talk.documents import class_pages
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
@@ -75,8 +71,7 @@ class Judges:
 
 def sheet_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
-    here, programs = "/class/{code}", list[BaseRoute]()
-    documents = class_pages(adding_to(programs), [name.replace("explore", "") for name in PAGES])
+    here = "/class/{code}"
     threading.Thread(target=CLASSES.expire_ever, daemon=True).start()
     return [
         CLASSES.asks("POST", "/class/", _open, Opened, MOST_SHEET),
@@ -89,13 +84,7 @@ def sheet_routes() -> list[BaseRoute]:
         CLASSES.asks("GET", f"{here}/answers.csv", store.table),
         CLASSES.asks("POST", f"{here}/code", CLASSES.drawn_code, Text),
         CLASSES.asks("DELETE", here, CLASSES.close),
-        *(Route(f"/class/{path}", partial(_document, html=html)) for path, html in documents.items()),
-        *programs,
     ]
-
-
-def _document(_request: Request, html: str) -> Response:
-    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
 def _open(opener: str, given: Opened) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from attention_lab.pages.hall import routes, store
 from attention_lab.pages.hall.routes import Listener, Watch, hall_routes
 from attention_lab.pages.hall.store import HALLS, Notes
 from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.talks import show
 from benchmarks.hall import RECORD
 from tests.pages.hall.test_store import ASKED, UNCOVERED, pressed, record
 
@@ -22,7 +23,7 @@ from tests.pages.hall.test_store import ASKED, UNCOVERED, pressed, record
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return TestClient(Starlette(routes=hall_routes()))
+    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()]))
 
 
 def opened(client: TestClient) -> tuple[str, dict[str, str]]:
