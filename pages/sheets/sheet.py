@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from attention_lab.models.fields import nearest, quoted
 from attention_lab.models.zoo.offers import HUB, offers
 from attention_lab.pages.shared.menu import PAGES
-from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rule
+from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rules
 
 MOST_TASKS = 40
 MOST_WRITTEN = 2_000
@@ -77,7 +77,8 @@ class Task(BaseModel):
     @property
     def rules(self) -> list[Rule]:
         """Raises ValueError for a rule that is none."""
-        return [read_rule(line, self.opens) for line in _lines(self.settings, "rule")]
+        lines = _lines(self.settings, "rule")
+        return [rule for line in lines for rule in read_rules(line, self.opens)]
 
     @property
     def computes(self) -> bool:
