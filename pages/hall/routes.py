@@ -48,19 +48,19 @@ _FILE = re.compile("[0-9a-f]{16,64}")
 # Who listens, in this process.
 
 
-class Listener:
-    """An open connection. drives: whether it has shown the secret."""
+class Listener(asyncio.Queue[bytes]):
+    """An open connection, with the events that it has to be told. drives: whether it has shown the secret."""
 
     def __init__(self, drives: bool) -> None:
+        super().__init__(MOST_WAITING)
         self.drives = drives
-        self.waiting: list[bytes] = []
-        self.woken = asyncio.Event()
 
-    def tell(self, events: list[bytes], whole: Callable[[], bytes]) -> None:
-        self.waiting += events
-        if len(self.waiting) > MOST_WAITING:
-            self.waiting = [whole()]
-        self.woken.set()
+    def tell(self, event: bytes, whole: Callable[[], bytes]) -> None:
+        if self.full():
+            while not self.empty():
+                self.get_nowait()
+            event = whole()
+        self.put_nowait(event)
 
 
 class Hall:
@@ -73,20 +73,16 @@ class Hall:
     def whole(self, drives: bool) -> bytes:
         return _event(whole=_told(self.seen, drives))
 
-    def update(self, seen: Seen | None) -> None:
+    def update(self, seen: Seen) -> None:
         """Tells everybody what has changed."""
-        before = self.seen
-        self.seen = seen or before
+        before, self.seen = self.seen, seen
         for drives in (False, True):
-            if seen is None:
-                events = [_event(ended=True)]
-            else:
-                old, new = _told(before, drives), _told(seen, drives)
-                change = {name: value for name, value in new.items() if old.get(name, self) != value}
-                events = [_event(change=change)] if change else []
-                if drives:
-                    events += map(_pressed, seen.presses)
-            whole = cache(partial(self.whole, drives)) if seen else lambda: _event(ended=True)
+            old, new = _told(before, drives), _told(seen, drives)
+            change = {name: value for name, value in new.items() if old.get(name, self) != value}
+            events = _event(change=change) if change else b""
+            if drives:
+                events += b"".join(map(_pressed, seen.presses))
+            whole = cache(partial(self.whole, drives))
             for listener in self.listeners if events else ():
                 if listener.drives is drives:
                     listener.tell(events, whole)
@@ -124,15 +120,12 @@ class Watch:
         try:
             missed = [pressed for pressed in seen.presses if pressed[0] <= hall.seen.last]
             yield hall.whole(listener.drives) + b"".join(map(_pressed, missed))
-            while self.halls.get(code) is hall or listener.waiting:
+            while self.halls.get(code) is hall or not listener.empty():
                 try:
                     async with asyncio.timeout(COMMENT_SECONDS):
-                        await listener.woken.wait()
+                        events = await listener.get()
                 except TimeoutError:
-                    yield b":\n\n"
-                    continue
-                listener.woken.clear()
-                events, listener.waiting = b"".join(listener.waiting), []
+                    events = b":\n\n"
                 if events:
                     yield events
         finally:
@@ -145,7 +138,7 @@ class Watch:
                 await asyncio.sleep(LOOK_SECONDS)
                 for hall in list(self.halls.values()):
                     if not hall.listeners or _server_ends():
-                        self._drop(hall)
+                        self._drop(hall, b"")
                 try:
                     db = db or HALLS.connected()
                     before, version = version, db.execute("PRAGMA data_version").fetchone()[0]
@@ -154,9 +147,10 @@ class Watch:
                     db.execute("BEGIN")  # all of it as it was at one moment
                     for hall in list(self.halls.values()):
                         seen = store.look(db, hall.code, hall.seen.last)
-                        hall.update(seen)
                         if seen is None:
-                            self._drop(hall)
+                            self._drop(hall, _event(ended=True))
+                        else:
+                            hall.update(seen)
                     db.execute("COMMIT")
                 except (sqlite3.Error, FileError):  # the disk is full, or the file gone: look again
                     db = None
@@ -165,10 +159,11 @@ class Watch:
             if db:
                 db.close()
 
-    def _drop(self, hall: Hall) -> None:
+    def _drop(self, hall: Hall, last: bytes) -> None:
+        """Ends all connections to a hall, with a last event."""
         del self.halls[hall.code]
         for listener in hall.listeners:
-            listener.woken.set()
+            listener.tell(last, lambda: last)
 
 
 def _server_ends() -> bool:
@@ -186,7 +181,7 @@ def hall_routes() -> list[BaseRoute]:
     here, picture = "/hall/{code}", "/hall/{code}/pictures/{file}"
     threading.Thread(target=HALLS.expire_ever, daemon=True).start()
     return [
-        HALLS.asks("POST", "/hall/", _open, Shared, MOST_RECORD),
+        HALLS.asks("POST", "/hall/", store.open_hall, Shared, MOST_RECORD),
         HALLS.asks("PUT", here, store.tell, Shared, MOST_RECORD),
         HALLS.asks("DELETE", here, HALLS.close),
         HALLS.route("GET", f"{here}/events", partial(_events, watch)),
@@ -198,11 +193,6 @@ def hall_routes() -> list[BaseRoute]:
         HALLS.route("PUT", picture, _keep),
         HALLS.route("GET", picture, partial(_picture, watch)),
     ]
-
-
-def _open(opener: str, record: Shared) -> dict[str, str]:
-    code, secret = store.open_hall(opener, record)
-    return {"code": code, "secret": secret}
 
 
 def _answer(code: str, _token: str, given: Answer) -> None:

@@ -105,15 +105,15 @@ class Seen:
     last: int
 
 
-def open_hall(opener: str, record: Shared) -> tuple[str, str]:
+def open_hall(opener: str, record: Shared) -> dict[str, str]:
     """The code and the secret of a new hall. opener: the visitor's id."""
     HALLS.expire()
     with HALLS.writing() as db:
         older = "SELECT code FROM halls WHERE opener = ? ORDER BY opened DESC LIMIT -1 OFFSET ?"
         db.execute(f"DELETE FROM halls WHERE code IN ({older})", (opener, HALLS_OF_ONE - 1))
-        code, secret = HALLS.open(db, opener, in_force().halls, record=record.model_dump_json())
-        _note_question(db, code, record.asked)
-    return code, secret
+        opened = HALLS.open(db, opener, in_force().halls, record=record.model_dump_json())
+        _note_question(db, opened["code"], record.asked)
+    return opened
 
 
 def tell(code: str, secret: str, record: Shared) -> None:

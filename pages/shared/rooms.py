@@ -101,7 +101,7 @@ class Rooms:
     def gone(self, code: str) -> HTTPException:
         return HTTPException(404, self.gone_words.format(code=repr(code[:20])))
 
-    def open(self, db: sqlite3.Connection, opener: str, most: int, **values: Any) -> tuple[str, str]:
+    def open(self, db: sqlite3.Connection, opener: str, most: int, **values: Any) -> dict[str, str]:
         """The code and the secret of a new room with these values, where there are fewer than `most`."""
         known = {code for (code,) in db.execute(f"SELECT code FROM {self.table}")}
         if len(known) >= most:
@@ -115,7 +115,7 @@ class Rooms:
         row = {"code": code, "secret": hashed(secret), "opener": opener, "opened": time.time(), **values}
         marks = ", ".join("?" for _ in row)
         db.execute(f"INSERT INTO {self.table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
-        return code, secret
+        return {"code": code, "secret": secret}
 
     def check(self, db: sqlite3.Connection, code: str, secret: str) -> None:
         """Refuses whoever did not open this room."""

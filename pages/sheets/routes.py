@@ -22,8 +22,10 @@ from attention_lab.pages.sheets.store import CLASSES
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
-COMPUTED_AT_ONCE = 2
+_computing = CapacityLimiter(2)
 """Answers whose rules need a model; others wait, and hold no thread."""
+_busy: set[str] = set()
+"""The students whose answers are looked at."""
 LEAST_SECONDS = 0.2
 """An answer takes at least so long, and a student gives one at a time: so nobody tries all in no time."""
 
@@ -43,32 +45,6 @@ class Place(BaseModel):
     at: int = Field(ge=0, lt=MOST_TASKS)
 
 
-class Judges:
-    """Those who look at answers, one of a student's at a time, and few at once of those that need a model."""
-
-    def __init__(self) -> None:
-        self._computing: CapacityLimiter | None = None
-        self._busy: set[str] = set()
-
-    async def answer(self, request: Request) -> Response:
-        given = await parsed(request, Given, MOST_ANSWER)
-        code, token, number = code_of(request), bearer_of(request), int(request.path_params["task"])
-        if token in self._busy:
-            raise HTTPException(429, "Your last answer is still looked at; wait for it.")
-        self._busy.add(token)
-        try:
-            await anyio.sleep(LEAST_SECONDS)
-            sheet = await run_in_threadpool(store.check_open, code, token, number)
-            task = sheet.task(number)
-            self._computing = self._computing or CapacityLimiter(COMPUTED_AT_ONCE)  # made where a loop runs
-            limiter = self._computing if task.computes else None
-            verdict = await anyio.to_thread.run_sync(sheet.judge, task, given, limiter=limiter)
-            await run_in_threadpool(store.answer, code, token, number, verdict)
-        finally:
-            self._busy.discard(token)
-        return sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
-
-
 def sheet_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
     here = "/class/{code}"
@@ -79,7 +55,7 @@ def sheet_routes() -> list[BaseRoute]:
         CLASSES.asks("POST", f"{here}/students", _join, Student),
         CLASSES.asks("PUT", f"{here}/at", _move, Place),
         CLASSES.asks("GET", f"{here}/answers", store.answers_of),
-        CLASSES.route("PUT", f"{here}/answers/{{task:int}}", Judges().answer),
+        CLASSES.route("PUT", f"{here}/answers/{{task:int}}", _answer),
         CLASSES.asks("GET", f"{here}/progress", store.progress),
         CLASSES.asks("GET", f"{here}/answers.csv", store.table),
         CLASSES.asks("POST", f"{here}/code", CLASSES.drawn_code, Text),
@@ -89,10 +65,7 @@ def sheet_routes() -> list[BaseRoute]:
 
 def _open(opener: str, given: Opened) -> dict[str, Any]:
     problems = given.sheet.problems()
-    if problems:
-        return {"problems": problems}
-    code, secret = store.open_class(opener, given.sheet, given.ends)
-    return {"code": code, "secret": secret}
+    return {"problems": problems} if problems else store.open_class(opener, given.sheet, given.ends)
 
 
 def _sheet(code: str, _token: str) -> dict[str, Any]:
@@ -102,6 +75,24 @@ def _sheet(code: str, _token: str) -> dict[str, Any]:
 
 def _join(code: str, _token: str, student: Student) -> dict[str, str]:
     return {"token": store.join(code, student.name.strip())}
+
+
+async def _answer(request: Request) -> Response:
+    given = await parsed(request, Given, MOST_ANSWER)
+    code, token, number = code_of(request), bearer_of(request), int(request.path_params["task"])
+    if token in _busy:
+        raise HTTPException(429, "Your last answer is still looked at; wait for it.")
+    _busy.add(token)
+    try:
+        await anyio.sleep(LEAST_SECONDS)
+        sheet = await run_in_threadpool(store.check_open, code, token, number)
+        task = sheet.task(number)
+        limiter = _computing if task.computes else None
+        verdict = await anyio.to_thread.run_sync(sheet.judge, task, given, limiter=limiter)
+        await run_in_threadpool(store.answer, code, token, number, verdict)
+    finally:
+        _busy.discard(token)
+    return sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
 
 
 def _move(code: str, token: str, place: Place) -> None:

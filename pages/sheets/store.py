@@ -45,7 +45,7 @@ CLASSES = Rooms(
 )
 
 
-def open_class(opener: str, sheet: Sheet, ends: float) -> tuple[str, str]:
+def open_class(opener: str, sheet: Sheet, ends: float) -> dict[str, str]:
     """The code and the secret of a new class. opener: the visitor's id."""
     days = (ends - time.time()) / DAY_SECONDS
     if not 0 < days <= MOST_DAYS:

@@ -17,7 +17,7 @@ from attention_lab.pages.hall.store import HALLS, Notes
 from attention_lab.pages.shared import teachers, visitors
 from attention_lab.pages.talks import show
 from benchmarks.hall import RECORD
-from tests.pages.hall.test_store import ASKED, UNCOVERED, pressed, record
+from tests.pages.hall.test_store import ASKED, UNCOVERED, open_hall, pressed, record
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ class Ear:
 
 @pytest.fixture
 def hall(client: TestClient) -> Iterator[tuple[str, str]]:
-    yield store.open_hall("anna", record())
+    yield open_hall("anna")
 
 
 def test_a_follower_hears_the_whole_then_what_changes_and_the_end(hall: tuple[str, str]) -> None:

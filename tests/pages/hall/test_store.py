@@ -25,6 +25,11 @@ def record(**changed: Any) -> Shared:
     return Shared.model_validate(RECORD | changed)
 
 
+def open_hall(opener: str) -> tuple[str, str]:
+    opened = store.open_hall(opener, record())
+    return opened["code"], opened["secret"]
+
+
 def pressed(**more: Any) -> Press:
     return Press.model_validate({"type": "go", "from": "clicker"} | more)
 
@@ -37,7 +42,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def hall() -> tuple[str, str]:
-    return store.open_hall("anna", record())
+    return open_hall("anna")
 
 
 def test_a_hall_is_what_was_told_last(hall: tuple[str, str]) -> None:
@@ -53,7 +58,7 @@ def test_a_hall_is_what_was_told_last(hall: tuple[str, str]) -> None:
 def test_only_the_secret_drives(hall: tuple[str, str], runs: Path) -> None:
     code, secret = hall
     own = record(title="another's")
-    for wrong in ("", secret[:-1], secret + "x", store.open_hall("ben", record())[1]):
+    for wrong in ("", secret[:-1], secret + "x", open_hall("ben")[1]):
         for act in (
             lambda wrong=wrong: store.tell(code, wrong, own),
             lambda wrong=wrong: store.tell_notes(code, wrong, Notes(notes=[])),
@@ -88,16 +93,16 @@ def test_what_has_ended_is_gone_with_all_that_was_in_it(hall: tuple[str, str]) -
 def test_halls_are_bounded_in_number_and_age(
     hall: tuple[str, str], set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = [hall, *(store.open_hall("anna", record()) for _ in range(store.HALLS_OF_ONE))]
+    own = [hall, *(open_hall("anna") for _ in range(store.HALLS_OF_ONE))]
     with pytest.raises(HTTPException):  # the first of them made room
         store.seen_by(own[0][0], "", 0)
     set_limits(halls=store.HALLS_OF_ONE)
     with pytest.raises(HTTPException, match="3 halls are open, and at most 3 may be") as refused:
-        store.open_hall("ben", record())
+        open_hall("ben")
     assert refused.value.status_code == 429
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 25 * 3_600)
-    store.open_hall("ben", record())
+    open_hall("ben")
     with pytest.raises(HTTPException):
         store.seen_by(own[-1][0], "", 0)
 

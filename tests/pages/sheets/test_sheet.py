@@ -43,9 +43,14 @@ def soon(days: float = 1) -> float:
     return time.time() + days * store.DAY_SECONDS
 
 
+def open_class(opener: str, ends: float) -> tuple[str, str]:
+    opened = store.open_class(opener, SHEET, ends)
+    return opened["code"], opened["secret"]
+
+
 @pytest.fixture
 def opened() -> tuple[str, str]:
-    return store.open_class("anna", SHEET, soon())
+    return open_class("anna", soon())
 
 
 @pytest.mark.parametrize(
@@ -137,8 +142,8 @@ def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
     opened: tuple[str, str], runs: Path
 ) -> None:
     code, secret = opened
-    token, other = store.join(code, "Ada"), store.join(store.open_class("ben", SHEET, soon())[0], "Eve")
-    for wrong in ("", token, secret[:-1], secret + "x", store.open_class("ben", SHEET, soon())[1]):
+    token, other = store.join(code, "Ada"), store.join(open_class("ben", soon())[0], "Eve")
+    for wrong in ("", token, secret[:-1], secret + "x", open_class("ben", soon())[1]):
         for act in (store.progress, store.table, store.CLASSES.close):
             with pytest.raises(HTTPException) as refused:
                 act(code, wrong)
@@ -162,13 +167,13 @@ def test_classes_are_bounded(
     code, _ = opened
     for ends in (soon(-0.1), soon(367)):
         with pytest.raises(HTTPException, match="choose a day from now on, within a year"):
-            store.open_class("anna", SHEET, ends)
+            open_class("anna", ends)
     monkeypatch.setattr(store, "CLASSES_OF_ONE", 1)
     with pytest.raises(HTTPException, match="You have 1 classes open; delete one"):
-        store.open_class("anna", SHEET, soon())
+        open_class("anna", soon())
     set_limits(classes=1, class_students=1)
     with pytest.raises(HTTPException, match="1 classes are open, and at most 1 may be"):
-        store.open_class("ben", SHEET, soon())
+        open_class("ben", soon())
     token = store.join(code, "Ada")
     with pytest.raises(HTTPException, match="1 work on this sheet, and at most 1 may"):
         store.join(code, "Ben")
