@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import Rooms, table_of
+from attention_lab.pages.shared.rooms import Rooms, first, table_of
 
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
@@ -125,8 +125,7 @@ def tell(code: str, secret: str, record: Shared) -> None:
 def _note_question(db: sqlite3.Connection, code: str, asked: Asked | None) -> None:
     if asked is None:
         return
-    others = "SELECT count(*) FROM questions WHERE code = ? AND id != ?"
-    if db.execute(others, (code, asked.id)).fetchone()[0] >= QUESTIONS:
+    if first(db, "SELECT count(*) FROM questions WHERE code = ? AND id != ?", code, asked.id) >= QUESTIONS:
         raise HTTPException(400, f"At most {QUESTIONS} questions are asked in one hall; open another.")
     db.execute(
         "INSERT INTO questions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET asked = excluded.asked",
@@ -146,21 +145,18 @@ def keep(code: str, secret: str, file: str, content: bytes) -> None:
         db.execute(
             "INSERT OR IGNORE INTO pictures (code, file, packed) VALUES (?, ?, ?)", (code, file, packed)
         )
-        room = in_force().hall_mb * MB
-        sizes = "SELECT at, length(packed) FROM pictures WHERE code = ? ORDER BY at DESC"
-        for at, size in db.execute(sizes, (code,)).fetchall():
-            room -= size
-            if room < 0:
-                db.execute("DELETE FROM pictures WHERE at = ?", (at,))
+        sizes = "SELECT at, sum(length(packed)) OVER (ORDER BY at DESC) AS size FROM pictures WHERE code = ?"
+        too_old = f"SELECT at FROM ({sizes}) WHERE size > ?"
+        db.execute(f"DELETE FROM pictures WHERE at IN ({too_old})", (code, in_force().hall_mb * MB))
 
 
 def picture(code: str, file: str) -> bytes:
     """A picture's message, packed by gzip."""
     with HALLS.reading() as db:
-        known = db.execute("SELECT packed FROM pictures WHERE code = ? AND file = ?", (code, file)).fetchone()
-    if known is None:
+        packed = first(db, "SELECT packed FROM pictures WHERE code = ? AND file = ?", code, file)
+    if packed is None:
         raise HTTPException(404, "This picture is not kept any more; wait for the next.")
-    return known[0]
+    return bytes(packed)
 
 
 def press(code: str, secret: str, pressed: Press) -> None:
@@ -175,30 +171,27 @@ def answer(code: str, question: str, who: str, option: int) -> None:
     """who: a random word of the browser. An answer may be changed until the right one is uncovered; one that
     comes later is counted as late.
     """
-    limits, now = in_force(), time.time()
+    most, now = in_force().hall_listeners, time.time()
     with HALLS.writing() as db:
-        hall = db.execute("SELECT record FROM halls WHERE code = ?", (code,)).fetchone()
-        if hall is None:
+        record = first(db, "SELECT record FROM halls WHERE code = ?", code)
+        if record is None:
             raise HALLS.gone(code)
-        known = db.execute(
-            "SELECT asked FROM questions WHERE code = ? AND id = ?", (code, question)
-        ).fetchone()
-        if known is None or not 0 <= option < len(json.loads(known[0])["options"]):
+        known = first(db, "SELECT asked FROM questions WHERE code = ? AND id = ?", code, question)
+        if known is None or not 0 <= option < len(json.loads(known)["options"]):
             raise HTTPException(
                 400, "This question is not asked, or has no such option; load the page again."
             )
-        asked = json.loads(hall[0])["asked"]
+        asked = json.loads(record)["asked"]
         late = not asked or asked["id"] != question or asked["uncovered"]
-        recent = "SELECT count(*) FROM answers WHERE code = ? AND at > ?"
-        if db.execute(recent, (code, now - 1)).fetchone()[0] >= ANSWERS_A_SECOND:
+        count = "SELECT count(*) FROM answers WHERE code = ?"
+        if first(db, f"{count} AND at > ?", code, now - 1) >= ANSWERS_A_SECOND:
             raise HTTPException(429, "Many answer just now; yours is sent again in a moment.")
         own = "SELECT late FROM answers WHERE code = ? AND question = ? AND who = ?"
-        before = db.execute(own, (code, question, who)).fetchone()
-        if before and late and not before[0]:
+        was_late = first(db, own, code, question, who)
+        if late and was_late == 0:
             raise HTTPException(409, "The answer is uncovered: yours is counted as it was.")
-        of_all = "SELECT count(*) FROM answers WHERE code = ? AND question = ?"
-        if not before and db.execute(of_all, (code, question)).fetchone()[0] >= limits.hall_listeners:
-            raise HTTPException(429, f"At most {limits.hall_listeners:,} answers are counted.")
+        if was_late is None and first(db, f"{count} AND question = ?", code, question) >= most:
+            raise HTTPException(429, f"At most {most:,} answers are counted.")
         db.execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
             (code, question, who, option, late, now),
@@ -225,8 +218,8 @@ def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
     counts = [count for count, _ in _counts(db, code, asked)] if asked else None
     fresh = "SELECT id, press FROM presses WHERE code = ? AND id > ? AND at > ? ORDER BY id"
     rows = db.execute(fresh, (code, after, time.time() - FRESH_SECONDS)).fetchall()
-    (last,) = db.execute("SELECT max(id) FROM presses").fetchone()
-    return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last or 0)
+    last = first(db, "SELECT max(id) FROM presses") or 0
+    return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last)
 
 
 def seen_by(code: str, secret: str, after: int) -> Seen:

@@ -119,10 +119,10 @@ class Rooms:
 
     def check(self, db: sqlite3.Connection, code: str, secret: str) -> None:
         """Refuses whoever did not open this room."""
-        known = db.execute(f"SELECT secret FROM {self.table} WHERE code = ?", (code,)).fetchone()
+        known = first(db, f"SELECT secret FROM {self.table} WHERE code = ?", code)
         if known is None:
             raise self.gone(code)
-        if not hmac.compare_digest(known[0], hashed(secret)):
+        if not hmac.compare_digest(known, hashed(secret)):
             raise HTTPException(403, self.foreign_words)
 
     def close(self, code: str, secret: str) -> None:
@@ -183,6 +183,12 @@ class Rooms:
         """A QR code of a text, such as a link. The text may have a secret in it: so it is no address."""
         with self.reading(code, secret):
             return {"image": segno.make_qr(given.text, error="m").svg_data_uri(light="#fff")}
+
+
+def first(db: sqlite3.Connection, query: str, *values: Any) -> Any:
+    """The one value that is asked for; None where there is no row."""
+    row = db.execute(query, values).fetchone()
+    return row and row[0]
 
 
 def hashed(secret: str) -> str:

@@ -67,10 +67,6 @@ class Task(BaseModel):
         return next(iter(self.kinds), "")
 
     @property
-    def most(self) -> int:
-        return int(self.settings["write"])
-
-    @property
     def opens(self) -> Link:
         return Link.read(self.link)
 
@@ -107,7 +103,7 @@ class Task(BaseModel):
 
     def shown(self) -> dict[str, Any]:
         question = {"ask": self.question.ask, "options": self.question.options} if self.question else {}
-        most = {"most": self.most} if self.kind == "text" else {}
+        most = {"most": int(self.settings["write"])} if self.kind == "text" else {}
         hints = _lines(self.settings, "hint")
         words = {"title": self.title, "link": self.link, "notes": self.notes}
         return {**words, "kind": self.kind, "hints": hints, **question, **most}
@@ -126,8 +122,8 @@ class Sheet(BaseModel):
 
     @property
     def pages(self) -> list[str]:
-        """The addresses of pages that it offers beside its tasks."""
-        return ["" if name == "explore" else name for name in _names(self.settings, "pages")]
+        """The pages that it offers beside its tasks."""
+        return _names(self.settings, "pages")
 
     def problems(self) -> list[dict[str, Any]]:
         """What keeps it from being given to a class, with lines of its file."""
@@ -135,7 +131,7 @@ class Sheet(BaseModel):
         for name in self.models:
             if name not in offers() and not HUB.fullmatch(name):
                 found.append((1, f"model: there is no {quoted(name)}; {nearest(name, offers())}"))
-        for name in _names(self.settings, "pages"):
+        for name in self.pages:
             if name not in PAGES:
                 found.append((1, f"pages: there is no {quoted(name)}; {nearest(name, PAGES)}"))
         if not any(task.kind for task in self.stops):
@@ -145,7 +141,7 @@ class Sheet(BaseModel):
     def shown(self) -> dict[str, Any]:
         """For students: without rules, right options and why they are."""
         tasks = [task.shown() for task in self.stops]
-        pages = [{"link": name or "?", "title": PAGES[name or "explore"]} for name in self.pages]
+        pages = [{"link": "?" if name == "explore" else name, "title": PAGES[name]} for name in self.pages]
         return {"title": self.title, "about": self.about, "pages": pages, "tasks": tasks}
 
     def task(self, number: int) -> Task:
@@ -158,9 +154,9 @@ class Sheet(BaseModel):
         if task.kind == "choice" and task.question and given.option is not None:
             return _chosen(task.question, given.option)
         if task.kind == "text" and given.text is not None:
-            text = given.text.strip()
-            if not 1 <= len(text) <= task.most:
-                raise HTTPException(400, f"This has {len(text)} characters; write 1 to {task.most}.")
+            text, most = given.text.strip(), int(task.settings["write"])
+            if not 1 <= len(text) <= most:
+                raise HTTPException(400, f"This has {len(text)} characters; write 1 to {most}.")
             return Verdict(None, "", "", text)
         if task.kind == "link" and given.link is not None:
             sentence = self._missing(task, Link.read(given.link))

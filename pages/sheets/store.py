@@ -14,7 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import Rooms, hashed, table_of
+from attention_lab.pages.shared.rooms import Rooms, first, hashed, table_of
 from attention_lab.pages.sheets.sheet import Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
@@ -54,7 +54,7 @@ def open_class(opener: str, sheet: Sheet, ends: float) -> dict[str, str]:
         )
     CLASSES.expire()
     with CLASSES.writing() as db:
-        (own,) = db.execute("SELECT count(*) FROM classes WHERE opener = ?", (opener,)).fetchone()
+        own = first(db, "SELECT count(*) FROM classes WHERE opener = ?", opener)
         if own >= CLASSES_OF_ONE:
             raise HTTPException(429, f"You have {own} classes open; delete one on its teacher's page first.")
         return CLASSES.open(db, opener, in_force().classes, ends=ends, sheet=sheet.model_dump_json())
@@ -78,7 +78,7 @@ def join(code: str, name: str) -> str:
     token, most = secrets.token_urlsafe(16), in_force().class_students
     with CLASSES.writing() as db:
         _class(db, code)
-        (count,) = db.execute("SELECT count(*) FROM students WHERE code = ?", (code,)).fetchone()
+        count = first(db, "SELECT count(*) FROM students WHERE code = ?", code)
         if count >= most:
             raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
         values = (code, hashed(token), name, time.time())
@@ -87,11 +87,10 @@ def join(code: str, name: str) -> str:
 
 
 def _student(db: sqlite3.Connection, code: str, token: str) -> int:
-    known = "SELECT id FROM students WHERE code = ? AND token = ?"
-    row = db.execute(known, (code, hashed(token))).fetchone()
-    if row is None:
+    known = first(db, "SELECT id FROM students WHERE code = ? AND token = ?", code, hashed(token))
+    if known is None:
         raise HTTPException(403, "This browser has not begun this sheet; load the page again.")
-    return int(row[0])
+    return int(known)
 
 
 def move(code: str, token: str, at: int) -> None:
