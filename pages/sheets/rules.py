@@ -125,8 +125,10 @@ class Rule:
         value = self.value(link)
         if self.how in OF_WORDS:
             has = bool(re.search(rf"(?<!\w){re.escape(self.wanted)}(?!\w)", str(value), re.IGNORECASE))
-            said = f"{self.label} {'has' if has else 'does not have'} “{self.wanted}”"
-            return "" if has == (self.how == "contains") else f"{said}: “{shortened(str(value), 80)}”."
+            if has == (self.how == "contains"):
+                return ""
+            quote = shortened(str(value), 80)
+            return f"{self.label} {'has' if has else 'does not have'} “{self.wanted}”: “{quote}”."
         holds, words = COMPARED[self.how]
         if holds(value, self.wanted):
             return ""
@@ -206,8 +208,10 @@ def _unquoted(text: str) -> str:
 
 def _check_explore(task: Link, kind: str) -> None:
     if task.page:
-        words = f"{kind} is about a model that Explore opens, and this task opens"
-        raise ValueError(f"{words} {task.title}; write a rule on its link")
+        raise ValueError(
+            f"{kind} is about a model that Explore opens, and this task opens {task.title}; write a rule on "
+            "its link"
+        )
 
 
 def _axes(address: str) -> list[str]:
