@@ -183,14 +183,15 @@ def answer(code: str, question: str, who: str, option: int) -> None:
             )
         asked = json.loads(record)["asked"]
         late = not asked or asked["id"] != question or asked["uncovered"]
-        count = "SELECT count(*) FROM answers WHERE code = ?"
-        if first(db, f"{count} AND at > ?", code, now - 1) >= ANSWERS_A_SECOND:
+        recent = "SELECT count(*) FROM answers WHERE code = ? AND at > ?"
+        if first(db, recent, code, now - 1) >= ANSWERS_A_SECOND:
             raise HTTPException(429, "Many answer just now; yours is sent again in a moment.")
         own = "SELECT late FROM answers WHERE code = ? AND question = ? AND who = ?"
         was_late = first(db, own, code, question, who)
         if late and was_late == 0:
             raise HTTPException(409, "The answer is uncovered: yours is counted as it was.")
-        if was_late is None and first(db, f"{count} AND question = ?", code, question) >= most:
+        of_all = "SELECT count(*) FROM answers WHERE code = ? AND question = ?"
+        if was_late is None and first(db, of_all, code, question) >= most:
             raise HTTPException(429, f"At most {most:,} answers are counted.")
         db.execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
