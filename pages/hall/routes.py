@@ -187,16 +187,12 @@ def hall_routes() -> list[BaseRoute]:
         HALLS.route("GET", f"{here}/events", partial(_events, watch)),
         HALLS.asks("PUT", f"{here}/notes", store.tell_notes, Notes, MOST_NOTES),
         HALLS.asks("POST", f"{here}/press", store.press, Press),
-        HALLS.asks("POST", f"{here}/answers", _answer, Answer),
+        HALLS.asks("POST", f"{here}/answers", store.answer, Answer),
         HALLS.asks("GET", f"{here}/answers.csv", store.table),
         HALLS.asks("POST", f"{here}/code", HALLS.drawn_code, Text),
         HALLS.route("PUT", picture, _keep),
         HALLS.route("GET", picture, partial(_picture, watch)),
     ]
-
-
-def _answer(code: str, _token: str, given: Answer) -> None:
-    store.answer(code, given.question, given.who, given.option)
 
 
 async def _events(watch: Watch, request: Request) -> Response:

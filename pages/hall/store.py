@@ -87,6 +87,8 @@ class Press(_Strict):
 
 
 class Answer(BaseModel):
+    """who: a random word of the browser."""
+
     question: Name
     option: int
     who: Name
@@ -167,17 +169,16 @@ def press(code: str, secret: str, pressed: Press) -> None:
         db.execute("INSERT INTO presses (code, press, at) VALUES (?, ?, ?)", values)
 
 
-def answer(code: str, question: str, who: str, option: int) -> None:
-    """who: a random word of the browser. An answer may be changed until the right one is uncovered; one that
-    comes later is counted as late.
-    """
+def answer(code: str, _token: str, given: Answer) -> None:
+    """An answer may be changed until the right one is uncovered; one that comes later is counted as late."""
     most, now = in_force().hall_listeners, time.time()
+    question, who = given.question, given.who
     with HALLS.writing() as db:
         record = first(db, "SELECT record FROM halls WHERE code = ?", code)
         if record is None:
             raise HALLS.gone(code)
         known = first(db, "SELECT asked FROM questions WHERE code = ? AND id = ?", code, question)
-        if known is None or not 0 <= option < len(json.loads(known)["options"]):
+        if known is None or not 0 <= given.option < len(json.loads(known)["options"]):
             raise HTTPException(
                 400, "This question is not asked, or has no such option; load the page again."
             )
@@ -195,7 +196,7 @@ def answer(code: str, question: str, who: str, option: int) -> None:
             raise HTTPException(429, f"At most {most:,} answers are counted.")
         db.execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
-            (code, question, who, option, late, now),
+            (code, question, who, given.option, late, now),
         )
 
 

@@ -214,9 +214,9 @@ async def parsed(request: Request, kind: type[Body], most: int = MOST_BODY) -> B
     try:
         return kind.model_validate_json(await body_of(request, most))
     except ValidationError as error:
-        (first, *_) = error.errors(include_url=False, include_input=False, include_context=False)
-        place = ".".join(map(str, first["loc"])) or "the body"
-        raise HTTPException(400, f"{place}: {first['msg']}; send what types.d.ts declares.") from None
+        (problem, *_) = error.errors(include_url=False, include_input=False, include_context=False)
+        place = ".".join(map(str, problem["loc"])) or "the body"
+        raise HTTPException(400, f"{place}: {problem['msg']}; send what types.d.ts declares.") from None
 
 
 def code_of(request: Request) -> str:

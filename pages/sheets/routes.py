@@ -3,11 +3,9 @@ and the teacher's, with the secret of the sheet; both as a bearer's token, which
 """
 
 import threading
-from typing import Any
 
 import anyio
 from anyio import CapacityLimiter
-from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,8 +15,8 @@ from starlette.routing import BaseRoute
 from attention_lab.models.byte_units import KB
 from attention_lab.pages.shared.rooms import Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
-from attention_lab.pages.sheets.sheet import MOST_TASKS, Given, Sheet
-from attention_lab.pages.sheets.store import CLASSES
+from attention_lab.pages.sheets.sheet import Given
+from attention_lab.pages.sheets.store import CLASSES, Opened, Place, Student
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
@@ -30,30 +28,15 @@ LEAST_SECONDS = 0.2
 """An answer takes at least so long, and a student gives one at a time: so nobody tries all in no time."""
 
 
-class Opened(BaseModel):
-    """ends: seconds since 1970."""
-
-    sheet: Sheet
-    ends: float = Field(allow_inf_nan=False)
-
-
-class Student(BaseModel):
-    name: str = Field(max_length=40, pattern=r"^[^\x00-\x1f]*$")
-
-
-class Place(BaseModel):
-    at: int = Field(ge=0, lt=MOST_TASKS)
-
-
 def sheet_routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
     here = "/class/{code}"
     threading.Thread(target=CLASSES.expire_ever, daemon=True).start()
     return [
-        CLASSES.asks("POST", "/class/", _open, Opened, MOST_SHEET),
-        CLASSES.asks("GET", f"{here}/sheet", _sheet),
-        CLASSES.asks("POST", f"{here}/students", _join, Student),
-        CLASSES.asks("PUT", f"{here}/at", _move, Place),
+        CLASSES.asks("POST", "/class/", store.open_class, Opened, MOST_SHEET),
+        CLASSES.asks("GET", f"{here}/sheet", store.sheet_of),
+        CLASSES.asks("POST", f"{here}/students", store.join, Student),
+        CLASSES.asks("PUT", f"{here}/at", store.move, Place),
         CLASSES.asks("GET", f"{here}/answers", store.answers_of),
         CLASSES.route("PUT", f"{here}/answers/{{task:int}}", _answer),
         CLASSES.asks("GET", f"{here}/progress", store.progress),
@@ -61,20 +44,6 @@ def sheet_routes() -> list[BaseRoute]:
         CLASSES.asks("POST", f"{here}/code", CLASSES.drawn_code, Text),
         CLASSES.asks("DELETE", here, CLASSES.close),
     ]
-
-
-def _open(opener: str, given: Opened) -> dict[str, Any]:
-    problems = given.sheet.problems()
-    return {"problems": problems} if problems else store.open_class(opener, given.sheet, given.ends)
-
-
-def _sheet(code: str, _token: str) -> dict[str, Any]:
-    sheet, ends = store.sheet_of(code)
-    return {**sheet.shown(), "ends": ends}
-
-
-def _join(code: str, _token: str, student: Student) -> dict[str, str]:
-    return {"token": store.join(code, student.name.strip())}
 
 
 async def _answer(request: Request) -> Response:
@@ -93,7 +62,3 @@ async def _answer(request: Request) -> Response:
     finally:
         _busy.discard(token)
     return sent({"right": verdict.right, "sentence": verdict.sentence, "because": verdict.because})
-
-
-def _move(code: str, token: str, place: Place) -> None:
-    store.move(code, token, place.at)

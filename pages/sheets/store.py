@@ -11,11 +11,12 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from attention_lab.models.limits import in_force
 from attention_lab.pages.shared.rooms import Rooms, first, hashed, table_of
-from attention_lab.pages.sheets.sheet import Sheet, Verdict
+from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
 MOST_DAYS = 366
@@ -45,9 +46,28 @@ CLASSES = Rooms(
 )
 
 
-def open_class(opener: str, sheet: Sheet, ends: float) -> dict[str, str]:
-    """The code and the secret of a new class. opener: the visitor's id."""
-    days = (ends - time.time()) / DAY_SECONDS
+class Opened(BaseModel):
+    """ends: seconds since 1970."""
+
+    sheet: Sheet
+    ends: float = Field(allow_inf_nan=False)
+
+
+class Student(BaseModel):
+    name: str = Field(max_length=40, pattern=r"^[^\x00-\x1f]*$")
+
+
+class Place(BaseModel):
+    at: int = Field(ge=0, lt=MOST_TASKS)
+
+
+def open_class(opener: str, given: Opened) -> dict[str, Any]:
+    """The code and the secret of a new class, or what keeps its sheet from being given to one. opener: the
+    visitor's id.
+    """
+    problems, days = given.sheet.problems(), (given.ends - time.time()) / DAY_SECONDS
+    if problems:
+        return {"problems": problems}
     if not 0 < days <= MOST_DAYS:
         raise HTTPException(
             400, f"It would end in {days:,.0f} days; choose a day from now on, within a year."
@@ -57,7 +77,8 @@ def open_class(opener: str, sheet: Sheet, ends: float) -> dict[str, str]:
         own = first(db, "SELECT count(*) FROM classes WHERE opener = ?", opener)
         if own >= CLASSES_OF_ONE:
             raise HTTPException(429, f"You have {own} classes open; delete one on its teacher's page first.")
-        return CLASSES.open(db, opener, in_force().classes, ends=ends, sheet=sheet.model_dump_json())
+        row = {"ends": given.ends, "sheet": given.sheet.model_dump_json()}
+        return CLASSES.open(db, opener, in_force().classes, **row)
 
 
 def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
@@ -67,13 +88,14 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
     return Sheet.model_validate_json(known[0]), known[1]
 
 
-def sheet_of(code: str) -> tuple[Sheet, float]:
-    """The sheet, and when it ends."""
+def sheet_of(code: str, _token: str) -> dict[str, Any]:
+    """The sheet as students see it, and when it ends."""
     with CLASSES.reading() as db:
-        return _class(db, code)
+        sheet, ends = _class(db, code)
+    return {**sheet.shown(), "ends": ends}
 
 
-def join(code: str, name: str) -> str:
+def join(code: str, _token: str, student: Student) -> dict[str, str]:
     """The token of a new student."""
     token, most = secrets.token_urlsafe(16), in_force().class_students
     with CLASSES.writing() as db:
@@ -81,9 +103,9 @@ def join(code: str, name: str) -> str:
         count = first(db, "SELECT count(*) FROM students WHERE code = ?", code)
         if count >= most:
             raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
-        values = (code, hashed(token), name, time.time())
+        values = (code, hashed(token), student.name.strip(), time.time())
         db.execute("INSERT INTO students (code, token, name, seen) VALUES (?, ?, ?, ?)", values)
-    return token
+    return {"token": token}
 
 
 def _student(db: sqlite3.Connection, code: str, token: str) -> int:
@@ -93,11 +115,11 @@ def _student(db: sqlite3.Connection, code: str, token: str) -> int:
     return int(known)
 
 
-def move(code: str, token: str, at: int) -> None:
+def move(code: str, token: str, place: Place) -> None:
     """Notes at which stop a student is."""
     with CLASSES.writing() as db:
         student = _student(db, code, token)
-        db.execute("UPDATE students SET at = ?, seen = ? WHERE id = ?", (at, time.time(), student))
+        db.execute("UPDATE students SET at = ?, seen = ? WHERE id = ?", (place.at, time.time(), student))
 
 
 def check_open(code: str, token: str, task: int) -> Sheet:

@@ -17,7 +17,7 @@ from attention_lab.pages.hall.store import HALLS, Notes
 from attention_lab.pages.shared import teachers, visitors
 from attention_lab.pages.talks import show
 from benchmarks.hall import RECORD
-from tests.pages.hall.test_store import ASKED, UNCOVERED, open_hall, pressed, record
+from tests.pages.hall.test_store import ASKED, UNCOVERED, answer, open_hall, pressed, record
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_follower_hears_the_whole_then_what_changes_and_the_end(hall: tuple[st
         assert await ear.hear() == [{"change": {"at": 3, "asked": ASKED}}]
         store.tell_notes(code, secret, Notes(notes=["secret"]))
         store.press(code, secret, pressed())
-        store.answer(code, "q1", "a", 1)
+        answer(code, "q1", "a", 1)
         await asyncio.sleep(0.2)
         store.tell(code, secret, record(at=3, asked=UNCOVERED))
         assert await ear.hear() == [{"change": {"asked": UNCOVERED, "counts": [0, 1]}}]
@@ -129,7 +129,7 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": []}}]
         store.tell(code, secret, record(asked=ASKED))
         assert await ear.hear() == [{"change": {"asked": ASKED, "counts": [0, 0]}}]
-        store.answer(code, "q1", "a", 1)
+        answer(code, "q1", "a", 1)
         assert await ear.hear() == [{"change": {"counts": [0, 1]}}]
         store.press(code, secret, pressed())
         ((heard, number),) = [(event["press"], event["number"]) for event in await ear.hear()]

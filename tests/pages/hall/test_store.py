@@ -30,6 +30,10 @@ def open_hall(opener: str) -> tuple[str, str]:
     return opened["code"], opened["secret"]
 
 
+def answer(code: str, question: str, who: str, option: int) -> None:
+    store.answer(code, "", store.Answer(question=question, who=who, option=option))
+
+
 def pressed(**more: Any) -> Press:
     return Press.model_validate({"type": "go", "from": "clicker"} | more)
 
@@ -79,7 +83,7 @@ def test_only_the_secret_drives(hall: tuple[str, str], runs: Path) -> None:
 def test_what_has_ended_is_gone_with_all_that_was_in_it(hall: tuple[str, str]) -> None:
     code, secret = hall
     store.tell(code, secret, record(asked=ASKED))
-    store.answer(code, "q1", "w", 1)
+    answer(code, "q1", "w", 1)
     store.keep(code, secret, "f", b"x")
     store.press(code, secret, pressed())
     HALLS.close(code, secret)
@@ -125,21 +129,21 @@ def test_pictures_are_kept_once_and_the_oldest_make_room(
 def test_answers_are_counted_once_a_browser_and_late_ones_apart(hall: tuple[str, str]) -> None:
     code, secret = hall
     with pytest.raises(HTTPException, match="not asked"):
-        store.answer(code, "q1", "a", 0)
+        answer(code, "q1", "a", 0)
     store.tell(code, secret, record(asked=ASKED))
     for who, option in (("a", 0), ("b", 1), ("a", 1)):
-        store.answer(code, "q1", who, option)
+        answer(code, "q1", who, option)
     for wrong in (-1, 2):
         with pytest.raises(HTTPException, match="no such option"):
-            store.answer(code, "q1", "c", wrong)
+            answer(code, "q1", "c", wrong)
     assert store.seen_by(code, "", 0).counts == [0, 2]
     store.tell(code, secret, record(asked=UNCOVERED))
-    store.answer(code, "q1", "c", 0)
+    answer(code, "q1", "c", 0)
     with pytest.raises(HTTPException, match="yours is counted as it was"):
-        store.answer(code, "q1", "a", 0)
+        answer(code, "q1", "a", 0)
     assert store.seen_by(code, "", 0).counts == [1, 2]
     store.tell(code, secret, record(at=4))  # asked no more, and still answered
-    store.answer(code, "q1", "d", 1)
+    answer(code, "q1", "d", 1)
     assert store.table(code, secret).splitlines() == [
         "question,option,right,answers,late", "Which?,'=street,0,1,1", "Which?,animal,1,3,1",
     ]  # fmt: skip
@@ -157,12 +161,12 @@ def test_answers_and_questions_are_bounded(
     with pytest.raises(HTTPException, match="At most 2 questions"):
         store.tell(code, secret, record(asked=ASKED | {"id": "q9"}))
     for who in "abc":
-        store.answer(code, "q1", who, 0)
+        answer(code, "q1", who, 0)
     with pytest.raises(HTTPException, match="At most 3 answers are counted"):
-        store.answer(code, "q1", "d", 0)
-    store.answer(code, "q0", "a", 0)
+        answer(code, "q1", "d", 0)
+    answer(code, "q0", "a", 0)
     with pytest.raises(HTTPException, match="sent again in a moment"):
-        store.answer(code, "q0", "b", 0)
+        answer(code, "q0", "b", 0)
 
 
 def test_presses_are_heard_in_order_and_forgotten(
@@ -185,7 +189,7 @@ import sys
 from attention_lab.pages.hall import store
 code, secret, who = sys.argv[1:]
 for at in range(40):
-    store.answer(code, "q1", f"{who}{at}", at % 2)
+    store.answer(code, "", store.Answer(question="q1", who=f"{who}{at}", option=at % 2))
     pressed = store.Press.model_validate({"type": "to", "stop": at, "from": who})
     store.press(code, secret, pressed)
 """

@@ -44,8 +44,12 @@ def soon(days: float = 1) -> float:
 
 
 def open_class(opener: str, ends: float) -> tuple[str, str]:
-    opened = store.open_class(opener, SHEET, ends)
+    opened = store.open_class(opener, store.Opened(sheet=SHEET, ends=ends))
     return opened["code"], opened["secret"]
+
+
+def join(code: str, name: str) -> str:
+    return store.join(code, "", store.Student(name=name))["token"]
 
 
 @pytest.fixture
@@ -119,13 +123,13 @@ def hand_in(code: str, token: str, task: int, **given: Any) -> None:
 
 def test_answers_stay_and_the_teacher_sees_them(opened: tuple[str, str]) -> None:
     code, secret = opened
-    ada, ben = store.join(code, '=HYPERLINK("x")'), store.join(code, "")
+    ada, ben = join(code, '=HYPERLINK("x")'), join(code, "")
     hand_in(code, ada, 0, option=0)
     hand_in(code, ada, 0, option=1)
     hand_in(code, ada, 0, option=0)  # what was right stays
     hand_in(code, ben, 3, text="one")
     hand_in(code, ben, 3, text="@two")
-    store.move(code, ben, 2)
+    store.move(code, ben, store.Place(at=2))
     own = store.answers_of(code, ada)
     assert (own[0]["answer"], own[0]["right"], own[0]["tries"]) == ("=animal", True, 2)
     progress = store.progress(code, secret)
@@ -142,7 +146,7 @@ def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
     opened: tuple[str, str], runs: Path
 ) -> None:
     code, secret = opened
-    token, other = store.join(code, "Ada"), store.join(open_class("ben", soon())[0], "Eve")
+    token, other = join(code, "Ada"), join(open_class("ben", soon())[0], "Eve")
     for wrong in ("", token, secret[:-1], secret + "x", open_class("ben", soon())[1]):
         for act in (store.progress, store.table, store.CLASSES.close):
             with pytest.raises(HTTPException) as refused:
@@ -151,7 +155,7 @@ def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
     for wrong in ("", secret, other):
         for ask in (
             lambda wrong=wrong: store.answers_of(code, wrong),
-            lambda wrong=wrong: store.move(code, wrong, 1),
+            lambda wrong=wrong: store.move(code, wrong, store.Place(at=1)),
             lambda wrong=wrong: store.check_open(code, wrong, 0),
         ):
             with pytest.raises(HTTPException) as refused:
@@ -174,9 +178,9 @@ def test_classes_are_bounded(
     set_limits(classes=1, class_students=1)
     with pytest.raises(HTTPException, match="1 classes are open, and at most 1 may be"):
         open_class("ben", soon())
-    token = store.join(code, "Ada")
+    token = join(code, "Ada")
     with pytest.raises(HTTPException, match="1 work on this sheet, and at most 1 may"):
-        store.join(code, "Ben")
+        join(code, "Ben")
     hand_in(code, token, 0, option=0)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 1.5 * store.DAY_SECONDS)
@@ -190,7 +194,7 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
     how: str, opened: tuple[str, str], runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, secret = opened
-    hand_in(code, store.join(code, "Ada Lovelace"), 3, text="Bernoulli")
+    hand_in(code, join(code, "Ada Lovelace"), 3, text="Bernoulli")
     if how == "deleted":
         store.CLASSES.close(code, secret)
     else:
@@ -198,8 +202,8 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
         monkeypatch.setattr(time, "time", lambda: now + 2.1 * store.DAY_SECONDS)
         store.CLASSES.expire()
     for ask in (
-        store.sheet_of,
-        lambda code: store.join(code, "Ben"),
+        lambda code: store.sheet_of(code, ""),
+        lambda code: join(code, "Ben"),
         lambda code: store.progress(code, secret),
     ):
         with pytest.raises(HTTPException, match="There is no work sheet under"):
