@@ -13,8 +13,8 @@ def routes() -> list[BaseRoute]:
     made: list[BaseRoute] = []
 
     def send(address: str, content: str, kind: str) -> None:
-        answer = Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
-        made.append(Route(f"/{address}", lambda request: answer))
+        headers = {"Cache-Control": "no-cache"}
+        made.append(Route(f"/{address}", lambda _: Response(content, media_type=kind, headers=headers)))
 
     add = adding_to(made)
     pages = documents.pages(add, [*ADDRESSES]) | documents.live_pages(add, [*ADDRESSES, "talks"])
