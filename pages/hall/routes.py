@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.models.byte_units import KB, MB
@@ -26,7 +26,7 @@ from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import Seen
-from attention_lab.pages.shared.browser.requests import adding_to
+from attention_lab.pages.shared.browser.requests import adding_to, document_in_language
 from attention_lab.pages.shared.rooms import (
     Handler,
     RefusedError,
@@ -251,12 +251,10 @@ def hall_routes() -> list[BaseRoute]:
     made = [Route(path, refusing(handler, "The hall"), methods=[method]) for path, method, handler in routes]
     programs: list[BaseRoute] = []
     documents = hall_pages(adding_to(programs)).items()
-    made += [Route(f"{here}{address}", partial(_document, html=html)) for address, html in documents]
+    made += [
+        Route(f"{here}{address}", partial(document_in_language, html=html)) for address, html in documents
+    ]
     return [*made, *programs]
-
-
-def _document(_request: Request, html: str) -> Response:
-    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
 async def _open(request: Request) -> Response:

@@ -11,11 +11,11 @@ from anyio import CapacityLimiter
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.models.byte_units import KB
-from attention_lab.pages.shared.browser.requests import adding_to
+from attention_lab.pages.shared.browser.requests import adding_to, document_in_language
 from attention_lab.pages.shared.menu import PAGES
 from attention_lab.pages.shared.rooms import (
     Handler,
@@ -101,13 +101,12 @@ def sheet_routes() -> list[BaseRoute]:
     threading.Thread(target=store.expire_ever, daemon=True).start()
     return [
         *(Route(path, refusing(handler, "The sheet"), methods=[method]) for path, method, handler in routes),
-        *(Route(f"/class/{path}", partial(_document, html=html)) for path, html in documents.items()),
+        *(
+            Route(f"/class/{path}", partial(document_in_language, html=html))
+            for path, html in documents.items()
+        ),
         *programs,
     ]
-
-
-def _document(_request: Request, html: str) -> Response:
-    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
 
 def _sent(content: Any) -> Response:

@@ -168,8 +168,8 @@ class LinkRule:
         clauses, fields = Clause.read(text), link.fields
         for clause in clauses:
             if clause.name not in fields:
-                words = f"{quoted(clause.name)} is no input of {link.title}"
-                raise ValueError(f"{words}; {nearest(clause.name, fields)}")
+                remedy = nearest(clause.name, fields)
+                raise ValueError(f"{quoted(clause.name)} is no input of {link.title}; {remedy}")
             wanted = _wanted(clause, fields[clause.name])
             is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
             if clause.how in ("<", ">", "<=", ">=") and not is_number:
@@ -215,7 +215,7 @@ class OutputRule:
 
     def missing(self, link: Link) -> str:
         inputs = link.inputs
-        written = _computed(("sheet output", inputs, _stamp(inputs)), lambda: _written(inputs))
+        written = _computed(("sheet_output", inputs, _stamp(inputs)), lambda: _written(inputs))
         sentences = (clause.missing(written, "What the model writes") for clause in self.clauses)
         return next(filter(None, sentences), "")
 
@@ -258,15 +258,18 @@ class NumberRule:
             side, kind = values["stack"].split(".")
             address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(f'{OPEN}.')}"
             places.setdefault("head", (str(values["head"]),))
-        key = ("sheet number", inputs, _stamp(inputs), address, *places.items())
+        key = ("sheet_number", inputs, _stamp(inputs), address, *places.items())
         number = _computed(key, lambda: _number(inputs, address, places))
         return Clause("", self.how, "").missing(number, "The number there", self.number)
 
 
 def _check_explore(link: Link, example: str) -> None:
     if link.page:
-        words = f"{example.partition(':')[0]} is about a model that Explore opens, and this task opens"
-        raise ValueError(f"{words} {link.title}; write a rule on its link")
+        kind, _, _ = example.partition(":")
+        raise ValueError(
+            f"{kind} is about a model that Explore opens, and this task opens {link.title}; write a rule on its "
+            "link"
+        )
 
 
 def _split(values: str) -> list[str]:

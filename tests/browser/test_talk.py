@@ -185,7 +185,7 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     speaker.mouse.move(box["x"] + 120, box["y"] + 160)
     expect(show.inside.locator(".laser")).to_be_visible()
     timer = speaker.get_by_label("Timer")
-    expect(timer).to_have_text(re.compile(r"0:\d\d of 10:00"))
+    expect(timer).to_have_text(re.compile(r"0:\d\d / 10:00"))
     speaker.get_by_role("button", name="How spread is it?").click()
     expect(show.title).to_have_text("How spread is it?")
     speaker.reload()

@@ -1,6 +1,7 @@
 /* The teacher's page of a class: its link, who is where, what was answered. */
 
-import { button, el, isNew, reveal } from "../browser/dom.js";
+import { button, el, isNew, reveal, typed } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
 import { Classroom, dayOf, keep, kept } from "./classroom.js";
@@ -59,7 +60,7 @@ export class Teacher {
 
   /** @param {string} sentence */
   say(sentence) {
-    this.said.textContent = sentence;
+    this.said.textContent = t(sentence);
     reveal(this.said, sentence);
   }
 
@@ -90,11 +91,11 @@ export class Teacher {
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    this.ends.textContent = `Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`;
+    this.ends.textContent = t(`Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`);
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
     const heads = tasks.map((task, at) =>
-      el("th", { scope: "col", text: String(at + 1), title: task.title }),
+      el("th", { scope: "col", text: String(at + 1), title: task.title, translate: "no" }),
     );
     const rows = shown.map((student) => {
       const cells = tasks.map((task, at) =>
@@ -151,9 +152,15 @@ export class Teacher {
 function cellOf(answer, kind, isAt) {
   const how = !answer ? "" : answer.right ? "right" : answer.right === false ? "wrong" : "given";
   const mark = { right: "✓", wrong: "✗", given: "•", "": kind ? "" : "–" }[how];
-  const words = { right: "right", wrong: "not right yet", given: "answered", "": "nothing yet" }[how];
+  const words = {
+    right: t("right"),
+    wrong: t("not right yet"),
+    given: t("answered"),
+    "": t("nothing yet"),
+  }[how];
   const tries = answer && answer.tries > 1 ? ` ${answer.tries}` : "";
-  const label = `${t(words)}${tries && `, ${tries.trim()} ${t("tries")}`}${isAt ? `, ${t("is here")}` : ""}`;
+  const parts = [words, tries && t(`${tries.trim()} tries`), isAt && t("is here")];
+  const label = parts.filter(Boolean).join(", ");
   return el("td", { class: `${how}${isAt ? " at" : ""}`, title: label }, [
     el("span", { "aria-hidden": "true", text: `${mark}${tries}` }),
     el("span", { class: "heard", text: label }),
@@ -184,7 +191,7 @@ function byTask({ title, kind, question }, at, students) {
         "ul",
         {},
         given.map(({ name, answer }) =>
-          el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), answer]),
+          el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), typed(answer)]),
         ),
       ),
     );
@@ -193,7 +200,7 @@ function byTask({ title, kind, question }, at, students) {
       .slice(-MOST_TOLD)
       .map(({ name, answer, right }) =>
         el("li", { class: right ? "right" : "" }, [
-          el("a", { href: `../../${answer}`, target: "_blank", text: name, translate: "no" }),
+          el("a", { href: inLanguage(`../../${answer}`), target: "_blank", text: name, translate: "no" }),
         ]),
       );
     part.append(el("ul", { class: "options" }, links));
