@@ -267,8 +267,8 @@ def _check_explore(link: Link, example: str) -> None:
     if link.page:
         kind, _, _ = example.partition(":")
         raise ValueError(
-            f"{kind} is about a model that Explore opens, and this task opens {link.title}; write a rule on its "
-            "link"
+            f"{kind} is about a model that Explore opens, and this task opens {link.title}; write a rule on "
+            "its link"
         )
 
 

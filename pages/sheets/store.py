@@ -160,7 +160,7 @@ def progress(code: str, secret: str) -> dict[str, Any]:
         sheet, ends = _class(db, code)
         rows = db.execute("SELECT id, name, at, seen FROM students WHERE code = ? ORDER BY id", (code,))
         students = [
-            {"name": name or f"student {number}", "at": at, "seen": seen, "answers": _answers(db, student)}
+            {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student)}
             for number, (student, name, at, seen) in enumerate(rows.fetchall(), start=1)
         ]
     tasks = [
@@ -181,7 +181,7 @@ def table(code: str, secret: str) -> str:
             when = datetime.fromtimestamp(given["at"], UTC).isoformat(timespec="seconds")
             right = "" if given["right"] is None else int(given["right"])
             title = known["tasks"][task]["title"]
-            texts = (student["name"], title, given["answer"])
+            texts = (student["name"] or f"student {student['number']}", title, given["answer"])
             name, title, answered = map(cell, texts)
             rows.writerow([name, task + 1, title, answered, right, given["tries"], when])
     return text.getvalue()

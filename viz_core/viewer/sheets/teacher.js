@@ -10,7 +10,8 @@ import { GIVEN } from "./give.js";
 /** @import { Refusal } from "../talk/hall.js" */
 
 /** @typedef {{answer: string, right: boolean | null, tries: number, at: number}} Answer */
-/** @typedef {{name: string, at: number, seen: number, answers: Record<number, Answer>}} Student */
+/** @typedef {{name: string, number: number, at: number, seen: number,
+     answers: Record<number, Answer>}} Student */
 /** @typedef {{title: string, kind: string, question: import("../talk/types").Question | null}} Task */
 /** @typedef {{title: string, ends: number, now: number, tasks: Task[], students: Student[]}} Progress */
 
@@ -86,7 +87,8 @@ export class Teacher {
   }
 
   /** @param {Progress} progress */
-  show({ title, ends, now, tasks, students }) {
+  show({ title, ends, now, tasks, students: begun }) {
+    const students = begun.map((each) => ({ ...each, name: each.name || t(`student ${each.number}`) }));
     const isHere = (/** @type {Student} */ student) => now - student.seen < HERE;
     const count = students.filter(isHere).length;
     this.title.textContent = title;
