@@ -56,7 +56,7 @@ export function titled(title) {
   return line.endsWith("#") ? `${line} #` : line; // which else would close the heading
 }
 
-/** An address as a stop keeps it: as in the app, relative to its root; null where it is none of our pages'.
+/** An address as a stop keeps it: as in the app, relative to its root, without a language; null where it is none of our pages'.
    @param {string} address @param {readonly string[]} [pages] */
 export function linkOf(address, pages) {
   const [, origin, path, asked] = /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/.exec(address) ?? [];
@@ -66,7 +66,7 @@ export function linkOf(address, pages) {
   const page = name === "explore" ? "" : name;
   if (!isOurs || (parts.length > 1 && !origin) || (pages && !pages.includes(page))) return null;
   if (origin && pages && !page && !asked) return null; // any site's front page
-  const query = asked?.replace(/[?&]lang=\w*/, "").replace(/^&/, "?"); // a talk is in whoever shows it's
+  const query = asked?.replace(/[?&]lang=[^&]*/, "").replace(/^&/, "?");
   return page + (query || (page ? "" : "?"));
 }
 
