@@ -38,7 +38,7 @@ def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(
     new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     """What the lecturer wrote stays as it is, even where it is a message of ours."""
-    talk = packed("# A talk\n\n## full screen\n\n[Masks](/masks?lang=fr)\n")
+    talk = packed("# A talk\n\n## full screen\n\n[Masks](/masks?lang=fr)\n\n- hide: weights\n")
     page, file = new_page(locale="fr-FR"), tmp_path / "talk.html"
     page.goto(f"/{talk.replace('#', '?lang=de#')}")
 
@@ -46,6 +46,7 @@ def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(
         expect(show.page.get_by_role("button", name="Vollbild")).to_be_visible()
         expect(show.inside.locator("html")).to_have_attribute("lang", "de")
         expect(show.inside.locator(".board figcaption").nth(1)).to_have_text("Maske")
+        expect(show.inside.locator(".panel.answers figcaption")).to_have_text("Gewichte")
         expect(show.title).to_have_text("full screen")
         expect(show.page.get_by_label("Alle Stationen")).to_have_text("1  full screen")
 

@@ -56,7 +56,8 @@ export function titled(title) {
   return line.endsWith("#") ? `${line} #` : line; // which else would close the heading
 }
 
-/** An address as a stop keeps it: as in the app, relative to its root, without a language; null where it is none of our pages'.
+/** An address as a stop keeps it: as in the app, relative to its root, without a language; null where it is
+   none of our pages'.
    @param {string} address @param {readonly string[]} [pages] */
 export function linkOf(address, pages) {
   const [, origin, path, asked] = /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/.exec(address) ?? [];
