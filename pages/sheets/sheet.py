@@ -83,7 +83,7 @@ class Task(BaseModel):
 
     def problems(self) -> Iterator[str]:
         if len(self.kinds) > 1:
-            yield f"it asks for a {' and a '.join(self.kinds)} at once; make a task of each."
+            yield f"it asks for several things at once ({', '.join(self.kinds)}); make a task of each."
         if "write" in self.settings:
             raw = self.settings["write"]
             if not raw.isdecimal() or not 1 <= int(raw) <= MOST_WRITTEN:
@@ -127,7 +127,7 @@ class Sheet(BaseModel):
 
     def problems(self) -> list[dict[str, Any]]:
         """What keeps it from being given to a class, with lines of its file."""
-        found = [(task.line, f"“{task.title}”: {text}") for task in self.stops for text in task.problems()]
+        found = [(task.line, f"In “{task.title}”: {text}") for task in self.stops for text in task.problems()]
         for name in self.models:
             if name not in offers() and not HUB.fullmatch(name):
                 found.append((1, f"model: there is no {quoted(name)}; {nearest(name, offers())}"))
@@ -161,7 +161,7 @@ class Sheet(BaseModel):
         if task.kind == "link" and given.link is not None:
             sentence = self._missing(task, Link.read(given.link))
             return Verdict(not sentence, sentence, "", given.link)
-        raise HTTPException(400, f"This is no {task.kind}; load the page again.")
+        raise HTTPException(400, "This is no answer to this task; load the page again.")
 
     def _missing(self, task: Task, link: Link) -> str:
         """What a link lacks, in a sentence; "" where it keeps all rules."""

@@ -167,7 +167,7 @@ def progress(code: str, secret: str) -> dict[str, Any]:
         sheet, ends = _class(db, code)
         rows = db.execute("SELECT id, name, at, seen FROM students WHERE code = ? ORDER BY id", (code,))
         students = [
-            {"name": name or f"student {number}", "at": at, "seen": seen, "answers": _answers(db, student)}
+            {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student)}
             for number, (student, name, at, seen) in enumerate(rows.fetchall(), start=1)
         ]
     tasks = [
@@ -186,5 +186,6 @@ def table(code: str, secret: str) -> str:
             when = datetime.fromtimestamp(given["at"], UTC).isoformat(timespec="seconds")
             right = "" if given["right"] is None else int(given["right"])
             title = known["tasks"][task]["title"]
-            rows.append([student["name"], task + 1, title, given["answer"], right, given["tries"], when])
+            name = student["name"] or f"student {student['number']}"
+            rows.append([name, task + 1, title, given["answer"], right, given["tries"], when])
     return table_of(*rows)

@@ -1,9 +1,11 @@
 """Talks, halls and classes as this server hands them out: documents of their own, beside Streamlit's."""
 
+from functools import partial
+
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from attention_lab.pages.shared.browser.requests import adding_to
+from attention_lab.pages.shared.browser.requests import adding_to, document_in_language
 from attention_lab.pages.talks.talks import ADDRESSES, SHEETS, TALKS
 from attention_lab.viz_core.viewer.talk import documents
 
@@ -18,8 +20,9 @@ def routes() -> list[BaseRoute]:
 
     add = adding_to(made)
     pages = documents.pages(add, [*ADDRESSES]) | documents.live_pages(add, [*ADDRESSES, "talks"])
+    send("talk/file.html", pages.pop("talk/file.html"), "text/html")  # the show fills it in
     for address, page in pages.items():
-        send(address, page, "text/html")
+        made.append(Route(f"/{address}", partial(document_in_language, html=page)))
     for name, text in (TALKS | SHEETS).items():
         send(f"talk/{name}.md", text, "text/markdown")
     return made

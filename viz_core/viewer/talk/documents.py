@@ -71,13 +71,14 @@ def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
 def file_of_a_talk(names: Sequence[str]) -> str:
     """A talk as one HTML file that asks for nothing, with names in the places of what recorded.js puts in."""
     codes = {kind: documents.script(kind, "host") for kind in KINDS}
-    view = {"message": "MESSAGE", "state": "STATE", "plotly": "PLOTLY"}
+    view = {"message": "MESSAGE", "state": "STATE", "plotly": "PLOTLY", "words": "WORDS"}
     templates = {
         kind: documents.as_file("Picture", documents.PLACE_OF_VIEW, view, code)
         for kind, code in codes.items()
     }
     plotly = documents.inside(plotly_script().encode())
-    file = {"text": "TALK", "pictures": "PICTURES", "templates": templates, "plotly": plotly}
+    file = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
+    file |= {"templates": templates, "plotly": plotly}
     code = _started(HERE / "pages.js", "startTalk")
     return documents.as_file(
         "A talk", "", {"pages": list(names), "file": file}, code, own_style=STYLE, frames=[*codes.values()]
