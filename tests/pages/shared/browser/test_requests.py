@@ -8,9 +8,9 @@ from plotly.offline import get_plotlyjs_version
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from attention_lab.pages.hall.routes import hall_routes
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.talks import show
 from attention_lab.viz_core.viewer import program as viewer
 
 
@@ -49,7 +49,7 @@ def test_a_page_is_streamlits_document_with_its_servers_address_before_any_other
 def test_a_document_of_a_hall_has_the_language_of_its_link_else_of_its_browser(
     accepted: str, asked: str, language: str, title: str
 ):
-    client = TestClient(Starlette(routes=[*hall_routes(), *requests.words_routes()]))
+    client = TestClient(Starlette(routes=[*show.routes(), *requests.words_routes()]))
     answer = client.get(f"/hall/abcde/clicker{asked}", headers={"Accept-Language": accepted})
     chosen = " data-chosen" if asked == f"?lang={language}" else ""
     assert f'<html lang="{language}"{chosen}>' in answer.text and answer.headers["vary"] == "Accept-Language"
