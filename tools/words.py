@@ -23,7 +23,12 @@ from babel.messages.pofile import read_po, write_po
 from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPLETE = ("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*")
+COMPLETE = (
+    *("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*"),
+    *("pages/talks/*", "pages/hall/*", "pages/sheets/*", "pages/shared/rooms.py"),
+    *("viz_core/viewer/talk/*", "viz_core/viewer/talks/*", "viz_core/viewer/sheets/*"),
+    *("viz_core/viewer/stage/caption.js", "viz_core/viewer/stage/story.js"),
+)
 """The files whose messages all languages have, as patterns; the list only grows."""
 SOURCES = (
     *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
@@ -87,7 +92,10 @@ CALLS = {
 NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
 """The functions that write numbers."""
 _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
-_CODE = re.compile(r"[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|\bpx\b|^\w+/|=\"")
+_SQL = r"\b(?:BEGIN|SELECT|INSERT|UPDATE|DELETE|PRAGMA|TABLE|TEXT|BLOB|REAL)\b"
+_CODE = re.compile(
+    rf"{_SQL}|^Bearer |=>|[{{}}\\]|==|^[.:]|'self'|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|^- |\bpx\b|^\w+/|=\""
+)
 _MARKUP = re.compile(r"</?(?:h\d|[pbai]|div|span|d[tdl]|br|[uo]l|li|t[dhr]|small|strong|em|nav)\b[^<>]*>")
 
 
@@ -100,7 +108,7 @@ def is_prose(text: str) -> bool:
 def is_word(text: str) -> bool:
     """Whether a text is one word, where a word is expected."""
     said = SLOT.sub("", text)
-    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]", said)
+    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]|^[A-Z]{4,}$", said)
 
 
 def messages(text: str, is_label: bool = False) -> Iterator[str]:
@@ -142,12 +150,20 @@ def in_python(code: str) -> Iterator[str]:
                 name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
                 labels.update(args[:1] if name in CALLS else ())
                 labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
-            case ast.Dict(values=values):
-                labels.update(value for value in values if isinstance(value, ast.Constant))
+            case ast.Dict(keys, values):
+                pairs = zip(keys, values, strict=True)
+                labels.update(v for key, v in pairs if isinstance(v, ast.Constant) and not is_header(key))
     for node in ast.walk(tree):
         if node not in inner and isinstance(node, ast.Constant | ast.JoinedStr):
             for text in texts_of(node):
                 yield from messages(text, node in labels)
+
+
+def is_header(key: ast.expr | None) -> bool:
+    """Whether a key is the name of a header of HTTP, such as Cache-Control."""
+    return isinstance(key, ast.Constant) and bool(
+        re.fullmatch("(?:[A-Z][a-z]+-)+[A-Z][a-z]+", str(key.value))
+    )
 
 
 def texts_of(node: ast.AST) -> list[str]:

@@ -3,19 +3,19 @@ random word of its browser, so that it can be changed. A hall is deleted with al
 when its opener opens too many others, or after `hall_hours`.
 """
 
-import csv
 import gzip
-import io
 import json
 import sqlite3
 import time
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import RefusedError, Rooms, cell
+from attention_lab.pages.shared.rooms import Rooms, first, table_of
 
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
@@ -46,9 +46,52 @@ CREATE TABLE IF NOT EXISTS answers (
 HALLS = Rooms(
     "halls",
     _SCHEMA,
+    "opened",
+    lambda: in_force().hall_hours * 3_600,
+    "a hall",
+    "The hall",
     "There is no talk under {code}: it has ended, or the code is another; ask for its link.",
     "This is for who opened the hall; open the clicker's own link.",
 )
+
+
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w .:-]+$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class Asked(_Strict):
+    id: Name
+    ask: str
+    options: list[str] = Field(max_length=20)
+    uncovered: bool
+    right: int | None
+
+
+class Shared(_Strict):
+    """As far as the server reads it; the rest is for browsers."""
+
+    title: str
+    asked: Asked | None
+
+
+class Notes(BaseModel):
+    notes: list[str] | None
+
+
+class Press(_Strict):
+    type: str
+    from_: Name = Field(alias="from")
+
+
+class Answer(BaseModel):
+    """who: a random word of the browser."""
+
+    question: Name
+    option: int
+    who: Name
 
 
 @dataclass(frozen=True)
@@ -64,120 +107,96 @@ class Seen:
     last: int
 
 
-def check(code: str, secret: str) -> None:
-    """Raises RefusedError for whoever does not drive this hall."""
-    with closing(HALLS.connected()) as db:
-        HALLS.check(db, code, secret)
-
-
-def expire() -> None:
-    """Deletes the halls that are too old."""
-    with HALLS.writing() as db:
-        db.execute("DELETE FROM halls WHERE opened < ?", (time.time() - in_force().hall_hours * 3_600,))
-
-
-def open_hall(opener: str, record: dict[str, Any]) -> tuple[str, str]:
+def open_hall(opener: str, record: Shared) -> dict[str, str]:
     """The code and the secret of a new hall. opener: the visitor's id."""
-    expire()
+    HALLS.expire()
     with HALLS.writing() as db:
         older = "SELECT code FROM halls WHERE opener = ? ORDER BY opened DESC LIMIT -1 OFFSET ?"
         db.execute(f"DELETE FROM halls WHERE code IN ({older})", (opener, HALLS_OF_ONE - 1))
-        code, secret = HALLS.open(db, opener, in_force().halls, record=json.dumps(record))
-        _note_question(db, code, record)
-    return code, secret
+        opened = HALLS.open(db, opener, in_force().halls, record=record.model_dump_json())
+        _note_question(db, opened["code"], record.asked)
+    return opened
 
 
-def tell(code: str, secret: str, record: dict[str, Any]) -> None:
-    with HALLS.writing() as db:
-        HALLS.check(db, code, secret)
-        db.execute("UPDATE halls SET record = ? WHERE code = ?", (json.dumps(record), code))
-        _note_question(db, code, record)
+def tell(code: str, secret: str, record: Shared) -> None:
+    with HALLS.writing(code, secret) as db:
+        db.execute("UPDATE halls SET record = ? WHERE code = ?", (record.model_dump_json(), code))
+        _note_question(db, code, record.asked)
 
 
-def _note_question(db: sqlite3.Connection, code: str, record: dict[str, Any]) -> None:
-    asked = record["asked"]
-    if not asked:
+def _note_question(db: sqlite3.Connection, code: str, asked: Asked | None) -> None:
+    if asked is None:
         return
-    (n_others,) = db.execute(
-        "SELECT count(*) FROM questions WHERE code = ? AND id != ?", (code, asked["id"])
-    ).fetchone()
-    if n_others >= QUESTIONS:
-        raise RefusedError(400, f"At most {QUESTIONS} questions are asked in one hall; open another.")
+    if first(db, "SELECT count(*) FROM questions WHERE code = ? AND id != ?", code, asked.id) >= QUESTIONS:
+        raise HTTPException(400, f"At most {QUESTIONS} questions are asked in one hall; open another.")
     db.execute(
         "INSERT INTO questions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET asked = excluded.asked",
-        (code, asked["id"], json.dumps(asked), time.time()),
+        (code, asked.id, asked.model_dump_json(), time.time()),
     )
 
 
-def tell_notes(code: str, secret: str, notes: list[str]) -> None:
-    with HALLS.writing() as db:
-        HALLS.check(db, code, secret)
-        db.execute("UPDATE halls SET notes = ? WHERE code = ?", (json.dumps(notes), code))
+def tell_notes(code: str, secret: str, told: Notes) -> None:
+    with HALLS.writing(code, secret) as db:
+        db.execute("UPDATE halls SET notes = ? WHERE code = ?", (json.dumps(told.notes or []), code))
 
 
 def keep(code: str, secret: str, file: str, content: bytes) -> None:
     """Keeps a picture's message under a name that no other has; the oldest go where all are too large."""
     packed = gzip.compress(content, 6, mtime=0)
-    with HALLS.writing() as db:
-        HALLS.check(db, code, secret)
+    with HALLS.writing(code, secret) as db:
         db.execute(
             "INSERT OR IGNORE INTO pictures (code, file, packed) VALUES (?, ?, ?)", (code, file, packed)
         )
-        room = in_force().hall_mb * MB
-        sizes = "SELECT at, length(packed) FROM pictures WHERE code = ? ORDER BY at DESC"
-        for at, size in db.execute(sizes, (code,)).fetchall():
-            room -= size
-            if room < 0:
-                db.execute("DELETE FROM pictures WHERE at = ?", (at,))
+        sizes = "SELECT at, sum(length(packed)) OVER (ORDER BY at DESC) AS size FROM pictures WHERE code = ?"
+        too_old = f"SELECT at FROM ({sizes}) WHERE size > ?"
+        db.execute(f"DELETE FROM pictures WHERE at IN ({too_old})", (code, in_force().hall_mb * MB))
 
 
 def picture(code: str, file: str) -> bytes:
     """A picture's message, packed by gzip."""
-    with closing(HALLS.connected()) as db:
-        known = db.execute("SELECT packed FROM pictures WHERE code = ? AND file = ?", (code, file)).fetchone()
-    if known is None:
-        raise RefusedError(404, "This picture is not kept any more; wait for the next.")
-    return known[0]
+    with HALLS.reading() as db:
+        packed = first(db, "SELECT packed FROM pictures WHERE code = ? AND file = ?", code, file)
+    if packed is None:
+        raise HTTPException(404, "This picture is not kept any more; wait for the next.")
+    return bytes(packed)
 
 
-def press(code: str, secret: str, pressed: dict[str, Any]) -> None:
+def press(code: str, secret: str, pressed: Press) -> None:
     """For the show, which hears it."""
-    with HALLS.writing() as db:
-        HALLS.check(db, code, secret)
+    with HALLS.writing(code, secret) as db:
         db.execute("DELETE FROM presses WHERE at < ?", (time.time() - FRESH_SECONDS,))
-        values = (code, json.dumps(pressed), time.time())
+        values = (code, pressed.model_dump_json(by_alias=True), time.time())
         db.execute("INSERT INTO presses (code, press, at) VALUES (?, ?, ?)", values)
 
 
-def answer(code: str, question: str, who: str, option: int) -> None:
-    """who: a random word of the browser. An answer may be changed until the right one is uncovered; one that
-    comes later is counted as late. Raises RefusedError.
-    """
-    limits, now = in_force(), time.time()
+def answer(code: str, _token: str, given: Answer) -> None:
+    """An answer may be changed until the right one is uncovered; one that comes later is counted as late."""
+    most, now = in_force().hall_listeners, time.time()
+    question, who = given.question, given.who
     with HALLS.writing() as db:
-        hall = db.execute("SELECT record FROM halls WHERE code = ?", (code,)).fetchone()
-        if hall is None:
+        record = first(db, "SELECT record FROM halls WHERE code = ?", code)
+        if record is None:
             raise HALLS.gone(code)
-        known = db.execute(
-            "SELECT asked FROM questions WHERE code = ? AND id = ?", (code, question)
-        ).fetchone()
-        if known is None or not 0 <= option < len(json.loads(known[0])["options"]):
-            raise RefusedError(400, "This question is not asked, or has no such option; load the page again.")
-        asked = json.loads(hall[0])["asked"]
+        known = first(db, "SELECT asked FROM questions WHERE code = ? AND id = ?", code, question)
+        if known is None or not 0 <= given.option < len(json.loads(known)["options"]):
+            raise HTTPException(
+                400, "This question is not asked, or has no such option; load the page again."
+            )
+        asked = json.loads(record)["asked"]
         late = not asked or asked["id"] != question or asked["uncovered"]
         recent = "SELECT count(*) FROM answers WHERE code = ? AND at > ?"
-        if db.execute(recent, (code, now - 1)).fetchone()[0] >= ANSWERS_A_SECOND:
-            raise RefusedError(429, "Many answer just now; yours is sent again in a moment.")
+        if first(db, recent, code, now - 1) >= ANSWERS_A_SECOND:
+            raise HTTPException(429, "Many answer just now; yours is sent again in a moment.")
         own = "SELECT late FROM answers WHERE code = ? AND question = ? AND who = ?"
-        before = db.execute(own, (code, question, who)).fetchone()
-        if before and late and not before[0]:
-            raise RefusedError(409, "The answer is uncovered: yours is counted as it was.")
+        was_late = first(db, own, code, question, who)
+        if late and was_late == 0:
+            raise HTTPException(409, "The answer is uncovered: yours is counted as it was.")
         of_all = "SELECT count(*) FROM answers WHERE code = ? AND question = ?"
-        if not before and db.execute(of_all, (code, question)).fetchone()[0] >= limits.hall_listeners:
-            raise RefusedError(429, f"At most {limits.hall_listeners:,} answers are counted.")
+        if was_late is None and first(db, of_all, code, question) >= most:
+            raise HTTPException(429, f"At most {most:,} answers are counted.")
         db.execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
-            (code, question, who, option, late, now),
+            (code, question, who, given.option, late, now),
         )
 
 
@@ -193,27 +212,21 @@ def _counts(db: sqlite3.Connection, code: str, asked: dict[str, Any]) -> list[tu
 
 def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
     """The hall as it is now; None where it is not there. after: the last press that is not asked for."""
-    db.execute("BEGIN")  # all of it as it was at one moment
-    try:
-        known = db.execute("SELECT record, notes FROM halls WHERE code = ?", (code,)).fetchone()
-        if known is None:
-            return None
-        record, notes = map(json.loads, known)
-        asked = record["asked"]
-        counts = [count for count, _ in _counts(db, code, asked)] if asked else None
-        fresh = "SELECT id, press FROM presses WHERE code = ? AND id > ? AND at > ? ORDER BY id"
-        rows = db.execute(fresh, (code, after, time.time() - FRESH_SECONDS)).fetchall()
-        (last,) = db.execute("SELECT max(id) FROM presses").fetchone()
-        return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last or 0)
-    finally:
-        db.execute("COMMIT")
+    known = db.execute("SELECT record, notes FROM halls WHERE code = ?", (code,)).fetchone()
+    if known is None:
+        return None
+    record, notes = map(json.loads, known)
+    asked = record["asked"]
+    counts = [count for count, _ in _counts(db, code, asked)] if asked else None
+    fresh = "SELECT id, press FROM presses WHERE code = ? AND id > ? AND at > ? ORDER BY id"
+    rows = db.execute(fresh, (code, after, time.time() - FRESH_SECONDS)).fetchall()
+    last = first(db, "SELECT max(id) FROM presses") or 0
+    return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last)
 
 
 def seen_by(code: str, secret: str, after: int) -> Seen:
-    """The hall for a new listener. secret: "" for one that follows. Raises RefusedError."""
-    with closing(HALLS.connected()) as db:
-        if secret:
-            HALLS.check(db, code, secret)
+    """The hall for a new listener. secret: "" for one that follows."""
+    with HALLS.reading(*([code, secret] if secret else [])) as db:
         seen = look(db, code, after)
     if seen is None:
         raise HALLS.gone(code)
@@ -222,14 +235,11 @@ def seen_by(code: str, secret: str, after: int) -> Seen:
 
 def table(code: str, secret: str) -> str:
     """All questions of a hall with how many chose each option, as CSV."""
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow(["question", "option", "right", "answers", "late"])
-    with closing(HALLS.connected()) as db:
-        HALLS.check(db, code, secret)
+    rows: list[list[Any]] = [["question", "option", "right", "answers", "late"]]
+    with HALLS.reading(code, secret) as db:
         questions = db.execute("SELECT asked FROM questions WHERE code = ? ORDER BY at", (code,)).fetchall()
         for asked in (json.loads(text) for (text,) in questions):
             for at, (count, late) in enumerate(_counts(db, code, asked)):
                 is_right = "" if asked["right"] is None else int(at == asked["right"])
-                rows.writerow([cell(asked["ask"]), cell(asked["options"][at]), is_right, count, late])
-    return text.getvalue()
+                rows.append([asked["ask"], asked["options"][at], is_right, count, late])
+    return table_of(*rows)

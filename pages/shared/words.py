@@ -173,8 +173,13 @@ def choose() -> None:
     if asked in NAMES:
         session.language = session.language_chosen = asked
     elif "language" not in session:
-        browsers = (st.context.locale or "en")[:2].lower()
-        session.language = browsers if browsers in NAMES else "en"
+        session.language = of_browser(st.context.locale)
+
+
+def of_browser(wanted: str | None) -> str:
+    """The language for a browser. wanted: its locale, or all that it accepts, the dearest first."""
+    first = (wanted or "")[:2].lower()
+    return first if first in NAMES else "en"
 
 
 def switch() -> str:

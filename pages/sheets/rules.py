@@ -12,10 +12,10 @@ hold commas.
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar
+from functools import cache, partial
+from typing import Any
 from urllib.parse import parse_qsl
 
 from attention_lab.models.engine.trace import Trace
@@ -24,26 +24,30 @@ from attention_lab.models.zoo.offers import HUB, offer_of, offers
 from attention_lab.pages.beside import state as beside
 from attention_lab.pages.documents import state as documents
 from attention_lab.pages.explore.state import Inputs, View, declared
+from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.findings import state as findings
+from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared import cache as kept
 from attention_lab.pages.shared import on_offer, server_load
 from attention_lab.pages.shared.lab_stops import NAMES as LAB
 from attention_lab.pages.shared.menu import PAGES
 from attention_lab.pages.shared.wording import capitalised
+from attention_lab.pages.shared.work import check_price
 
 MOST_LINK = 20_000
 """Characters of a link."""
-OPEN = "open"
+OPEN = "open."
 SUMMED = 64
 """Places of one rule that are added up."""
 COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "<=": (operator.le, "at most"), ">=": (operator.ge, "at least"), "!=": (operator.ne, "another than"),
     "=": (operator.eq, "exactly"), "<": (operator.lt, "less than"), ">": (operator.gt, "more than"),
 }  # fmt: skip
-_VALUE = r'"[^"]*"|[^",]+'
-_CLAUSE = re.compile(rf"\s*(?:([\w.]+)\s*)?(<=|>=|!=|=|<|>|\b(?:contains|lacks)\b)\s*({_VALUE})\s*(?:,|$)")
-_PLACES = re.compile(r'(\w+)=((?:"[^"]*"|[^\s"])+)')
-_NUMBER = re.compile(r'(\S+)((?:\s+\w+=(?:"[^"]*"|[^\s"])+)*)\s*(<=|>=|!=|=|<|>)\s*(\S+)')
+OF_WORDS = ("contains", "lacks")
+_HOW = "<=|>=|!=|=|<|>"
+_COMPARISON = re.compile(rf'\s*(?:([\w.]+)\s*)?({_HOW}|\b(?:contains|lacks)\b)\s*("[^"]*"|[^",]+)\s*(?:,|$)')
+_PLACE = r'(\w+)=((?:"[^"]*"|[^\s"])+)'
+_NUMBER = re.compile(rf'(\S+)((?:\s+\w+=(?:"[^"]*"|[^\s"])+)*)\s*({_HOW})\s*(\S+)')
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,6 @@ class Link:
 @cache
 def _inputs_of(page: str) -> Mapping[str, Field]:
     if page in LAB:
-        from attention_lab.pages.lab.lesson import lab_page  # its pages import torch
-
         return lab_page(page).state.params
     for each in (beside, documents, findings):
         if page == each.PAGE:
@@ -107,175 +109,114 @@ def _inputs_of(page: str) -> Mapping[str, Field]:
     raise ValueError(f"{page!r} is no page that rules can be about; {nearest(page, [*LAB, 'beside'])}")
 
 
-def _unquoted(text: str) -> str:
-    return text.strip().removeprefix('"').removesuffix('"')
-
-
 @dataclass(frozen=True)
-class Clause:
-    """One comparison of a rule on a link or on what is written. name: of an input; "" for what is written."""
+class Rule:
+    """One comparison that a link has to keep. label: what is compared. value: what that is for a link; raises
+    ValueError, with a sentence for a student, where there is none.
+    """
 
-    name: str
+    label: str
     how: str
-    value: str
+    wanted: Any
+    value: Callable[[Link], Any]
 
-    @classmethod
-    def read(cls, text: str) -> list["Clause"]:
-        """Those with commas between. Raises ValueError."""
-        clauses, at = [], 0
-        while at < len(text):
-            match = _CLAUSE.match(text, at)
-            if match is None:
-                raise ValueError(
-                    f"{quoted(text[at:].strip())} is no comparison; write such as n >= 4 or contains elle"
-                )
-            name, how, value = match.groups()
-            clauses.append(cls(name or "", how, _unquoted(value)))
-            at = match.end()
-        if not clauses:
-            raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle")
-        return clauses
-
-    def missing(self, value: Any, what: str, wanted: Any = "") -> str:
-        """What a student is told of a value that is not as asked for; "" where it is."""
-        if self.how in ("contains", "lacks"):
-            has = bool(re.search(rf"(?<!\w){re.escape(self.value)}(?!\w)", str(value), re.IGNORECASE))
+    def missing(self, link: Link) -> str:
+        """What a student is told of a link that does not keep it; "" of one that does."""
+        value = self.value(link)
+        if self.how in OF_WORDS:
+            has = bool(re.search(rf"(?<!\w){re.escape(self.wanted)}(?!\w)", str(value), re.IGNORECASE))
             if has == (self.how == "contains"):
                 return ""
-            return (
-                f"{what} {'has' if has else 'does not have'} “{self.value}”: “{shortened(str(value), 80)}”."
-            )
+            quote = shortened(str(value), 80)
+            return f"{self.label} {'has' if has else 'does not have'} “{self.wanted}”: “{quote}”."
         holds, words = COMPARED[self.how]
-        if holds(value, wanted):
+        if holds(value, self.wanted):
             return ""
         if self.how in ("=", "!="):
-            return f"{what} is {_said(value)}: that is not what is asked for."
-        return f"{what} is {_said(value)}; {words} {_said(wanted)} is asked for."
+            return f"{self.label} is {_said(value)}: that is not what is asked for."
+        return f"{self.label} is {_said(value)}; {words} {_said(self.wanted)} is asked for."
 
 
 def _said(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else shortened(str(value), 60)
 
 
-@dataclass(frozen=True)
-class LinkRule:
-    clauses: tuple[Clause, ...]
-    example: ClassVar[str] = "link: n >= 4"
-
-    @classmethod
-    def read(cls, text: str, link: Link) -> "LinkRule":
-        """Raises ValueError for what the page of the task has not. link: the task's."""
-        clauses, fields = Clause.read(text), link.fields
-        for clause in clauses:
-            if clause.name not in fields:
-                words = f"{quoted(clause.name)} is no input of {link.title}"
-                raise ValueError(f"{words}; {nearest(clause.name, fields)}")
-            wanted = _wanted(clause, fields[clause.name])
-            is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-            if clause.how in ("<", ">", "<=", ">=") and not is_number:
-                raise ValueError(f"{clause.name} is no number; write {clause.name} = {clause.value}")
-        return cls(tuple(clauses))
-
-    def missing(self, link: Link) -> str:
-        fields, values = link.fields, link.values
-        for clause in self.clauses:
-            if clause.name not in fields:  # of another model
-                return f"{link.title} has no {clause.name} now: choose what the task was given with."
-            field = fields[clause.name]
-            label = capitalised(field.label.partition(":")[0] or clause.name)
-            sentence = clause.missing(values[clause.name], label, _wanted(clause, field))
-            if sentence:
-                return sentence
-        return ""
-
-
-def _wanted(clause: Clause, field: Field) -> Any:
-    """The value that an input is compared with. Raises ValueError where it can be none."""
-    if clause.how in ("contains", "lacks"):
-        return clause.value
-    try:
-        return field.rule.parsed(clause.value)
-    except ValueError:
-        raise ValueError(f"{clause.name}: {field.rule.refusal(clause.value)}; write another value") from None
-
-
-@dataclass(frozen=True)
-class OutputRule:
-    clauses: tuple[Clause, ...]
-    example: ClassVar[str] = "output: contains elle"
-
-    @classmethod
-    def read(cls, text: str, link: Link) -> "OutputRule":
-        clauses = Clause.read(text)
-        _check_explore(link, cls.example)
-        for clause in clauses:
-            if clause.name or clause.how not in ("contains", "lacks"):
-                raise ValueError(f"output {clause.how} {clause.value}: write contains or lacks, and words")
-        return cls(tuple(clauses))
-
-    def missing(self, link: Link) -> str:
-        inputs = link.inputs
-        written = _computed(("sheet output", inputs, _stamp(inputs)), lambda: _written(inputs))
-        sentences = (clause.missing(written, "What the model writes") for clause in self.clauses)
-        return next(filter(None, sentences), "")
-
-
-@dataclass(frozen=True)
-class NumberRule:
-    """places: of each axis, names of tokens or numbers. head: whether it is that of the open one."""
-
-    address: str
-    places: tuple[tuple[str, tuple[str, ...]], ...]
-    how: str
-    number: float
-    example: ClassVar[str] = "number: encoder.1.self.pattern head=3 query=it key=animal > 0.5"
-
-    @classmethod
-    def read(cls, text: str, link: Link) -> "NumberRule":
-        match = _NUMBER.fullmatch(text.strip())
-        if match is None:
-            raise ValueError(f"{quoted(text)} is no comparison of a number; write such as {cls.example}")
-        _check_explore(link, cls.example)
-        address, written, how, raw = match.groups()
+def _of_link(text: str, task: Link) -> Iterator[Rule]:
+    fields = task.fields
+    for name, how, raw in _comparisons(text):
+        if name not in fields:
+            raise ValueError(f"{quoted(name)} is no input of {task.title}; {nearest(name, fields)}")
+        field = fields[name]
         try:
-            number = float(raw)
+            wanted = raw if how in OF_WORDS else field.rule.parsed(raw)
         except ValueError:
-            raise ValueError(f"{quoted(raw)} is no number; write such as 0.5") from None
-        axes = _axes(address)
-        places = {name: tuple(_split(values)) for name, values in _PLACES.findall(written)}
-        for name in places:
-            if name not in axes:
-                raise ValueError(f"{address} has no axis {name}; its axes are {', '.join(axes)}")
-        for name in axes:
-            if name not in places and not (name == "head" and address.startswith(f"{OPEN}.")):
-                raise ValueError(f"{address} needs one {name}; add such as {name}=0")
-        return cls(address, tuple(places.items()), how, number)
-
-    def missing(self, link: Link) -> str:
-        values, inputs = link.values, link.inputs
-        address, places = self.address, dict(self.places)
-        if address.startswith(f"{OPEN}."):
-            side, kind = values["stack"].split(".")
-            address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(f'{OPEN}.')}"
-            places.setdefault("head", (str(values["head"]),))
-        key = ("sheet number", inputs, _stamp(inputs), address, *places.items())
-        number = _computed(key, lambda: _number(inputs, address, places))
-        return Clause("", self.how, "").missing(number, "The number there", self.number)
+            raise ValueError(f"{name}: {field.rule.refusal(raw)}; write another value") from None
+        is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+        if how in ("<", ">", "<=", ">=") and not is_number:
+            raise ValueError(f"{name} is no number; write {name} = {raw}")
+        yield Rule(capitalised(field.label.partition(":")[0] or name), how, wanted, partial(_input, name))
 
 
-def _check_explore(link: Link, example: str) -> None:
-    if link.page:
-        words = f"{example.partition(':')[0]} is about a model that Explore opens, and this task opens"
-        raise ValueError(f"{words} {link.title}; write a rule on its link")
+def _of_output(text: str, task: Link) -> Iterator[Rule]:
+    for name, how, words in _comparisons(text):
+        _check_explore(task, "output")
+        if name or how not in OF_WORDS:
+            raise ValueError(f"output {how} {words}: write contains or lacks, and words")
+        yield Rule("What the model writes", how, words, _written)
 
 
-def _split(values: str) -> list[str]:
-    return re.findall(r'"[^"]*"|[^,]+', values)
+def _of_number(text: str, task: Link) -> Iterator[Rule]:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        example = KINDS["number"][1]
+        raise ValueError(f"{quoted(text)} is no comparison of a number; write such as {example}")
+    _check_explore(task, "number")
+    address, written, how, raw = match.groups()
+    try:
+        wanted = float(raw)
+    except ValueError:
+        raise ValueError(f"{quoted(raw)} is no number; write such as 0.5") from None
+    axes = _axes(address)
+    places = {name: re.findall(r'"[^"]*"|[^,]+', names) for name, names in re.findall(_PLACE, written)}
+    for name in places:
+        if name not in axes:
+            raise ValueError(f"{address} has no axis {name}; its axes are {', '.join(axes)}")
+    for name in axes:
+        if name not in places and not (name == "head" and address.startswith(OPEN)):
+            raise ValueError(f"{address} needs one {name}; add such as {name}=0")
+    yield Rule("The number there", how, wanted, partial(_number, address, places))
+
+
+def _comparisons(text: str) -> Iterator[tuple[str, str, str]]:
+    """The name, the sign and the value of each, with commas between. Raises ValueError."""
+    if not text:
+        raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle")
+    while text:
+        match = _COMPARISON.match(text)
+        if match is None:
+            raise ValueError(
+                f"{quoted(text.strip())} is no comparison; write such as n >= 4 or contains elle"
+            )
+        name, how, value = match.groups()
+        yield name or "", how, _unquoted(value)
+        text = text[match.end() :]
+
+
+def _unquoted(text: str) -> str:
+    return text.strip().removeprefix('"').removesuffix('"')
+
+
+def _check_explore(task: Link, kind: str) -> None:
+    if task.page:
+        raise ValueError(
+            f"{kind} is about a model that Explore opens, and this task opens {task.title}; write a rule on "
+            "its link"
+        )
 
 
 def _axes(address: str) -> list[str]:
     """The axes of an address, by name. Raises ValueError where nothing is computed there."""
-    like = address.replace(f"{OPEN}.", "encoder.0.self.", 1) if address.startswith(f"{OPEN}.") else address
+    like = f"encoder.0.self.{address.removeprefix(OPEN)}" if address.startswith(OPEN) else address
     like = re.sub(r"\.\d+\.", ".{layer}.", re.sub(r"^(encoder|decoder)\.", "{stack}.", like))
     known = {entry.address: entry.shape for entry in Trace.glossary()}
     if like not in known:
@@ -284,59 +225,74 @@ def _axes(address: str) -> list[str]:
     return known[like].strip("[]").split(", ")
 
 
-# What needs the model: computed as Explore's figures are, by one thread for all, and kept as they are.
+# What a rule is about. What needs the model is computed as Explore's figures are, by one thread for all, and
+# kept as they are.
 
 
-def _stamp(inputs: Inputs) -> int | None:
+def _input(name: str, link: Link) -> Any:
+    values = link.values
+    if name not in values:  # of another model
+        raise ValueError(f"{link.title} has no {name} now: choose what the task was given with.")
+    return values[name]
+
+
+def _computed(inputs: Inputs, make: Callable[[Subject], Any], *key: Any) -> Any:
     offer = offer_of(inputs.model)
-    return None if offer is None else offer.stamp
 
-
-def _computed(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     def checked() -> tuple[Any, int]:
         server_load.check_memory()
-        return make(), 200
+        subject = subject_of(inputs)
+        _check_price(subject)
+        return make(subject), 200
 
-    return kept.cached(kept.results, key, checked)
+    stamp = None if offer is None else offer.stamp
+    return kept.cached(kept.results, ("sheet", inputs, stamp, *key), checked)
 
 
-def _subject(inputs: Inputs, passes: int = 1) -> Any:
-    from attention_lab.pages.explore.subject import subject_of
-    from attention_lab.pages.shared.work import check_price
-
-    subject = subject_of(inputs)
+def _check_price(subject: Subject, passes: int = 1) -> None:
     check_price(subject.model, subject.reading, "or a smaller model", passes=passes, waits=True)
-    return subject
 
 
-def _written(inputs: Inputs) -> str:
-    subject = _subject(inputs)
-    model, reading = subject.model, subject.reading
-    if not reading.forced and reading.answer and not inputs.edits:
-        return str(reading.answer)
-    _subject(inputs, passes=model.writing(reading).most)
-    return str(model.answer(reading, edits=inputs.edits, **inputs.reading).answer)
+def _written(link: Link) -> str:
+    inputs = link.inputs
+
+    def make(subject: Subject) -> str:
+        model, reading = subject.model, subject.reading
+        if not reading.forced and reading.answer and not inputs.edits:
+            return str(reading.answer)
+        _check_price(subject, passes=model.writing(reading).most)
+        return str(model.answer(reading, edits=inputs.edits, **inputs.reading).answer)
+
+    return str(_computed(inputs, make, "output"))
 
 
-def _number(inputs: Inputs, address: str, places: Mapping[str, tuple[str, ...]]) -> float:
-    subject = _subject(inputs)
-    trace = subject.run(lambda at, tensor: tensor if at == address else None)
-    if address not in trace:
-        raise ValueError(
-            f"This model has no {address}; choose the model and the head that the task is about."
-        )
-    number, side = trace[address].double(), address.partition(".")[0]
-    for axis in _axes(address):
-        if axis == "vocab":
-            tokens = [{"text": name} for name in subject.names]
-        elif axis in ("query", "key"):
-            is_cross = ".cross." in address and axis == "key"
-            tokens = subject.tokens["encoder" if is_cross else side if side in subject.tokens else "encoder"]
-        else:
+def _number(address: str, places: Mapping[str, list[str]], link: Link) -> float:
+    values = link.values
+    if address.startswith(OPEN):
+        side, kind = values["stack"].split(".")
+        address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(OPEN)}"
+        places = {"head": [str(values["head"])], **places}
+
+    def make(subject: Subject) -> float:
+        trace = subject.run(lambda at, tensor: tensor if at == address else None)
+        if address not in trace:
+            raise ValueError(
+                f"This model has no {address}; choose the model and the head that the task is about."
+            )
+        number, side = trace[address].double(), address.partition(".")[0]
+        for axis in _axes(address):
             tokens = []
-        at = [_place(axis, name, tokens, number.shape[0]) for name in places[axis][:SUMMED]]
-        number = number[at].sum(dim=0)
-    return float(number)
+            if axis == "vocab":
+                tokens = [{"text": name} for name in subject.names]
+            elif axis == "key" and ".cross." in address:
+                tokens = subject.tokens["encoder"]
+            elif axis in ("query", "key"):
+                tokens = subject.tokens[side if side in subject.tokens else [*subject.tokens][-1]]
+            at = [_place(axis, name, tokens, len(number)) for name in places[axis][:SUMMED]]
+            number = number[at].sum(dim=0)
+        return float(number)
+
+    return float(_computed(link.inputs, make, address, str(places)))
 
 
 def _place(axis: str, name: str, tokens: list[dict[str, str]], size: int) -> int:
@@ -352,16 +308,19 @@ def _place(axis: str, name: str, tokens: list[dict[str, str]], size: int) -> int
     raise ValueError(f"There is no “{word}” now among what the task asks about ({axis}).")
 
 
-KINDS: dict[str, type[LinkRule] | type[OutputRule] | type[NumberRule]] = {
-    "link": LinkRule, "number": NumberRule, "output": OutputRule,
-}  # fmt: skip
-Rule = LinkRule | OutputRule | NumberRule
+KINDS: dict[str, tuple[Callable[[str, Link], Iterator[Rule]], str]] = {
+    "link": (_of_link, "link: n >= 4"),
+    "number": (_of_number, "number: encoder.1.self.pattern head=3 query=it key=animal > 0.5"),
+    "output": (_of_output, "output: contains elle"),
+}
+"""What rules are about: how a line is read, and an example."""
 
 
-def read_rule(line: str, link: Link) -> Rule:
-    """The rule of a line, for a task that opens this link. Raises ValueError with value, rule and remedy."""
+def read_rules(line: str, task: Link) -> list[Rule]:
+    """The rules of a line, for a task that opens a link. Raises ValueError with value, rule and remedy."""
     kind, colon, text = line.partition(":")
     if not colon or kind.strip() not in KINDS:
-        examples = ", ".join(each.example for each in KINDS.values())
+        examples = ", ".join(example for _, example in KINDS.values())
         raise ValueError(f"{quoted(line)} is no rule; begin with one of these: {examples}")
-    return KINDS[kind.strip()].read(text, link)
+    read, _ = KINDS[kind.strip()]
+    return list(read(text, task))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from attention_lab.models.fields import nearest, quoted
 from attention_lab.models.zoo.offers import HUB, offers
 from attention_lab.pages.shared.menu import PAGES
-from attention_lab.pages.shared.rooms import RefusedError
-from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rule
+from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rules
 
 MOST_TASKS = 40
 MOST_WRITTEN = 2_000
@@ -67,17 +67,14 @@ class Task(BaseModel):
         return next(iter(self.kinds), "")
 
     @property
-    def most(self) -> int:
-        return int(self.settings["write"])
-
-    @property
     def opens(self) -> Link:
         return Link.read(self.link)
 
     @property
     def rules(self) -> list[Rule]:
         """Raises ValueError for a rule that is none."""
-        return [read_rule(line, self.opens) for line in _lines(self.settings, "rule")]
+        lines = _lines(self.settings, "rule")
+        return [rule for line in lines for rule in read_rules(line, self.opens)]
 
     @property
     def computes(self) -> bool:
@@ -86,7 +83,7 @@ class Task(BaseModel):
 
     def problems(self) -> Iterator[str]:
         if len(self.kinds) > 1:
-            yield f"it asks for a {' and a '.join(self.kinds)} at once; make a task of each."
+            yield f"it asks for several things at once ({', '.join(self.kinds)}); make a task of each."
         if "write" in self.settings:
             raw = self.settings["write"]
             if not raw.isdecimal() or not 1 <= int(raw) <= MOST_WRITTEN:
@@ -106,7 +103,7 @@ class Task(BaseModel):
 
     def shown(self) -> dict[str, Any]:
         question = {"ask": self.question.ask, "options": self.question.options} if self.question else {}
-        most = {"most": self.most} if self.kind == "text" else {}
+        most = {"most": int(self.settings["write"])} if self.kind == "text" else {}
         hints = _lines(self.settings, "hint")
         words = {"title": self.title, "link": self.link, "notes": self.notes}
         return {**words, "kind": self.kind, "hints": hints, **question, **most}
@@ -125,16 +122,16 @@ class Sheet(BaseModel):
 
     @property
     def pages(self) -> list[str]:
-        """The addresses of pages that it offers beside its tasks."""
-        return ["" if name == "explore" else name for name in _names(self.settings, "pages")]
+        """The pages that it offers beside its tasks."""
+        return _names(self.settings, "pages")
 
     def problems(self) -> list[dict[str, Any]]:
         """What keeps it from being given to a class, with lines of its file."""
-        found = [(task.line, f"“{task.title}”: {text}") for task in self.stops for text in task.problems()]
+        found = [(task.line, f"In “{task.title}”: {text}") for task in self.stops for text in task.problems()]
         for name in self.models:
             if name not in offers() and not HUB.fullmatch(name):
                 found.append((1, f"model: there is no {quoted(name)}; {nearest(name, offers())}"))
-        for name in _names(self.settings, "pages"):
+        for name in self.pages:
             if name not in PAGES:
                 found.append((1, f"pages: there is no {quoted(name)}; {nearest(name, PAGES)}"))
         if not any(task.kind for task in self.stops):
@@ -144,27 +141,27 @@ class Sheet(BaseModel):
     def shown(self) -> dict[str, Any]:
         """For students: without rules, right options and why they are."""
         tasks = [task.shown() for task in self.stops]
-        pages = [{"link": name or "?", "title": PAGES[name or "explore"]} for name in self.pages]
+        pages = [{"link": "?" if name == "explore" else name, "title": PAGES[name]} for name in self.pages]
         return {"title": self.title, "about": self.about, "pages": pages, "tasks": tasks}
 
     def task(self, number: int) -> Task:
         if not 0 <= number < len(self.stops) or not self.stops[number].kind:
-            raise RefusedError(404, f"This sheet has no task {number + 1} to answer; load the page again.")
+            raise HTTPException(404, f"This sheet has no task {number + 1} to answer; load the page again.")
         return self.stops[number]
 
     def judge(self, task: Task, given: Given) -> Verdict:
-        """Raises RefusedError for what is no answer to the task."""
+        """Refuses what is no answer to the task."""
         if task.kind == "choice" and task.question and given.option is not None:
             return _chosen(task.question, given.option)
         if task.kind == "text" and given.text is not None:
-            text = given.text.strip()
-            if not 1 <= len(text) <= task.most:
-                raise RefusedError(400, f"This has {len(text)} characters; write 1 to {task.most}.")
+            text, most = given.text.strip(), int(task.settings["write"])
+            if not 1 <= len(text) <= most:
+                raise HTTPException(400, f"This has {len(text)} characters; write 1 to {most}.")
             return Verdict(None, "", "", text)
         if task.kind == "link" and given.link is not None:
             sentence = self._missing(task, Link.read(given.link))
             return Verdict(not sentence, sentence, "", given.link)
-        raise RefusedError(400, f"This is no {task.kind}; load the page again.")
+        raise HTTPException(400, "This is no answer to this task; load the page again.")
 
     def _missing(self, task: Task, link: Link) -> str:
         """What a link lacks, in a sentence; "" where it keeps all rules."""
@@ -177,7 +174,7 @@ class Sheet(BaseModel):
 
 def _chosen(question: Question, option: int) -> Verdict:
     if not 0 <= option < len(question.options):
-        raise RefusedError(400, "This question has no such option; load the page again.")
+        raise HTTPException(400, "This question has no such option; load the page again.")
     is_right = None if question.right is None else option == question.right
     sentence = "That is not so; look again." if is_right is False else ""
     because = "" if is_right is False else question.because

@@ -5,23 +5,21 @@ A student is known by a random token of its browser, of which the server has the
 gives, if it gives one.
 """
 
-import csv
-import io
 import secrets
 import sqlite3
 import time
-from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from attention_lab.models.files import FileError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import RefusedError, Rooms, cell, hashed
-from attention_lab.pages.sheets.sheet import Sheet, Verdict
+from attention_lab.pages.shared.rooms import Rooms, first, hashed, table_of
+from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
 MOST_DAYS = 366
-EXPIRE_SECONDS = 600.0
 CLASSES_OF_ONE = 20
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS classes (
@@ -39,37 +37,48 @@ CREATE TABLE IF NOT EXISTS answers (
 CLASSES = Rooms(
     "classes",
     _SCHEMA,
+    "ends",
+    lambda: DAY_SECONDS,
+    "a class",
+    "The sheet",
     "There is no work sheet under {code}: it has ended, or the code is another; ask for its link.",
     "This is for who gave the sheet; open the teacher's own link.",
 )
 
 
-def expire() -> None:
-    """Deletes the classes that ended more than a day ago."""
-    if CLASSES.file.exists():
-        with CLASSES.writing() as db:
-            db.execute("DELETE FROM classes WHERE ends < ?", (time.time() - DAY_SECONDS,))
+class Opened(BaseModel):
+    """ends: seconds since 1970."""
+
+    sheet: Sheet
+    ends: float = Field(allow_inf_nan=False)
 
 
-def expire_ever() -> None:
-    """To be called on a thread of its own: nobody need come for what has ended to be deleted."""
-    while True:
-        with suppress(sqlite3.Error, FileError):  # looked for again
-            expire()
-        time.sleep(EXPIRE_SECONDS)
+class Student(BaseModel):
+    name: str = Field(max_length=40, pattern=r"^[^\x00-\x1f]*$")
 
 
-def open_class(opener: str, sheet: Sheet, ends: float) -> tuple[str, str]:
-    """The code and the secret of a new class. opener: the visitor's id."""
-    days = (ends - time.time()) / DAY_SECONDS
+class Place(BaseModel):
+    at: int = Field(ge=0, lt=MOST_TASKS)
+
+
+def open_class(opener: str, given: Opened) -> dict[str, Any]:
+    """The code and the secret of a new class, or what keeps its sheet from being given to one. opener: the
+    visitor's id.
+    """
+    problems, days = given.sheet.problems(), (given.ends - time.time()) / DAY_SECONDS
+    if problems:
+        return {"problems": problems}
     if not 0 < days <= MOST_DAYS:
-        raise RefusedError(400, f"It would end in {days:,.0f} days; choose a day from now on, within a year.")
-    expire()
+        raise HTTPException(
+            400, f"It would end in {days:,.0f} days; choose a day from now on, within a year."
+        )
+    CLASSES.expire()
     with CLASSES.writing() as db:
-        (own,) = db.execute("SELECT count(*) FROM classes WHERE opener = ?", (opener,)).fetchone()
+        own = first(db, "SELECT count(*) FROM classes WHERE opener = ?", opener)
         if own >= CLASSES_OF_ONE:
-            raise RefusedError(429, f"You have {own} classes open; delete one on its teacher's page first.")
-        return CLASSES.open(db, opener, in_force().classes, ends=ends, sheet=sheet.model_dump_json())
+            raise HTTPException(429, f"You have {own} classes open; delete one on its teacher's page first.")
+        row = {"ends": given.ends, "sheet": given.sheet.model_dump_json()}
+        return CLASSES.open(db, opener, in_force().classes, **row)
 
 
 def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
@@ -79,47 +88,47 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
     return Sheet.model_validate_json(known[0]), known[1]
 
 
-def sheet_of(code: str) -> tuple[Sheet, float]:
-    """The sheet, and when it ends."""
-    with closing(CLASSES.connected()) as db:
-        return _class(db, code)
+def sheet_of(code: str, _token: str) -> dict[str, Any]:
+    """The sheet as students see it, and when it ends."""
+    with CLASSES.reading() as db:
+        sheet, ends = _class(db, code)
+    return {**sheet.shown(), "ends": ends}
 
 
-def join(code: str, name: str) -> str:
+def join(code: str, _token: str, student: Student) -> dict[str, str]:
     """The token of a new student."""
     token, most = secrets.token_urlsafe(16), in_force().class_students
     with CLASSES.writing() as db:
         _class(db, code)
-        (count,) = db.execute("SELECT count(*) FROM students WHERE code = ?", (code,)).fetchone()
+        count = first(db, "SELECT count(*) FROM students WHERE code = ?", code)
         if count >= most:
-            raise RefusedError(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
-        values = (code, hashed(token), name, time.time())
+            raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
+        values = (code, hashed(token), student.name.strip(), time.time())
         db.execute("INSERT INTO students (code, token, name, seen) VALUES (?, ?, ?, ?)", values)
-    return token
+    return {"token": token}
 
 
 def _student(db: sqlite3.Connection, code: str, token: str) -> int:
-    known = "SELECT id FROM students WHERE code = ? AND token = ?"
-    row = db.execute(known, (code, hashed(token))).fetchone()
-    if row is None:
-        raise RefusedError(403, "This browser has not begun this sheet; load the page again.")
-    return int(row[0])
+    known = first(db, "SELECT id FROM students WHERE code = ? AND token = ?", code, hashed(token))
+    if known is None:
+        raise HTTPException(403, "This browser has not begun this sheet; load the page again.")
+    return int(known)
 
 
-def move(code: str, token: str, at: int) -> None:
+def move(code: str, token: str, place: Place) -> None:
     """Notes at which stop a student is."""
     with CLASSES.writing() as db:
         student = _student(db, code, token)
-        db.execute("UPDATE students SET at = ?, seen = ? WHERE id = ?", (at, time.time(), student))
+        db.execute("UPDATE students SET at = ?, seen = ? WHERE id = ?", (place.at, time.time(), student))
 
 
 def check_open(code: str, token: str, task: int) -> Sheet:
     """The sheet of a student who may answer a task now."""
-    with closing(CLASSES.connected()) as db:
+    with CLASSES.reading() as db:
         sheet, ends = _class(db, code)
         _student(db, code, token)
     if ends < time.time():
-        raise RefusedError(403, "This sheet has ended: what you have answered counts as it is.")
+        raise HTTPException(403, "This sheet has ended: what you have answered counts as it is.")
     sheet.task(task)
     return sheet
 
@@ -140,7 +149,7 @@ def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
 
 def answers_of(code: str, token: str) -> dict[int, dict[str, Any]]:
     """A student's own answers by task."""
-    with closing(CLASSES.connected()) as db:
+    with CLASSES.reading() as db:
         return _answers(db, _student(db, code, token))
 
 
@@ -154,13 +163,11 @@ def _answers(db: sqlite3.Connection, student: int) -> dict[int, dict[str, Any]]:
 
 def progress(code: str, secret: str) -> dict[str, Any]:
     """How the class goes, for the teacher: who is where, with all answers."""
-    with closing(CLASSES.connected()) as db:
-        db.execute("BEGIN")  # all of it as it was at one moment
-        CLASSES.check(db, code, secret)
+    with CLASSES.reading(code, secret) as db:
         sheet, ends = _class(db, code)
         rows = db.execute("SELECT id, name, at, seen FROM students WHERE code = ? ORDER BY id", (code,))
         students = [
-            {"name": name or f"student {number}", "at": at, "seen": seen, "answers": _answers(db, student)}
+            {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student)}
             for number, (student, name, at, seen) in enumerate(rows.fetchall(), start=1)
         ]
     tasks = [
@@ -173,15 +180,12 @@ def progress(code: str, secret: str) -> dict[str, Any]:
 def table(code: str, secret: str) -> str:
     """All answers as CSV: a row for each student and task."""
     known = progress(code, secret)
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow(["student", "task", "title", "answer", "right", "tries", "time"])
+    rows: list[list[Any]] = [["student", "task", "title", "answer", "right", "tries", "time"]]
     for student in known["students"]:
         for task, given in sorted(student["answers"].items()):
             when = datetime.fromtimestamp(given["at"], UTC).isoformat(timespec="seconds")
             right = "" if given["right"] is None else int(given["right"])
             title = known["tasks"][task]["title"]
-            texts = (student["name"], title, given["answer"])
-            name, title, answered = map(cell, texts)
-            rows.writerow([name, task + 1, title, answered, right, given["tries"], when])
-    return text.getvalue()
+            name = student["name"] or f"student {student['number']}"
+            rows.append([name, task + 1, title, given["answer"], right, given["tries"], when])
+    return table_of(*rows)

@@ -1,12 +1,11 @@
-"""The show of a talk as this server hands it out: documents of their own, beside Streamlit's."""
+"""Talks, halls and classes as this server hands them out: documents of their own, beside Streamlit's."""
 
 from functools import partial
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from attention_lab.pages.shared.browser.requests import adding_to
+from attention_lab.pages.shared.browser.requests import adding_to, document_in_language
 from attention_lab.pages.talks.talks import ADDRESSES, SHEETS, TALKS
 from attention_lab.viz_core.viewer.talk import documents
 
@@ -15,13 +14,15 @@ def routes() -> list[BaseRoute]:
     """The documents, the talks and sheets that ship, and the programs that they ask for."""
     made: list[BaseRoute] = []
 
-    def send(request: Request, *, content: str, kind: str = "text/html") -> Response:
-        return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
+    def send(address: str, content: str, kind: str) -> None:
+        headers = {"Cache-Control": "no-cache"}
+        made.append(Route(f"/{address}", lambda _: Response(content, media_type=kind, headers=headers)))
 
-    pages = documents.pages(adding_to(made), [*ADDRESSES])
-    texts = TALKS | SHEETS
-    files = {
-        f"talk/{name}.md": partial(send, content=text, kind="text/markdown") for name, text in texts.items()
-    }
-    sent = files | {address: partial(send, content=page) for address, page in pages.items()}
-    return [*(Route(f"/{address}", answer) for address, answer in sent.items()), *made]
+    add = adding_to(made)
+    pages = documents.pages(add, [*ADDRESSES]) | documents.live_pages(add, [*ADDRESSES, "talks"])
+    send("talk/file.html", pages.pop("talk/file.html"), "text/html")  # the show fills it in
+    for address, page in pages.items():
+        made.append(Route(f"/{address}", partial(document_in_language, html=page)))
+    for name, text in (TALKS | SHEETS).items():
+        send(f"talk/{name}.md", text, "text/markdown")
+    return made

@@ -1,10 +1,12 @@
 """Visitors with different languages on one server."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.test_talk import Show, packed
 
 
 def test_each_visitor_reads_his_own_language_which_a_link_and_the_switch_change(
@@ -30,3 +32,31 @@ def test_each_visitor_reads_his_own_language_which_a_link_and_the_switch_change(
     # a page without it in its address goes on in the language that was chosen
     german.get_by_role("link", name="Start here").click()
     expect(german.locator(".done")).to_contain_text("This browser alone remembers")
+
+
+def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(
+    new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """What the lecturer wrote stays as it is, even where it is a message of ours."""
+    talk = packed("# A talk\n\n## full screen\n\n[Masks](/masks?lang=fr)\n\n- hide: weights\n")
+    page, file = new_page(locale="fr-FR"), tmp_path / "talk.html"
+    page.goto(f"/{talk.replace('#', '?lang=de#')}")
+
+    def is_german(show: Show) -> None:
+        expect(show.page.get_by_role("button", name="Vollbild")).to_be_visible()
+        expect(show.inside.locator("html")).to_have_attribute("lang", "de")
+        expect(show.inside.locator(".board figcaption").nth(1)).to_have_text("Maske")
+        expect(show.inside.locator(".panel.answers figcaption")).to_have_text("Gewichte")
+        expect(show.title).to_have_text("full screen")
+        expect(show.page.get_by_label("Alle Stationen")).to_have_text("1  full screen")
+
+    is_german(Show(page))
+    with page.expect_download() as download:
+        page.get_by_role("button", name="als Datei").click()
+    download.value.save_as(file)
+    page.goto(file.as_uri())
+    is_german(Show(page))
+    page.goto(f"/{talk.replace('talk/#', 'class/?lang=de#')}")
+    expect(page.get_by_role("button", name="die Klasse öffnen")).to_be_visible()
+    expect(page).to_have_title("Einer Klasse geben · Attention Lab")
+    expect(page.get_by_role("listitem").first).to_have_text("full screen")

@@ -40,7 +40,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     page.goto(packed(broken).replace("talk/", "/class/", 1))
     page.get_by_role("button", name="open the class").click()
     expect(page.locator(".problems")).to_have_text(
-        "Line 13: “Reach”: 'mosk' is no input of Masks; did you mean mask?"
+        "Line 13: In “Reach”: 'mosk' is no input of Masks; did you mean mask?"
     )
     page.goto("about:blank")
     page.goto(packed(SHEET).replace("talk/", "/class/", 1))

@@ -51,6 +51,20 @@ def words_routes() -> list[BaseRoute]:
     return [program_route(words.address(code), partial(words.script, code)) for code in words.TRANSLATED]
 
 
+def document_in_language(request: Request, html: str) -> Response:
+    """A document of our own, beside Streamlit's, in the language that its link names, else the browser's."""
+    asked = request.query_params.get("lang")
+    code = asked if asked in words.NAMES else words.of_browser(request.headers.get("accept-language"))
+    say, address = words.catalogue(code).say, words.address(code)
+    (root,) = re.findall('<body data-root="(.*?)"', html)
+    chosen = " data-chosen" if code == asked else ""
+    script = f'<script src="{root}{address}"></script>' if address else ""
+    html = html.replace('<html lang="en">', f'<html lang="{code}"{chosen}>', 1)
+    html = re.sub("(?<=<title>).*?(?= ·)", lambda title: say(title[0]), html, count=1)
+    headers = {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
+    return HTMLResponse(html.replace("</head>", f"{script}</head>", 1), headers=headers)
+
+
 def program_route(address: str, script: Callable[[], str], kind: str = "text/javascript") -> BaseRoute:
     """Serves a program or a style of ours, whose address names its content: browsers fetch it once."""
     packed = cache(lambda: gzip.compress(script().encode(), 6))

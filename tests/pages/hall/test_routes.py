@@ -13,15 +13,17 @@ from starlette.testclient import TestClient
 from attention_lab.models.runs.owners import PERSON, Visitor
 from attention_lab.pages.hall import routes, store
 from attention_lab.pages.hall.routes import Listener, Watch, hall_routes
+from attention_lab.pages.hall.store import HALLS, Notes
 from attention_lab.pages.shared import teachers, visitors
+from attention_lab.pages.talks import show
 from benchmarks.hall import RECORD
-from tests.pages.hall.test_store import ASKED, UNCOVERED
+from tests.pages.hall.test_store import ASKED, UNCOVERED, answer, open_hall, pressed, record
 
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return TestClient(Starlette(routes=hall_routes()))
+    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()]))
 
 
 def opened(client: TestClient) -> tuple[str, dict[str, str]]:
@@ -92,7 +94,7 @@ class Ear:
 
 @pytest.fixture
 def hall(client: TestClient) -> Iterator[tuple[str, str]]:
-    yield store.open_hall("anna", RECORD)
+    yield open_hall("anna")
 
 
 def test_a_follower_hears_the_whole_then_what_changes_and_the_end(hall: tuple[str, str]) -> None:
@@ -101,15 +103,15 @@ def test_a_follower_hears_the_whole_then_what_changes_and_the_end(hall: tuple[st
     async def follow() -> None:
         ear = Ear(Watch(), code)
         assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": None}}]
-        store.tell(code, secret, RECORD | {"at": 3, "asked": ASKED})
+        store.tell(code, secret, record(at=3, asked=ASKED))
         assert await ear.hear() == [{"change": {"at": 3, "asked": ASKED}}]
-        store.tell_notes(code, secret, ["secret"])
-        store.press(code, secret, {"type": "go"})
-        store.answer(code, "q1", "a", 1)
+        store.tell_notes(code, secret, Notes(notes=["secret"]))
+        store.press(code, secret, pressed())
+        answer(code, "q1", "a", 1)
         await asyncio.sleep(0.2)
-        store.tell(code, secret, RECORD | {"at": 3, "asked": UNCOVERED})
+        store.tell(code, secret, record(at=3, asked=UNCOVERED))
         assert await ear.hear() == [{"change": {"asked": UNCOVERED, "counts": [0, 1]}}]
-        store.HALLS.close(code, secret)
+        HALLS.close(code, secret)
         assert await ear.hear() == [{"ended": True}]
         with pytest.raises(StopAsyncIteration):
             await ear.hear()
@@ -122,21 +124,21 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
 
     async def drive() -> None:
         watch = Watch()
-        store.press(code, secret, {"type": "before"})
+        store.press(code, secret, pressed(type="before"))
         ear = Ear(watch, code, secret)
         assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": []}}]
-        store.tell(code, secret, RECORD | {"asked": ASKED})
+        store.tell(code, secret, record(asked=ASKED))
         assert await ear.hear() == [{"change": {"asked": ASKED, "counts": [0, 0]}}]
-        store.answer(code, "q1", "a", 1)
+        answer(code, "q1", "a", 1)
         assert await ear.hear() == [{"change": {"counts": [0, 1]}}]
-        store.press(code, secret, {"type": "go"})
-        ((pressed, number),) = [(event["press"], event["number"]) for event in await ear.hear()]
-        assert pressed == {"type": "go"}
-        store.press(code, secret, {"type": "blank"})
+        store.press(code, secret, pressed())
+        ((heard, number),) = [(event["press"], event["number"]) for event in await ear.hear()]
+        assert heard == {"type": "go", "from": "clicker"}
+        store.press(code, secret, pressed(type="blank"))
         await ear.hear()
         again = Ear(watch, code, secret, after=number)
         whole, missed = await again.hear()
-        assert whole["whole"]["counts"] == [0, 1] and missed["press"] == {"type": "blank"}
+        assert whole["whole"]["counts"] == [0, 1] and missed["press"]["type"] == "blank"
 
     asyncio.run(drive())
 
@@ -154,7 +156,7 @@ def test_a_slow_connection_is_told_the_whole_and_a_silent_one_something(
         await ear.hear()
         assert await anext(ear.events) == b":\n\n"
         for at in range(1, 6):
-            store.tell(code, secret, RECORD | {"at": at})
+            store.tell(code, secret, record(at=at))
             await asyncio.sleep(0.05)
         whole, *changes = await ear.hear()
         assert (whole["whole"] | {k: v for c in changes for k, v in c["change"].items()})["at"] == 5

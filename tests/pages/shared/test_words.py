@@ -27,6 +27,7 @@ GERMAN = Catalogue(
         "{0} of {1}": "{0} von {1}",
         "{0:n} of {1:n} words": "{0} von {1} Wörtern",
         "It falls.": "Es fällt.",
+        "“{0}” looks at “{1}”.": "Auf „{1}“ sieht „{0}“.",
     },
 )
 SAID = {
@@ -55,13 +56,16 @@ def test_a_text_is_looked_up_whole_then_by_lines_then_by_sentences() -> None:
 def test_a_browser_finds_the_same() -> None:
     program = f"""
       globalThis.attentionLabWords = {json.dumps(GERMAN.data)};
-      const {{ t, tIfWords }} = await import("{ROOT}/viz_core/viewer/browser/words.js");
+      const {{ t, tIfWords, tWith }} = await import("{ROOT}/viz_core/viewer/browser/words.js");
       const said = {json.dumps(list(SAID))}.map((text) => [text, t(text)]);
-      console.log(JSON.stringify([Object.fromEntries(said), t("key"), tIfWords("key")]));
+      const elements = [{{ of: "copy link" }}, {{ of: "key" }}];
+      const looks = tWith`“${{elements[0]}}” looks at “${{elements[1]}}”.`;
+      console.log(JSON.stringify([Object.fromEntries(said), t("key"), tIfWords("key"), looks]));
     """
     command = [NODE / "bin" / "node", "--input-type=module", "-e", program]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert json.loads(said) == [SAID, "Schlüssel", "key"]
+    looks = ["Auf „", {"of": "key"}, "“ sieht „", {"of": "copy link"}, "“."]
+    assert json.loads(said) == [SAID, "Schlüssel", "key", looks]
 
 
 def test_what_people_type_is_looked_up_in_no_time() -> None:
@@ -96,6 +100,26 @@ def test_every_language_has_a_catalogue_that_says_something() -> None:
 
 ENGLISH = re.compile(r"\b(the|of|and|are|with|to|that|its|which|from|by)\b")
 """Words that neither language has."""
+
+
+HEADLINES = (
+    *("“it” looks at “animal”: 0.997.", "After “n'”, to write “a”, it looks at itself: 0.88."),
+    *("“it” is looked at most by “was”, which gives it 0.40.", "“it” gives “animal” 0.997."),
+    *("of its attention in layer 1 head 3", "of its attention, rolled out through all layers"),
+    *("on average over 4 heads of layer 1", ", among keys 100–163", "; 0.30 on hidden tokens"),
+    "After “i”, “z” is likeliest: 0.99, by the last linear layer and softmax.",
+    "“it” asks: its query meets the key of each token, and the better they fit, the higher the score.",
+    "“it” takes them in these shares, 0.997 of that of “animal”; ",
+    *("1 the sentence", "2 the next letter asks", "5 a word is written"),
+)
+"""What Explore says above its views, as stage/caption.js and stage/story.js fill it in."""
+
+
+@pytest.mark.parametrize("language", words.TRANSLATED)
+@pytest.mark.parametrize("headline", HEADLINES)
+def test_headlines_of_explore_are_whole_messages(headline: str, language: str) -> None:
+    said = words.catalogue(language).say(headline)
+    assert said != headline and not ENGLISH.search(re.sub("„[^“]*“|«[^»]*»", "", said)), said
 
 
 @pytest.mark.parametrize("language", words.TRANSLATED)

@@ -3,7 +3,7 @@
 import pytest
 
 from attention_lab.models import load_model
-from attention_lab.pages.sheets.rules import Link, read_rule
+from attention_lab.pages.sheets.rules import Link, read_rules
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
@@ -14,7 +14,8 @@ def explore(text: str = TIRED, **more: str) -> Link:
 
 
 def missing(line: str, link: Link, task: str = "?") -> str:
-    return read_rule(line, Link.read(task)).missing(link)
+    sentences = (rule.missing(link) for rule in read_rules(line, Link.read(task)))
+    return next(filter(None, sentences), "")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def missing(line: str, link: Link, task: str = "?") -> str:
 )
 def test_a_rule_that_is_none_says_the_remedy(line: str, task: str, words: str) -> None:
     with pytest.raises(ValueError) as refused:
-        read_rule(line, Link.read(task))
+        read_rules(line, Link.read(task))
     assert words in str(refused.value)
 
 
@@ -94,6 +95,11 @@ def test_a_number_is_that_of_the_trace() -> None:
         logit = float(trace["logits"][-1, model.outputs.index("elle")])
         at = len(trace.tokens["decoder"]) - 1
         assert missing(f"number: logits query={at} vocab=elle < {logit + 1e-3}", explore(text)) == ""
+    induction = load_model("induction")
+    letters = induction.trace("abcab")
+    logit = float(letters["logits"][2, induction.outputs.index("a")])  # a model without an encoder
+    link = explore("abcab", model="induction")
+    assert missing(f"number: logits query=c vocab=a >= {logit - 1e-3}", link) == ""
 
 
 def test_what_is_not_there_is_said() -> None:

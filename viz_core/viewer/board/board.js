@@ -317,7 +317,7 @@ export class Board {
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
-    const { hides } = this.present;
+    const hides = this.present.hides.flatMap((title) => [title, t(title)]); // a talk may name it in English
     this.each(({ root }, { title }) => root.classList.toggle("answers", hides.includes(title)));
     this.glossary.explainIn(this.root);
   }

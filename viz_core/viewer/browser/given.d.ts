@@ -30,7 +30,7 @@ declare var attentionLabPresents: object | undefined;
 
 /* The catalogue of the visitor's language, as pages/shared/words.py makes it. */
 declare var attentionLabWords:
-  | { whole: Record<string, string>; filled: Record<string, [number, string, string][]> }
+  | { language: string; whole: Record<string, string>; filled: Record<string, [number, string, string][]> }
   | undefined;
 
 /* Our Plotly, once its script has run (program.py). */

@@ -49,6 +49,15 @@ export function find(selector, within = document) {
   return selector ? /** @type {HTMLElement | null} */ (within.querySelector(selector)) : null;
 }
 
+/** An address of ours, with the language where this page's own link names it. @param {string} href */
+export function inLanguage(href) {
+  const { lang, dataset } = document.documentElement;
+  if (!("chosen" in dataset)) return href;
+  const url = new URL(href, document.baseURI);
+  url.searchParams.set("lang", lang);
+  return url.href;
+}
+
 /** Of a page whose address says what is shown. @type {Partial<import("../contract").Page>} */
 export const addressBar = {
   params: () => new URLSearchParams(window.location.search),

@@ -3,6 +3,7 @@
 
 /** @typedef {{size: number, pattern: RegExp, text: string}} Entry */
 /** @typedef {Record<string, Entry[]>} Filled by their longest word */
+/** @typedef {typeof globalThis.attentionLabWords | null} Given */
 /** @typedef {{whole: Record<string, string>, filled: Filled, known: Map<string, string>}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
@@ -10,6 +11,7 @@ const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/
 const LIST = /(, and |, or | and | or |, )/;
 const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
+const MARK = "\uE000"; // around the number of an element, which no text has
 const SLOT = /\{(\d+)\}/g;
 
 /** @type {Words | undefined} */ let words;
@@ -24,6 +26,13 @@ function catalogue() {
   return { whole: given.whole, filled: Object.fromEntries(filled), known: new Map() };
 }
 
+/** Has a document that holds a catalogue speak its language. @param {Given | undefined} given */
+export function speak(given) {
+  if (!given) return;
+  globalThis.attentionLabWords = given;
+  document.documentElement.lang = given.language;
+}
+
 /** A text of the program in the visitor's language. @param {string} text @returns {string} */
 export function t(text) {
   words ??= catalogue();
@@ -33,6 +42,15 @@ export function t(text) {
   const now = found(text, words);
   words.known.set(text, now);
   return now;
+}
+
+/** A message with elements in it, which stay as they are. @param {TemplateStringsArray} texts
+   @param {(string | number | Node)[]} values @returns {(string | Node)[]} */
+export function tWith(texts, ...values) {
+  const isNode = (/** @type {unknown} */ value) => typeof value === "object";
+  const filled = values.map((value, at) => (isNode(value) ? `${MARK}${at}${MARK}` : value));
+  const pieces = t(String.raw({ raw: texts }, ...filled)).split(MARK);
+  return pieces.map((piece, at) => (at % 2 ? /** @type {Node} */ (values[+piece]) : piece)).filter(Boolean);
 }
 
 /** The same for what may also be a token: a single word stays as it is. @param {string} text */

@@ -45,8 +45,12 @@ export function keep(name, value) {
   }
 }
 
-/** @param {number} seconds since 1970 */
-export const dayOf = (seconds) => new Date(1000 * seconds).toLocaleDateString([], { dateStyle: "long" });
+/** A day in the document's language. @param {number} seconds since 1970 */
+export function dayOf(seconds) {
+  const { lang } = document.documentElement;
+  const place = navigator.language.startsWith(lang) ? navigator.language : lang;
+  return new Date(1000 * seconds).toLocaleDateString(place, { dateStyle: "long" });
+}
 
 /** Markdown as HTML, which lets no HTML through. @param {string} text @param {HTMLElement} into */
 export function write(text, into) {

@@ -1,6 +1,7 @@
 /* Where a teacher gives a sheet to a class: what is wrong in it, and until when it is worked on. */
 
 import { el, reveal } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { talkOf } from "../talk/source.js";
 import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
@@ -74,10 +75,15 @@ export class Giver {
       this.name(problems ?? []);
       if (problems) return this.say("Nobody could work on it yet; mend these lines:");
       keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
-      location.href = new URL(`class/${code}/teacher#${secret}`, this.root).href;
+      location.href = this.teachers(code, secret);
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }
+  }
+
+  /** The address of a class for its teacher. @param {string} code @param {string} secret */
+  teachers(code, secret) {
+    return inLanguage(new URL(`class/${code}/teacher#${secret}`, this.root).href);
   }
 
   /** @param {string} sentence */
@@ -91,7 +97,7 @@ export class Giver {
     const known = Object.entries(kept(GIVEN)).map(([code, { secret, title, ends }]) =>
       el("li", {}, [
         el("a", {
-          href: new URL(`class/${code}/teacher#${secret}`, this.root).href,
+          href: this.teachers(code, secret),
           text: title,
           translate: "no",
         }),

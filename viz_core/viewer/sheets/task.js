@@ -1,6 +1,7 @@
 /* The page of the app in which a task is done. */
 
 import { el } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
 import { linkWithin } from "../talk/own.js";
 
 export const TASK = "attention-lab-task"; // the name of its frame
@@ -15,7 +16,8 @@ export class TaskFrame {
   /** @param {string} root of the app @param {string} link as a stop of a talk has it @param {string} title */
   constructor(root, link, title) {
     this.root = root;
-    this.element = el("iframe", { name: TASK, title, src: new URL(link || "?", root).href });
+    const src = inLanguage(new URL(link || "?", root).href);
+    this.element = el("iframe", { name: TASK, title, translate: "no", src });
   }
 
   /* What the page shows now; "" where it is none of ours. */

@@ -1,6 +1,7 @@
 /* The teacher's page of a class: its link, who is where, what was answered. */
 
-import { button, el, isNew, reveal } from "../browser/dom.js";
+import { button, el, isNew, reveal, typed } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
 import { Classroom, dayOf, keep, kept } from "./classroom.js";
@@ -9,7 +10,8 @@ import { GIVEN } from "./give.js";
 /** @import { Refusal } from "../talk/hall.js" */
 
 /** @typedef {{answer: string, right: boolean | null, tries: number, at: number}} Answer */
-/** @typedef {{name: string, at: number, seen: number, answers: Record<number, Answer>}} Student */
+/** @typedef {{name: string, number: number, at: number, seen: number,
+     answers: Record<number, Answer>}} Student */
 /** @typedef {{title: string, kind: string, question: import("../talk/types").Question | null}} Task */
 /** @typedef {{title: string, ends: number, now: number, tasks: Task[], students: Student[]}} Progress */
 
@@ -59,7 +61,7 @@ export class Teacher {
 
   /** @param {string} sentence */
   say(sentence) {
-    this.said.textContent = sentence;
+    this.said.textContent = t(sentence);
     reveal(this.said, sentence);
   }
 
@@ -85,16 +87,17 @@ export class Teacher {
   }
 
   /** @param {Progress} progress */
-  show({ title, ends, now, tasks, students }) {
+  show({ title, ends, now, tasks, students: begun }) {
+    const students = begun.map((each) => ({ ...each, name: each.name || t(`student ${each.number}`) }));
     const isHere = (/** @type {Student} */ student) => now - student.seen < HERE;
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    this.ends.textContent = `Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`;
+    this.ends.textContent = t(`Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`);
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
     const heads = tasks.map((task, at) =>
-      el("th", { scope: "col", text: String(at + 1), title: task.title }),
+      el("th", { scope: "col", text: String(at + 1), title: task.title, translate: "no" }),
     );
     const rows = shown.map((student) => {
       const cells = tasks.map((task, at) =>
@@ -151,9 +154,15 @@ export class Teacher {
 function cellOf(answer, kind, isAt) {
   const how = !answer ? "" : answer.right ? "right" : answer.right === false ? "wrong" : "given";
   const mark = { right: "✓", wrong: "✗", given: "•", "": kind ? "" : "–" }[how];
-  const words = { right: "right", wrong: "not right yet", given: "answered", "": "nothing yet" }[how];
+  const words = {
+    right: t("right"),
+    wrong: t("not right yet"),
+    given: t("answered"),
+    "": t("nothing yet"),
+  }[how];
   const tries = answer && answer.tries > 1 ? ` ${answer.tries}` : "";
-  const label = `${t(words)}${tries && `, ${tries.trim()} ${t("tries")}`}${isAt ? `, ${t("is here")}` : ""}`;
+  const parts = [words, tries && t(`${tries.trim()} tries`), isAt && t("is here")];
+  const label = parts.filter(Boolean).join(", ");
   return el("td", { class: `${how}${isAt ? " at" : ""}`, title: label }, [
     el("span", { "aria-hidden": "true", text: `${mark}${tries}` }),
     el("span", { class: "heard", text: label }),
@@ -184,7 +193,7 @@ function byTask({ title, kind, question }, at, students) {
         "ul",
         {},
         given.map(({ name, answer }) =>
-          el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), answer]),
+          el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), typed(answer)]),
         ),
       ),
     );
@@ -193,7 +202,7 @@ function byTask({ title, kind, question }, at, students) {
       .slice(-MOST_TOLD)
       .map(({ name, answer, right }) =>
         el("li", { class: right ? "right" : "" }, [
-          el("a", { href: `../../${answer}`, target: "_blank", text: name, translate: "no" }),
+          el("a", { href: inLanguage(`../../${answer}`), target: "_blank", text: name, translate: "no" }),
         ]),
       );
     part.append(el("ul", { class: "options" }, links));

@@ -1,6 +1,6 @@
 /* A student's page: a task, the page of the app in which it is done, and how it went. */
 
-import { button, el, reveal } from "../browser/dom.js";
+import { button, el, reveal, typed } from "../browser/dom.js";
 import { t } from "../browser/words.js";
 import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
 import { TaskFrame } from "./task.js";
@@ -75,10 +75,10 @@ export class Work {
     name.placeholder = t("Your name, or none");
     const count = tasks.filter(({ kind }) => kind).length;
     const form = el("form", { class: "card form" }, [
-      el("h1", { text: title }),
+      el("h1", { text: title, translate: "no" }),
       write(about, el("div")),
       el("p", { class: "muted", text: `${count} tasks, until ${dayOf(ends)}.` }),
-      el("p", {}, [name, el("button", { type: "submit", class: "main", text: "begin" })]),
+      el("p", {}, [name, el("button", { type: "submit", class: "main", text: t("begin") })]),
       el("p", {
         class: "muted",
         text: "Your teacher sees this name and what you answer. All of it is deleted a day after the end.",
@@ -103,15 +103,18 @@ export class Work {
   open() {
     const { tasks, title, ends } = this.sheet;
     this.list = tasks.map((task, at) =>
-      button({ onclick: () => this.to(at), title: task.title }, [String(at + 1), el("span")]),
+      button({ onclick: () => this.to(at), title: task.title, translate: "no" }, [
+        String(at + 1),
+        el("span"),
+      ]),
     );
     this.part = el("section", { class: "task" });
     this.frames = el("div", { class: "frames" });
     this.turn = button({ class: "turn main", onclick: () => this.turnOver() });
     this.panel = el("aside", { class: "panel" }, [
-      el("h1", { text: title }),
+      el("h1", { text: title, translate: "no" }),
       el("p", { class: "muted", text: `Until ${dayOf(ends)}` }),
-      el("nav", { class: "tasks", "aria-label": "Tasks" }, this.list),
+      el("nav", { class: "tasks", "aria-label": t("Tasks") }, this.list),
       this.part,
     ]);
     this.inside.replaceChildren(this.panel, this.frames, this.turn);
@@ -150,8 +153,10 @@ export class Work {
     for (const [at, entry] of (this.list ?? []).entries()) {
       const { right, tries } = this.answers[at] ?? {};
       const how = right ? "right" : right === false ? "wrong" : tries ? "given" : "";
-      const words = { right: "done", wrong: "not right yet", given: "answered", "": "open" }[how];
-      entry.setAttribute("aria-label", `${at + 1}. ${this.sheet.tasks[at].title}: ${t(words)}`);
+      const words = { right: t("done"), wrong: t("not right yet"), given: t("answered"), "": t("not begun") }[
+        how
+      ];
+      entry.setAttribute("aria-label", `${at + 1}. ${this.sheet.tasks[at].title}: ${words}`);
       entry.className = how;
       entry.setAttribute("aria-current", String(at === this.kept.at));
       /** @type {Element} */ (entry.lastElementChild).textContent = how && MARKS[how];
@@ -167,7 +172,7 @@ export class Work {
       this.sheet.tasks[to] && button({ text, class: main, onclick: () => this.to(to) });
     this.onward = walk(at + 1, "next task") || null;
     this.part?.replaceChildren(
-      el("h2", { text: `${at + 1}. ${task.title}` }),
+      el("h2", { text: `${at + 1}. ${task.title}`, translate: "no" }),
       write(task.notes, el("div", { class: "notes-of-task" })),
       this.answering(answer),
       this.verdict,
@@ -201,12 +206,12 @@ export class Work {
       const options = (task.options ?? []).map((text, option) =>
         el("label", {}, [
           el("input", { type: "radio", name: "option", value: option, checked: answer?.answer === text }),
-          el("span", { text }),
+          el("span", {}, [typed(text)]),
         ]),
       );
       const form = el("form", {}, [
-        el("fieldset", {}, [el("legend", { text: task.ask }), ...options]),
-        el("button", { type: "submit", class: "main", text: "answer" }),
+        el("fieldset", {}, [el("legend", {}, [typed(task.ask ?? "")]), ...options]),
+        el("button", { type: "submit", class: "main", text: t("answer") }),
       ]);
       form.onsubmit = (event) => {
         event.preventDefault();
@@ -216,15 +221,20 @@ export class Work {
       return form;
     }
     if (task.kind === "text") {
-      const text = el("textarea", { maxlength: task.most, rows: "5", "aria-label": task.title });
+      const text = el("textarea", {
+        maxlength: task.most,
+        rows: "5",
+        "aria-label": task.title,
+        translate: "no",
+      });
       text.value = this.kept.drafts[this.kept.at] ?? answer?.answer ?? "";
       text.oninput = () => (this.kept.drafts[this.kept.at] = text.value);
-      const send = button({ class: "main", text: "hand in" });
+      const send = button({ class: "main", text: t("hand in") });
       send.onclick = () => this.hand(async () => ({ text: text.value }), send);
       return el("div", { class: "writing-task" }, [text, send]);
     }
     if (!task.kind) return el("span");
-    const check = button({ class: "main", text: "check" });
+    const check = button({ class: "main", text: t("check") });
     check.onclick = () => this.hand(async () => ({ link: (await this.frame?.settledLink()) ?? "" }), check);
     return el("p", {}, [check]);
   }
@@ -271,7 +281,7 @@ export class Work {
     const show = (/** @type {number} */ count) => {
       kept.hints[kept.at] = count;
       list.replaceChildren(...hints.slice(0, count).map((text) => write(text, el("li"))));
-      more.textContent = `${t("hint")} ${count + 1} / ${hints.length}`;
+      more.textContent = t(`hint ${count + 1} / ${hints.length}`);
       reveal(more, count < hints.length);
     };
     show(kept.hints[kept.at] ?? 0);

@@ -1,7 +1,8 @@
 /* The sentences above the views. */
 
-import { el, shorten } from "../browser/dom.js";
+import { el, shorten, typed } from "../browser/dom.js";
 import { number, shortNumber } from "../browser/numbers.js";
+import { t, tWith } from "../browser/words.js";
 import { hiddenInRow, placeIn } from "./data.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
@@ -14,50 +15,51 @@ export function caption(stage) {
   return sentence(stage).flatMap((part) => (typeof part === "string" ? stage.glossary.nodes(part) : [part]));
 }
 
-/** @param {Stage} stage @returns {(string | HTMLElement)[]} */
+/** @param {Stage} stage @returns {(string | Node)[]} */
 function sentence(stage) {
   const { data, view } = stage;
   const own = data.header.captions?.[view.view];
   const isOfEdits = view.when === "difference" || (view.when === "after" && view.view === "grid");
   if (view.view === "effect" || (isOfEdits && data.header.change)) return ofEdits(stage);
-  if (own || view.view === "grid") return [own ?? data.header.caption.grid];
-  if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
+  if (own || view.view === "grid") return [t(own ?? data.header.caption.grid)];
+  if (["map", "sums", "sweep"].includes(view.view)) return [t(data.header.caption[view.view])];
   if (view.view === "story") return stage.views.story.say();
   if (view.view === "output") return ofOutput(stage, view.step);
   if (view.view === "numbers") return ofPair(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
-  const heads = `Layer ${view.layer} ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
-  return [`${heads}: hover a token to see where it looks.`];
+  const { layer, heads } = view;
+  if (heads.length > 1)
+    return [t(`Layer ${layer} heads ${heads.join(", ")}: hover a token to see where it looks.`)];
+  return [t(`Layer ${layer} head ${heads[0]}: hover a token to see where it looks.`)];
 }
 
 /** How far the edits moved what is open. @param {Stage} stage */
 function ofEdits({ data, view, stack }) {
   const { change, caption } = data.header;
   const { answer, moved: far } = change ?? {};
-  if (view.view === "effect") return answer ? [answer, ` ${far}`] : [caption.effect];
+  if (view.view === "effect") return [t(answer ? `${answer} ${far}` : caption.effect)];
   const seen = view.when === "difference" ? "difference" : "grid";
-  if (view.view === "grid") return answer ? [answer, ` ${caption[seen]}`] : [caption[seen]];
+  if (view.view === "grid") return [t(answer ? `${answer} ${caption[seen]}` : caption[seen])];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
   const place = `layer ${view.layer} head ${view.head}`;
-  return [`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`];
+  return [t(`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`)];
 }
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
 export function ofOutput({ data }, at, digits = 2) {
   const { steps, pooled, stepSide, caption } = data.header;
   const step = steps[at];
-  if (!step) return [caption.output];
+  if (!step) return [t(caption.output)];
   const [top, probability] = step.top[0];
-  const best = data.output(stepSide, at, top);
-  const where = pooled
-    ? ""
-    : `${stepSide === "decoder" ? "After" : "At"} “${data.tokens(stepSide)[at].text}”, `;
-  return [
-    `${where}“${shorten(best, 18)}” is likeliest: ${number(probability, digits)}, `,
-    "by the last linear layer and softmax.",
-  ];
+  const best = typed(shorten(data.output(stepSide, at, top), 18));
+  const share = number(probability, digits);
+  const here = typed(pooled ? "" : data.tokens(stepSide)[at].text);
+  if (pooled) return tWith`“${best}” is likeliest: ${share}, by the last linear layer and softmax.`;
+  return stepSide === "decoder"
+    ? tWith`After “${here}”, “${best}” is likeliest: ${share}, by the last linear layer and softmax.`
+    : tWith`At “${here}”, “${best}” is likeliest: ${share}, by the last linear layer and softmax.`;
 }
 
 /** The token under the pointer, else the one that is kept. @param {Stage} stage @returns {Partial<View>} */
@@ -71,21 +73,24 @@ function marked({ view, views }) {
 export function ofQuery(stage, query, digits = 2) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
-  if (!row) return [`Layer ${view.layer} head ${view.head}.`];
+  if (!row) return [t(`Layer ${view.layer} head ${view.head}.`)];
   const best = heaviestKey(row);
   const chosen = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
-  const writes = chosen && data.output("decoder", query, chosen);
+  const asker = strong(data.tokens(stack.querySide)[query], "query"); // what it writes is said apart
   const isSelf = best === query && stack.querySide === stack.keySide;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
-  const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";
+  const among = row.weights.length < stack.nKey ? t(`, among keys ${keys}`) : "";
   const hidden = row.hidden === undefined ? "" : hiddenInRow(data.how, row.hidden, row.left ?? 0);
-  return [
-    ...(writes ? ["After "] : []),
-    strong(data.tokens(stack.querySide)[query], "query"), // what it writes is said apart
-    writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
-    isSelf ? "itself" : strong(data.names(stack, "key")[best], "key"),
-    `: ${number(row.weights[best - row.k0], digits)} ${where(stage, row.heads)}${among}${hidden}.`,
-  ];
+  const share = `${number(row.weights[best - row.k0], digits)} ${where(stage, row.heads)}${among}${hidden}`;
+  const key = strong(data.names(stack, "key")[best], "key");
+  if (!chosen)
+    return isSelf
+      ? tWith`“${asker}” looks at itself: ${share}.`
+      : tWith`“${asker}” looks at “${key}”: ${share}.`;
+  const word = typed(shorten(data.output("decoder", query, chosen), 18));
+  return isSelf
+    ? tWith`After “${asker}”, to write “${word}”, it looks at itself: ${share}.`
+    : tWith`After “${asker}”, to write “${word}”, it looks at “${key}”: ${share}.`;
 }
 
 /** What a query gives to a key. @param {Stage} stage */
@@ -93,43 +98,41 @@ function ofPair(stage) {
   const { data, view, stack } = stage;
   const row = stage.row(view.query);
   const weight = row?.weights[view.key - row.k0];
-  if (!row || weight === undefined) return [`Layer ${view.layer} head ${view.head}.`];
+  if (!row || weight === undefined) return [t(`Layer ${view.layer} head ${view.head}.`)];
   const isSelf = view.query === view.key && stack.querySide === stack.keySide;
-  return [
-    strong(data.names(stack, "query")[view.query], "query"),
-    " gives ",
-    isSelf ? "itself" : strong(data.names(stack, "key")[view.key], "key"),
-    ` ${number(weight, 3)} ${where(stage, row.heads)}.`,
-  ];
+  const asker = strong(data.names(stack, "query")[view.query], "query");
+  const key = strong(data.names(stack, "key")[view.key], "key");
+  const share = `${number(weight, 3)} ${where(stage, row.heads)}`;
+  return isSelf ? tWith`“${asker}” gives itself ${share}.` : tWith`“${asker}” gives “${key}” ${share}.`;
 }
 
 /** @param {Stage} stage @param {number} key */
 function ofKey(stage, key) {
   const { data, view, stack } = stage;
   const column = columnOf(view, data, key, stage.lastRow());
-  if (!column) return [`Layer ${view.layer} head ${view.head}.`];
+  if (!column) return [t(`Layer ${view.layer} head ${view.head}.`)];
   const best = keenestQuery(column);
   const isSelf = best === key && stack.querySide === stack.keySide;
   const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
-  const among = column.weights.length < stack.nQuery ? `, among queries ${queries}` : "";
-  return [
-    strong(data.names(stack, "key")[key], "key"),
-    " is looked at most by ",
-    isSelf ? "itself" : strong(data.names(stack, "query")[best], "query"),
-    `, which gives it ${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}.`,
-  ];
+  const among = column.weights.length < stack.nQuery ? t(`, among queries ${queries}`) : "";
+  const share = `${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}`;
+  const token = strong(data.names(stack, "key")[key], "key");
+  const asker = strong(data.names(stack, "query")[best], "query");
+  return isSelf
+    ? tWith`“${token}” is looked at most by itself, which gives it ${share}.`
+    : tWith`“${token}” is looked at most by “${asker}”, which gives it ${share}.`;
 }
 
 /** @param {{text: string}} token @param {"query" | "key"} role */
-export const strong = ({ text }, role) => el("strong", { class: role, text: `“${shorten(text, 22)}”` });
+export const strong = ({ text }, role) => el("strong", { class: role }, [typed(shorten(text, 22))]);
 
 /** @param {Stage} stage @param {number[]} heads */
 const where = ({ view, data }, heads) => {
-  const left = data.how === "renormalised" ? "what is left of " : "";
-  if (!heads.length) return "of its attention, rolled out through all layers";
-  return heads.length > 1
-    ? `on average over ${heads.length} heads of layer ${view.layer}`
-    : `of ${left}its attention in layer ${view.layer} head ${heads[0]}`;
+  if (!heads.length) return t("of its attention, rolled out through all layers");
+  if (heads.length > 1) return t(`on average over ${heads.length} heads of layer ${view.layer}`);
+  return data.how === "renormalised"
+    ? t(`of what is left of its attention in layer ${view.layer} head ${heads[0]}`)
+    : t(`of its attention in layer ${view.layer} head ${heads[0]}`);
 };
 
 /** What the model answers, with what stands out in it, and what the example is there to show.
@@ -141,10 +144,10 @@ export function translationOf(header) {
 }
 
 /** A translation with its pronouns, or the most probable classes or words. @param {Header} header */
-function answerOf({ translation, typed, edits, pooled, steps, focus, stepSide, tokens }) {
+function answerOf({ translation, typed: isTyped, edits, pooled, steps, focus, stepSide, tokens }) {
   if (translation?.length)
     return [
-      typed ? "→ typed: " : edits.length ? "without the edits → " : "→ ",
+      isTyped ? t("→ typed: ") : edits.length ? t("without the edits → ") : "→ ",
       ...translation.map((part) => (part.strong ? el("strong", { text: part.text }) : part.text)),
     ];
   const at = pooled ? 0 : stepSide === "encoder" ? focus.step : undefined;

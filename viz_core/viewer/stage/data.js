@@ -2,6 +2,7 @@
    and which heads come first and pass. Nothing here touches the page. */
 
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 
 /** @import { Measure, Header, View, Side } from "./types" */
 /** @import { Framed } from "../browser/message.js" */
@@ -126,8 +127,10 @@ export function withoutSpecial(sent, how, { queries, keys }) {
    @param {string} how @param {number} hidden @param {number} left */
 export function hiddenInRow(how, hidden, left) {
   if (how === "shown") return "";
-  const none = how === "renormalised" && !(left > 0) ? ", nothing is left" : "";
-  return `; ${number(hidden, 3)} on hidden tokens${none}`;
+  const share = number(hidden, 3);
+  return how === "renormalised" && !(left > 0)
+    ? t(`; ${share} on hidden tokens, nothing is left`)
+    : t(`; ${share} on hidden tokens`);
 }
 
 /** What the grid says: how much of a row lies on hidden tokens, on average over all heads, and in which

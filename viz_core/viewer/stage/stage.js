@@ -485,11 +485,7 @@ export class Stage {
 
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
-    const parts = caption(this);
-    say(
-      this.story.notice,
-      parts.map((part) => (typeof part === "string" ? t(part) : part)),
-    );
+    say(this.story.notice, caption(this));
   }
 
   /** @param {string} what */

@@ -3,11 +3,11 @@
    computation. Pictures move for at most 600 ms, and stand still for those who want less motion. */
 
 import { Choice } from "../browser/choice.js";
-import { button, el, isForView, isNew, reveal, shorten, svg } from "../browser/dom.js";
+import { button, el, isForView, isNew, reveal, shorten, svg, typed } from "../browser/dom.js";
 import { colourLevels, cssColour, imageOf } from "../browser/images.js";
 import { eased, isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
-import { t } from "../browser/words.js";
+import { t, tWith } from "../browser/words.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { partsOf, productsOf, topKeys } from "./data.js";
 import { Legend, legendEnds } from "./side.js";
@@ -20,6 +20,18 @@ export const BEATS = 5;
 const BEAT_SECONDS = 4;
 const COLUMN = [42, 60]; // pixels that a key needs, at least and at most
 const OUTPUTS = 4;
+const WRITTEN = {
+  piece: "a piece is written",
+  number: "a number is written",
+  letter: "a letter is written",
+  word: "a word is written",
+};
+const NEXT_ASKS = {
+  piece: "the next piece asks",
+  number: "the next number asks",
+  letter: "the next letter asks",
+  word: "the next word asks",
+};
 
 export class StoryView {
   /** @type {{word: string, name: string, share: number} | null} the answer before a word was swapped */
@@ -92,19 +104,19 @@ export class StoryView {
     const isSelf = stack.querySide === stack.keySide;
     const { pictures, pooled, stepSide, steps } = data.header;
     const unit = this.unit();
-    const reads = pictures ? "picture" : ["word", "piece"].includes(unit) ? "sentence" : "text";
-    const one = stepSide === "decoder" ? `a ${unit} is written` : "the answer";
+    const reads = pictures ? "the picture" : ["word", "piece"].includes(unit) ? "the sentence" : "the text";
+    const one = stepSide === "decoder" ? WRITTEN[unit] : "the answer";
     const answers = pooled ? "a class is named" : one;
     return [
-      { value: 1, text: `1 the ${reads}` },
-      { value: 2, text: isSelf ? `2 “${asks}” asks` : `2 the next ${unit} asks`, needs: stack.whole },
+      { value: 1, text: `1 ${reads}` },
+      { value: 2, text: isSelf ? `2 “${asks}” asks` : `2 ${NEXT_ASKS[unit]}`, needs: stack.whole },
       { value: 3, text: "3 scores become shares" },
       { value: 4, text: "4 values mix", needs: stack.whole },
       { value: BEATS, text: `${BEATS} ${answers}`, needs: steps.length > 0 },
     ].filter(({ needs = true }) => needs);
   }
 
-  /* What a token of this model is. */
+  /** What a token of this model is. @returns {keyof typeof WRITTEN} */
   unit() {
     const { inPieces, header } = this.stage.data;
     const texts = Object.values(header.tokens)
@@ -266,7 +278,7 @@ export class StoryView {
     return this.pronounStep() ?? sums.indexOf(Math.max(...sums));
   }
 
-  /** The sentence above the picture. @returns {(string | HTMLElement)[]} */
+  /** The sentence above the picture. @returns {(string | Node)[]} */
   say() {
     const { stage } = this;
     const { data, stack, view } = stage;
@@ -278,32 +290,28 @@ export class StoryView {
     const best = strong(data.names(stack, "key")[k0 + top], "key");
     const share = exact.softmax[i * nk + top];
     if (view.beat === 5) return this.sayAnswer(asker);
+    const part = number(share, 3);
     if (view.beat === 4)
       return [
-        ...["Each token offers its value. ", asker, " takes them in these shares, "],
-        ...[
-          `${number(share, 3)} of that of `,
-          best,
-          `; added up they are z, what ${stage.headName()} hands on.`,
-        ],
+        t("Each token offers its value. "),
+        ...tWith`“${asker}” takes them in these shares, ${part} of that of “${best}”; `,
+        t(`added up they are z, what layer ${view.layer} head ${view.head} hands on.`),
       ];
     if (view.beat === 2) {
       const scores = Array.from(exact.scores.subarray(i * nk, (i + 1) * nk));
       const highest = scores.indexOf(Math.max(...scores));
       const key = strong(data.names(stack, "key")[k0 + highest], "key");
       return [
-        ...[
-          asker,
-          " asks: its query meets the key of each token, and the better they fit, the higher the score. ",
-        ],
-        ...["Highest: ", key, `, ${number(scores[highest])}.`],
+        ...tWith`“${asker}” asks: `,
+        t("its query meets the key of each token, and the better they fit, the higher the score. "),
+        ...tWith`Highest: “${key}”, ${number(scores[highest])}.`,
       ];
     }
     if (stack.normalizer === "sigmoid")
-      return ["A sigmoid makes a weight of each score; the largest: ", best, `, ${number(share, 3)}.`];
+      return tWith`A sigmoid makes a weight of each score; the largest: “${best}”, ${part}.`;
     return [
-      ...["The softmax makes shares of the scores, which add up to 1: ", best, ` gets ${number(share, 3)}, `],
-      `all others together ${number(1 - share, 3)}.`,
+      t("The softmax makes shares of the scores, which add up to 1: "),
+      ...tWith`“${best}” gets ${part}, all others together ${number(1 - share, 3)}.`,
     ];
   }
 
@@ -317,14 +325,18 @@ export class StoryView {
     const [top, share] = steps[step].top[0];
     const name = this.output(step, top);
     const written = this.output(step, steps[step].chosen ?? top);
-    const other = written === name ? "" : ` (it wrote “${shorten(written, 18)}”)`;
+    const other = written === name ? [] : tWith` (it wrote “${typed(shorten(written, 18))}”)`;
     const rest = steps[step].top[1];
-    const next = rest ? `; “${shorten(this.output(step, rest[0]), 18)}” ${shortNumber(rest[1], 3)}` : "";
-    const where = this.pronounStep() === step ? ["for ", asker] : ["where it looks most at ", asker];
-    return [
-      ...["All this goes on through the model; ", ...where, ", it writes "],
-      `“${shorten(name, 18)}”, ${number(share, 3)}${other}${next}.`,
-    ];
+    const next = rest
+      ? tWith`; then “${typed(shorten(this.output(step, rest[0]), 18))}” ${shortNumber(rest[1], 3)}`
+      : [];
+    const word = typed(shorten(name, 18));
+    const model = t("All this goes on through the model; ");
+    const writes =
+      this.pronounStep() === step
+        ? tWith`for “${asker}”, it writes “${word}”, ${number(share, 3)}`
+        : tWith`where it looks most at “${asker}”, it writes “${word}”, ${number(share, 3)}`;
+    return [model, ...writes, ...other, ...next, "."];
   }
 
   drawBar() {

@@ -5,6 +5,7 @@ import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
 import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
+import { speak } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
 
 /** @import { Model, Render } from "../contract" */
@@ -78,7 +79,8 @@ export function renderInto(render, shown, kind = "") {
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
 export async function start(render, kind) {
   prepare();
-  const { message, state } = content();
+  const { message, state, words } = content();
+  speak(words);
   const shown = new Held();
   shown.send = ({ type, page, part, by }) => {
     if (type === "open") location.href = `${page}/?part=${part}`;

@@ -1,8 +1,8 @@
 /* A phone as the clicker of a talk: two large buttons, the notes, the timer. */
 
-import { button, el, reveal } from "../browser/dom.js";
+import { button, el, reveal, typed } from "../browser/dom.js";
 import { t } from "../browser/words.js";
-import { tick } from "./clocks.js";
+import { nextOf, tick } from "./clocks.js";
 import { Hall } from "./hall.js";
 import { optionsOf } from "./question.js";
 
@@ -51,19 +51,21 @@ export function startClicker(place, root, code) {
     said.textContent = t(sentence);
     reveal(said, sentence);
   });
-  const takeOver = button({ text: "take over", onclick: () => press({ type: "drive" }) });
+  const takeOver = button({ text: t("take over"), onclick: () => press({ type: "drive" }) });
   hall.onShared((shared) => {
     heard = shared;
     const { at, stops, driver } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     where.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
-    following.textContent = stops[at + 1] ? t(`Next: ${stops[at + 1]}`) : t("This is the last stop.");
+    following.replaceChildren(...nextOf(stops[at + 1]));
     reveal(refusal, isRefused());
-    refusal.replaceChildren(`${driver} drives, so that presses here do nothing. `, takeOver);
+    refusal.replaceChildren(t(`${driver} drives, so that presses here do nothing. `), takeOver);
     works[1].setAttribute("aria-pressed", String(shared.blank));
     notes.innerHTML = globalThis.markdownit().render(shared.notes?.[at] ?? ""); // which lets no HTML through
     asked.replaceChildren(
-      ...(shared.asked ? [el("p", { text: shared.asked.ask }), optionsOf(shared.asked, shared.counts)] : []),
+      ...(shared.asked
+        ? [el("p", {}, [typed(shared.asked.ask)]), optionsOf(shared.asked, shared.counts)]
+        : []),
     );
     tick(clock, timer, heard);
   });

@@ -1,7 +1,6 @@
 """The documents of a talk, as the app and the site hand them out: the show, its speaker's window in the same
-document, and the pictures in that window.
-
-They lie in one folder below the root: `talk/` and `talk/mirror.html`. Programs lie beside that.
+document, and the pictures in that window; and those of halls and classes, which need the app. Programs lie
+beside their folders.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +31,8 @@ def pages(
     of its name, Explore in "explore". plotly_address: from the root, too.
     """
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
-    code = assembled_script([HERE / "pages.js"])
-    host = module_name(HERE / "pages.js")
-    show = add("talk.js", _show_script())
-    mirror = add("mirror.js", f"{code}\n{host}.startMirror();\n")
+    show = add("talk.js", _started(HERE / "pages.js", "startTalk"))
+    mirror = add("mirror.js", _started(HERE / "pages.js", "startMirror", ahead=""))
     around = {"pages": list(names), "inFolders": in_folders}
     return {
         "talk/": _page("A talk", show, around),
@@ -44,29 +41,20 @@ def pages(
     }
 
 
-def hall_pages(add: Add) -> dict[str, str]:
-    """The HTML of the documents of a hall by their addresses below it; they need `pages`."""
-    file = HERE / "hall_pages.js"
-    code = f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
-    script = add("hall.js", code)
-    return {
-        "": _page("A talk", script, {}, page="follow"),
-        "/clicker": _page("Clicker", script, {}, page="clicker", root=f"../{ROOT}"),
-    }
-
-
-def class_pages(add: Add, names: Sequence[str]) -> dict[str, str]:
-    """The HTML of the documents of classes by their addresses below "class/"; they need `pages`.
+def live_pages(add: Add, names: Sequence[str]) -> dict[str, str]:
+    """The HTML of the documents of halls and classes by their addresses; they need `pages`.
 
     names: of the pages that a task may open.
     """
-    file = HERE.parent / "sheets" / "class_pages.js"
-    code = f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.start();\n"
-    script, around = add("class.js", code), {"pages": list(names)}
+    hall = add("hall.js", _started(HERE / "hall_pages.js", "start"))
+    sheet = add("class.js", _started(HERE.parent / "sheets" / "class_pages.js", "start"))
+    around, deeper = {"pages": list(names)}, f"../{ROOT}"
     return {
-        "": _page("Give to a class", script, around, page="give"),
-        "{code}": _page("Work sheet", script, around, page="work"),
-        "{code}/teacher": _page("A class", script, around, page="teacher", root=f"../{ROOT}"),
+        "hall/{code}": _page("A talk", hall, {}, page="follow"),
+        "hall/{code}/clicker": _page("Clicker", hall, {}, page="clicker", root=deeper),
+        "class/": _page("Give to a class", sheet, around, page="give"),
+        "class/{code}": _page("Work sheet", sheet, around, page="work"),
+        "class/{code}/teacher": _page("A class", sheet, around, page="teacher", root=deeper),
     }
 
 
@@ -83,22 +71,23 @@ def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
 def file_of_a_talk(names: Sequence[str]) -> str:
     """A talk as one HTML file that asks for nothing, with names in the places of what recorded.js puts in."""
     codes = {kind: documents.script(kind, "host") for kind in KINDS}
-    view = {"message": "MESSAGE", "state": "STATE", "plotly": "PLOTLY"}
+    view = {"message": "MESSAGE", "state": "STATE", "plotly": "PLOTLY", "words": "WORDS"}
     templates = {
         kind: documents.as_file("Picture", documents.PLACE_OF_VIEW, view, code)
         for kind, code in codes.items()
     }
     plotly = documents.inside(plotly_script().encode())
-    file = {"text": "TALK", "pictures": "PICTURES", "templates": templates, "plotly": plotly}
-    code = _show_script()
+    file = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
+    file |= {"templates": templates, "plotly": plotly}
+    code = _started(HERE / "pages.js", "startTalk")
     return documents.as_file(
         "A talk", "", {"pages": list(names), "file": file}, code, own_style=STYLE, frames=[*codes.values()]
     )
 
 
-def _show_script() -> str:
-    file = HERE / "pages.js"
-    return f"{MARKDOWN}\n{assembled_script([file])}\n{module_name(file)}.startTalk();\n"
+def _started(file: Path, function: str, ahead: str = f"{MARKDOWN}\n") -> str:
+    """A script that calls a function of a module."""
+    return f"{ahead}{assembled_script([file])}\n{module_name(file)}.{function}();\n"
 
 
 def _page(

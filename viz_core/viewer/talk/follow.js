@@ -1,7 +1,8 @@
 /* The page of whoever follows a talk: what is shown, the question, a way to try and to come back. */
 
-import { button, el, isNew, onPhone, reveal } from "../browser/dom.js";
-import { t } from "../browser/words.js";
+import { button, el, isNew, onPhone, reveal, typed } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
+import { t, tWith } from "../browser/words.js";
 import { Hall } from "./hall.js";
 import { channelWire } from "./wires.js";
 
@@ -52,7 +53,7 @@ export class Follower {
   openMirror() {
     this.mirror?.remove();
     const query = new URLSearchParams({ channel: this.channel, which: "this", fills: onPhone() ? "0" : "1" });
-    const src = new URL(`talk/mirror.html?${query}`, this.root).href;
+    const src = inLanguage(new URL(`talk/mirror.html?${query}`, this.root).href);
     this.mirror = el("iframe", { title: "What is shown", src });
     this.area.prepend(this.mirror);
   }
@@ -65,7 +66,7 @@ export class Follower {
     document.title = `${stops[at]} · ${title}`;
     this.name();
     reveal(this.card, !picture);
-    this.card.replaceChildren(el("p", { text: stops[at] }), el("p", { text: at ? "" : title }));
+    this.card.replaceChildren(el("p", {}, [typed(stops[at])]), el("p", {}, [typed(at ? "" : title)]));
     reveal(this.veil, heard.blank);
     reveal(this.try, link && !this.tried);
     this.showQuestion(heard);
@@ -101,13 +102,13 @@ export class Follower {
           disabled: asked.uncovered && own !== undefined,
           onclick: () => this.answer(asked, at),
         },
-        [el("span", { text }), counts && el("b", { text: String(counts[at]) })],
+        [el("span", {}, [typed(text)]), counts && el("b", { text: String(counts[at]) })],
       ),
     );
     const because = el("div", { class: "because" });
     because.innerHTML = globalThis.markdownit().render(asked.because); // which lets no HTML through
-    const ask = el("p", { text: asked.ask });
-    const list = el("div", { class: counts ? "options counted" : "options" }, options);
+    const ask = el("p", {}, [typed(asked.ask)]);
+    const list = el("div", { class: `options${counts ? " counted" : ""}` }, options);
     this.question.replaceChildren(ask, list, because, (this.counted = el("p", { role: "status" })));
   }
 
@@ -131,7 +132,8 @@ export class Follower {
   leave() {
     const address = new URL(this.heard?.link ?? "", this.root);
     if (address.origin !== location.origin) return;
-    this.tried = el("iframe", { title: "The app, to try", src: address.href, class: "tried" });
+    const src = inLanguage(address.href);
+    this.tried = el("iframe", { title: "The app, to try", src, class: "tried" });
     this.area.append(this.tried);
     this.change();
   }
@@ -146,8 +148,8 @@ export class Follower {
   name() {
     if (!this.heard) return;
     const { at, stops } = this.heard;
-    const where = `${at + 1} / ${stops.length}  ${stops[at]}`;
-    this.title.textContent = this.tried ? t(`The talk is at ${where}`) : where;
+    const where = typed(`${at + 1} / ${stops.length}  ${stops[at]}`);
+    this.title.replaceChildren(...(this.tried ? tWith`The talk is at ${where}` : [where]));
   }
 
   change() {

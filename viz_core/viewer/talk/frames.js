@@ -27,7 +27,13 @@ export class Frame {
     this.link = link;
     this.hear = hear;
     const name = STOP + JSON.stringify({ hides: hide, at, asks: Boolean(question) });
-    this.element = el("iframe", { name, title, src: address, class: question ? "behind asks" : "behind" });
+    this.element = el("iframe", {
+      name,
+      title,
+      translate: "no",
+      src: address,
+      class: `behind${question ? " asks" : ""}`,
+    });
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
     };

@@ -2,6 +2,7 @@
 
 import { button, el, reveal } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
+import { t } from "../browser/words.js";
 import { openAgain, openHall, unreachable } from "./hall.js";
 
 /** @import { HallCard, Shared } from "./types" */
@@ -23,7 +24,7 @@ export class Invitation {
       button({ text: "answers as CSV", onclick: () => this.save() }),
       button({ text: "end for all", onclick: () => this.end() }),
     ]);
-    const close = button({ text: "close", onclick: () => this.root.close() });
+    const close = button({ text: t("close"), onclick: () => this.root.close() });
     this.root = /** @type {HTMLDialogElement} */ (
       el("dialog", { class: "invitation", "aria-label": "The hall" }, [
         el("h2", { text: "Follow on your own screen" }),
@@ -73,7 +74,7 @@ export class Invitation {
 
   /** @param {string} text */
   say(text) {
-    this.said.textContent = text;
+    this.said.textContent = t(text);
   }
 
   async save() {

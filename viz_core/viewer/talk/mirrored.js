@@ -19,7 +19,7 @@ export function mirrored(render, place, fills, message, state) {
   model.set("message", message);
   model.set("state", state);
   const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
-  if (!fills) place.append(el("style", { text: "[data-drawer] { display: none !important; }" }));
+  if (!fills) place.append(el("style", {}, ["[data-drawer] { display: none !important; }"]));
   const ink = new Ink(place);
   let hidden = "";
   return {

@@ -1,6 +1,7 @@
 /* This browser's own talk: kept as the file that it is, and added to from any page. */
 
 import { shorten } from "../browser/dom.js";
+import { t } from "../browser/words.js";
 
 const KEPT = "attention-lab.talk";
 const LONGEST_TITLE = 120;
@@ -37,7 +38,7 @@ export function onOwnChange(callback, signal) {
 export function addStop(title, address) {
   const [first] = title.split(/(?<=[.!?])\s/);
   const head = headOf(shorten(first, LONGEST_TITLE), linkOf(address) ?? "");
-  const text = `${ownText().trimEnd() || "# My talk"}\n\n${head}\n`;
+  const text = `${ownText().trimEnd() || `# ${t("My talk")}`}\n\n${head}\n`;
   const outsideCode = text.replace(/^ {0,3}(`{3,}|~{3,})[\s\S]*?^ {0,3}\1.*$/gm, "");
   return keepOwn(text) ? (outsideCode.match(/^ {0,3}##\s/gm) ?? []).length : 0;
 }
@@ -55,17 +56,19 @@ export function titled(title) {
   return line.endsWith("#") ? `${line} #` : line; // which else would close the heading
 }
 
-/** An address as a stop keeps it: as in the app, relative to its root; null where it is none of our pages'.
+/** An address as a stop keeps it: as in the app, relative to its root, without a language; null where it is
+   none of our pages'.
    @param {string} address @param {readonly string[]} [pages] */
 export function linkOf(address, pages) {
-  const [, origin, path, query] = /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/.exec(address) ?? [];
+  const [, origin, path, asked] = /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/.exec(address) ?? [];
   const isOurs = origin || !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address);
   const parts = path.split("/").filter((part) => part && part !== ".");
   const name = parts.at(-1) ?? "";
   const page = name === "explore" ? "" : name;
   if (!isOurs || (parts.length > 1 && !origin) || (pages && !pages.includes(page))) return null;
-  if (origin && pages && !page && !query) return null; // any site's front page
-  return page + (query ?? (page ? "" : "?"));
+  if (origin && pages && !page && !asked) return null; // any site's front page
+  const query = asked?.replace(/[?&]lang=[^&]*/, "").replace(/^&/, "?");
+  return page + (query || (page ? "" : "?"));
 }
 
 /** The link of a page in a frame; null where it is none of ours.

@@ -1,6 +1,8 @@
 /* The documents of a talk: its show, its speaker's window, and the frames of that window. */
 
 import { el } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
+import { speak } from "../browser/words.js";
 import { read } from "./format.js";
 import { Mirror } from "./mirror.js";
 import { addressIn } from "./recorded.js";
@@ -20,6 +22,7 @@ export async function startTalk() {
   const channel = params().get("speaker");
   /** @type {{pages: string[], inFolders: boolean, file: import("./recorded.js").TalkFile | undefined}} */
   const { pages, inFolders, file } = content();
+  speak(file?.words);
   if (channel) return new Speaker(place(), channel, file);
   const root = /** @type {string} */ (document.body.dataset.root);
   const reading = file ? read(file.text, pages) : await talkOf(location.hash, { root, pages });
@@ -32,7 +35,7 @@ export async function startTalk() {
     if (file) return addressIn(file, at);
     const [name, query = ""] = link.split("?");
     const path = inFolders ? `${name || "explore"}/` : name;
-    return new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href;
+    return inLanguage(new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href);
   };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);
   const appRoot = inFolders || file ? null : new URL(root, document.baseURI).href;

@@ -1,6 +1,6 @@
 /* A question to the hall, with how many chose each option. */
 
-import { el } from "../browser/dom.js";
+import { el, typed } from "../browser/dom.js";
 
 /** @import { Asked } from "./types" */
 
@@ -12,9 +12,9 @@ export function optionsOf({ options, right }, counts) {
     const share = counts && all ? counts[at] / all : 0;
     const words = counts ? [el("b", { text: String(counts[at]) })] : [];
     return el("li", { class: at === right ? "right" : "", style: `--share: ${(100 * share).toFixed(1)}%` }, [
-      el("span", { text }),
+      el("span", {}, [typed(text)]),
       ...words,
     ]);
   });
-  return el("ol", { class: counts ? "options counted" : "options" }, items);
+  return el("ol", { class: `options${counts ? " counted" : ""}` }, items);
 }

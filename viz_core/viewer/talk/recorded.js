@@ -6,28 +6,29 @@ import { Frame } from "./frames.js";
 /** @import { Heard, Picture, Talk, Told } from "./types" */
 /** message: an address that holds it whole, packed.
    @typedef {{kind: Picture["kind"], state: Picture["state"], message: string}} Recorded */
-/** templates: by kind, a document of one view; pictures: by stop.
+/** templates: by kind, a document of one view; pictures: by stop; words: the catalogue in which it was kept.
    @typedef {{text: string, templates: Record<string, string>, plotly: string,
-     pictures: (Recorded | null)[]}} TalkFile */
+     pictures: (Recorded | null)[], words: import("../browser/words.js").Given}} TalkFile */
 
 const PATIENCE = 30_000; // milliseconds that a stop has to show itself
 const PART = 0x8000; // bytes that are written at once
 
-/** Puts a value where a document that Python wrote has the name of its place. @param {string} html
-   @param {string} place @param {unknown} value */
-function filled(html, place, value) {
-  return html.replace(`"${place}"`, () => JSON.stringify(value).replaceAll("<", "\\u003c"));
+/** Puts values where a document that Python wrote has the names of their places. @param {string} html
+   @param {Record<string, unknown>} values */
+function filled(html, values) {
+  return Object.entries(values).reduce(
+    (html, [place, value]) =>
+      html.replace(`"${place}"`, () => JSON.stringify(value).replaceAll("<", "\\u003c")),
+    html,
+  );
 }
 
 /** The address of the picture of a stop. @param {TalkFile} file @param {number} at */
-export function addressIn({ pictures, templates, plotly }, at) {
+export function addressIn({ pictures, templates, plotly, words }, at) {
   const picture = pictures[at];
   if (!picture) return "";
   const { kind, message, state } = picture;
-  const html = Object.entries({ MESSAGE: message, STATE: state, PLOTLY: plotly }).reduce(
-    (html, [place, value]) => filled(html, place, value),
-    templates[kind],
-  );
+  const html = filled(templates[kind], { MESSAGE: message, STATE: state, PLOTLY: plotly, WORDS: words });
   return URL.createObjectURL(new Blob([html], { type: "text/html" }));
 }
 
@@ -70,7 +71,8 @@ export async function talkFile(talk, text, addressOf, area, tell) {
   }
   const answer = await fetch("file.html");
   if (!answer.ok) throw new Error(`file.html is not there (${answer.status}); load the page again`);
-  return { html: filled(filled(await answer.text(), "TALK", text), "PICTURES", pictures), missing };
+  const words = globalThis.attentionLabWords ?? null;
+  return { html: filled(await answer.text(), { TALK: text, PICTURES: pictures, WORDS: words }), missing };
 }
 
 /* A picture of a talk that is one file. */

@@ -1,8 +1,10 @@
 /* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
 
-import { button, el, isForView, reveal } from "../browser/dom.js";
+import { button, el, isForView, reveal, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
+import { inLanguage } from "../browser/page.js";
 import { KEYS } from "../browser/present.js";
+import { t } from "../browser/words.js";
 import { write } from "./format.js";
 import { Frame } from "./frames.js";
 import { Invitation } from "./invitation.js";
@@ -17,21 +19,21 @@ const PATIENCE = 4000; // milliseconds that the stop before is seen while a far 
 const PAINTED = 200; // milliseconds after which a stop that was ready has been painted
 const TELLING = 30; // milliseconds within which changes are told together
 const HELP = [
-  ["→  Page Down", "on"],
-  ["←  Page Up", "back"],
-  ["n  N", "the next stop, the one before"],
-  ["Home  End", "the first stop, the last"],
+  ["→ Page Down", "go on"],
+  ["← Page Up", "go back"],
+  ["n N", "the next stop, the one before"],
+  ["Home End", "the first stop, the last"],
   ["a", "uncover what is hidden"],
-  ["b  .", "blank the screen"],
-  ["l", "spotlight"],
-  ["d  c", "draw; clear what was drawn"],
+  ["b .", "blank the screen"],
+  ["l", "a spotlight"],
+  ["d c", "draw; clear what was drawn"],
   ["s", "the speaker's window"],
   ["h", "let the hall follow, by a link"],
   ["f", "full screen"],
-  ["Space  +  −", "play, faster, slower"],
+  ["Space + −", "play, faster, slower"],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
-  ["Esc", "leave"],
+  ["Esc", "leave the show"],
 ];
 const THE_SHOW = "the show";
 
@@ -61,6 +63,7 @@ export class Show {
     this.talk = talk;
     this.addressOf = addressOf;
     this.isFile = isFile;
+    document.title = talk.title;
     const faults = problems.map(({ line, text }) => el("p", { text: `Line ${line}: ${text}` }));
     this.faults = el("div", { class: "faults", role: "status" }, faults);
     reveal(this.faults, problems.length);
@@ -71,31 +74,42 @@ export class Show {
     this.question = el("div", { class: "question", role: "status" });
     this.veil = el("div", { class: "veil absent" });
     const keys = HELP.map(([keys, does]) =>
-      el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
+      el("tr", {}, [el("th", { scope: "row", text: t(keys) }), el("td", { text: does })]),
     );
     this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, keys);
     this.invitation = new Invitation(appRoot ?? "", this);
-    const invite = button({ text: "hall", title: "Let others follow; key h", onclick: () => this.invite() });
+    const invite = button({
+      text: t("hall"),
+      title: "Let others follow; key h",
+      onclick: () => this.invite(),
+    });
     reveal(invite, appRoot);
     this.keeping = button({
       text: "as a file",
       title: "To show without a server",
       onclick: () => this.keep(),
     });
-    const leave = button({ text: "leave", title: "Esc", onclick: () => this.leave() });
+    const leave = button({ text: t("leave"), title: t("Esc"), onclick: () => this.leave() });
     for (const each of [this.keeping, leave]) reveal(each, !isFile);
-    const list = talk.stops.map(({ title }, at) => el("option", { value: at, text: `${at + 1}  ${title}` }));
-    this.list = el("select", { "aria-label": "Stop", onchange: () => this.to(+this.list.value) }, list);
-    this.pen = button({ text: "draw", title: "Key d", onclick: () => this.draw(), "aria-pressed": "false" });
+    const list = talk.stops.map(({ title }, at) =>
+      el("option", { value: at }, [typed(`${at + 1}  ${title}`)]),
+    );
+    this.list = el("select", { "aria-label": "All stops", onchange: () => this.to(+this.list.value) }, list);
+    this.pen = button({
+      text: t("draw"),
+      title: "Key d",
+      onclick: () => this.draw(),
+      "aria-pressed": "false",
+    });
     this.bar = el("nav", { class: "bar", "aria-label": "The talk" }, [
-      button({ text: "◀", "aria-label": "Back", onclick: () => this.go(-1) }),
-      button({ text: "▶", "aria-label": "On", onclick: () => this.go(1) }),
+      button({ text: "◀", "aria-label": t("Back"), onclick: () => this.go(-1) }),
+      button({ text: "▶", "aria-label": t("On"), onclick: () => this.go(1) }),
       this.list,
       button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
       button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
       invite,
       this.pen,
-      button({ text: "keys", title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
+      button({ text: t("keyboard"), title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
       this.keeping,
       leave,
     ]);
@@ -208,7 +222,7 @@ export class Show {
     this.list.value = String(at);
     reveal(this.card, !link);
     if (!link)
-      this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
+      this.card.replaceChildren(el("p", {}, [typed(title)]), el("p", {}, [typed(at ? "" : this.talk.about)]));
     this.line.classList.toggle("alone", !link);
     if (!this.frame?.picture) this.rooted.focus();
     this.ask();
@@ -285,11 +299,11 @@ export class Show {
     this.frame?.element.classList.toggle("asks", Boolean(isShown));
     if (!isShown) return;
     const answers = counts?.reduce((sum, count) => sum + count, 0);
-    const so = answers === undefined ? "" : answers === 1 ? "1 answer" : `${answers} answers`;
+    const so = answers === undefined ? "" : t(`answers: ${answers}`);
     const because = el("div", { class: "because" });
     because.innerHTML = globalThis.markdownit().render(asked.because); // which lets no HTML through
     this.question.replaceChildren(
-      el("p", {}, [asked.ask, el("span", { class: "answers", text: so })]),
+      el("p", {}, [typed(asked.ask), el("span", { class: "answers", text: so })]),
       optionsOf(asked, seen),
       because,
     );
@@ -361,7 +375,7 @@ export class Show {
 
   openSpeaker() {
     this.windows.meet(
-      open(`?speaker=${this.channel}`, "attention-lab-speaker", "popup,width=1200,height=800"),
+      open(inLanguage(`?speaker=${this.channel}`), "attention-lab-speaker", "popup,width=1200,height=800"),
     );
   }
 
@@ -380,7 +394,7 @@ export class Show {
       reveal(this.faults, true);
     }
     this.keeping.disabled = false;
-    this.keeping.textContent = "as a file";
+    this.keeping.textContent = t("as a file");
   }
 
   leave() {

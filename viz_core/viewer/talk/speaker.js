@@ -1,8 +1,10 @@
 /* The speaker's window: this picture and the next, notes, clock and timer, and what the show is asked for. */
 
-import { button, el, isForView, reveal } from "../browser/dom.js";
+import { button, el, isForView, reveal, typed } from "../browser/dom.js";
+import { inLanguage } from "../browser/page.js";
 import { KEYS } from "../browser/present.js";
-import { tick } from "./clocks.js";
+import { t, tWith } from "../browser/words.js";
+import { nextOf, tick } from "./clocks.js";
 import { optionsOf } from "./question.js";
 import { RecordedMirror } from "./recorded.js";
 import { channelWire } from "./wires.js";
@@ -28,25 +30,25 @@ export class Speaker {
     this.next = this.mirror("next");
     this.title = el("h1");
     this.nextTitle = el("p", { class: "muted" });
-    this.words = el("div", { class: "notes", tabIndex: 0, "aria-label": "Notes" });
+    this.words = el("div", { class: "notes", tabIndex: 0, "aria-label": t("Notes") });
     this.asked = el("div", { class: "question" });
     this.clock = el("time");
-    this.timer = el("output", { role: "timer", "aria-label": "Timer" });
+    this.timer = el("output", { role: "timer", "aria-label": t("Timer") });
     this.driver = el("p", { class: "driver", role: "status" });
     this.list = el("ol", { class: "stops" });
     const press = (/** @type {string} */ text, /** @type {object} */ of, title = "") =>
       button({ text, title, onclick: () => this.press(of) });
-    this.tools = ["laser", "pen"].map((mode) =>
-      button({ text: mode, "aria-pressed": "false", onclick: () => this.use(/** @type {any} */ (mode)) }),
-    );
+    const tool = (/** @type {"laser" | "pen"} */ mode, /** @type {string} */ text) =>
+      button({ text, "data-mode": mode, "aria-pressed": "false", onclick: () => this.use(mode) });
+    this.tools = [tool("laser", t("laser")), tool("pen", t("pen"))];
     const works = [
       press("◀ back", { type: "go", by: -1 }, "Page Up"),
       press("on ▶", { type: "go", by: 1 }, "Page Down"),
-      press("uncover", { type: "uncover" }, "Key a"),
-      press("blank", { type: "blank" }, "Key b"),
+      press(t("uncover"), { type: "uncover" }, "Key a"),
+      press(t("blank"), { type: "blank" }, "Key b"),
       ...this.tools,
-      press("clear", { type: "clear" }, "Key c"),
-      press("timer", { type: "timer" }, "Starts it, or sets it to 0"),
+      press(t("clear"), { type: "clear" }, "Key c"),
+      press(t("timer"), { type: "timer" }, "Starts it, or sets it to 0"),
     ];
     this.phone = el("details", { class: "phone" });
     this.ended = el("p", {
@@ -88,7 +90,8 @@ export class Speaker {
   mirror(which) {
     if (this.file) return new RecordedMirror(this.file, which, (press) => this.press(press));
     const name = which === "this" ? "What is shown" : "What comes next";
-    const frame = el("iframe", { title: name, src: `mirror.html?channel=${this.channel}&which=${which}` });
+    const src = inLanguage(`mirror.html?channel=${this.channel}&which=${which}`);
+    const frame = el("iframe", { title: name, src });
     const use = (/** @type {string} */ mode) => frame.contentWindow?.postMessage({ mode }, location.origin);
     const box = el("div", { class: "mirror" }, [frame]);
     const follow = () => {}; // it hears of the talk by itself
@@ -115,7 +118,7 @@ export class Speaker {
   /** @param {"laser" | "pen"} mode */
   use(mode) {
     this.mode = this.mode === mode ? "off" : mode;
-    for (const tool of this.tools) tool.setAttribute("aria-pressed", String(tool.textContent === this.mode));
+    for (const tool of this.tools) tool.setAttribute("aria-pressed", String(tool.dataset.mode === this.mode));
     this.now.use(this.mode);
   }
 
@@ -130,8 +133,8 @@ export class Speaker {
     this.driver.replaceChildren(
       ...(isOther
         ? [
-            `${shared.driver} drives. `,
-            button({ text: "take over", onclick: () => this.press({ type: "drive" }) }),
+            t(`${shared.driver} drives now. `),
+            button({ text: t("take over"), onclick: () => this.press({ type: "drive" }) }),
           ]
         : []),
     );
@@ -145,26 +148,26 @@ export class Speaker {
     const { at, stops, asked, notes, counts, hall } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
-    this.nextTitle.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
+    this.nextTitle.replaceChildren(...nextOf(stops[at + 1]));
     const markdown = globalThis.markdownit({ linkify: true }); // which lets no HTML through
     this.words.innerHTML = markdown.render(notes?.[at] ?? "");
-    this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), optionsOf(asked, counts)] : []));
+    this.asked.replaceChildren(...(asked ? [el("p", {}, [typed(asked.ask)]), optionsOf(asked, counts)] : []));
     reveal(this.phone, hall);
     if (hall)
       this.phone.replaceChildren(
         el("summary", { text: "A phone as clicker" }),
         el("p", { text: "Scan this with your own phone; whoever has it drives." }),
         el("img", { src: hall.clickerDrawn, alt: "The clicker's link as a QR code" }),
-        el("p", {}, [
-          "The hall follows at ",
-          el("a", { href: hall.link, target: "_blank", text: hall.link }),
-        ]),
+        el(
+          "p",
+          {},
+          tWith`The hall follows at ${el("a", { href: hall.link, target: "_blank", text: hall.link })}`,
+        ),
       );
     const entries = stops.map((text, stop) =>
       el("li", {}, [
         button({
-          text,
-          "aria-current": String(stop === at),
+          ...{ text, translate: "no", "aria-current": String(stop === at) },
           onclick: () => this.press({ type: "to", stop }),
         }),
       ]),

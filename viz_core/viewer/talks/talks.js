@@ -1,10 +1,12 @@
 /* The talks that ship, and the own one to be edited. Written by pages/talks/talks.py. */
 
-import { button, el, reveal } from "../browser/dom.js";
+import { button, el, reveal, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
+import { inLanguage } from "../browser/page.js";
 import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { t } from "../browser/words.js";
 import { MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
 import { keepOwn, onOwnChange, ownText } from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
@@ -15,12 +17,15 @@ import { LONGEST_LINK, pack } from "../talk/source.js";
    @typedef {{pages: Record<string, string>, here: string[], talks: Record<string, string>,
      sheets: Record<string, string>}} Content */
 
-const NONE =
-  "No stop yet. Press “add to talk” on any page, open a file, or edit a copy of a talk that ships. What " +
-  "you write is kept in this browser alone.";
+const AT = "- at:"; // the line of a file in which the places of a slider are
+const NONE = [
+  "No stop yet.",
+  "Press “add to talk” on any page, open a file, or edit a copy of a talk that ships.",
+  "What you write is kept in this browser alone.",
+].join(" ");
 
 /** @returns {Talk} */
-const noTalk = () => ({ title: "My talk", about: "", settings: {}, stops: [] });
+const noTalk = () => ({ title: t("My talk"), about: "", settings: {}, stops: [] });
 /** @returns {Stop} */
 const noStop = () => ({
   ...{ title: "", line: 0, link: "", notes: "", hide: [], at: [], question: null, settings: {} },
@@ -41,10 +46,10 @@ class Talks {
     this.title = el("input", { class: "title", "aria-label": "Title of my talk" });
     this.minutes = el("input", { type: "number", min: "1", max: "600", "aria-label": "Minutes of my talk" });
     this.about = el("input", { "aria-label": "What my talk is about", placeholder: "What it is about" });
-    this.present = el("a", { text: "present", target: "_blank", href: this.show("own") });
+    this.present = el("a", { text: t("present"), target: "_blank", href: this.show("own") });
     this.give = el("a", { text: "give to a class", target: "_blank", href: this.giveTo("own") });
     this.file = el("input", { type: "file", accept: ".md,.markdown,.txt", class: "absent" });
-    this.undo = button({ text: "undo", onclick: () => this.goBack() });
+    this.undo = button({ text: t("undo"), onclick: () => this.goBack() });
     this.said = el("p", { role: "status" });
     this.problems = el("ul", { class: "problems" });
     this.stops = el("ol", { class: "stops" });
@@ -52,7 +57,7 @@ class Talks {
     const actions = [
       this.present,
       this.give,
-      button({ text: "download", title: "As a Markdown file", onclick: () => this.download() }),
+      button({ text: t("download"), title: "As a Markdown file", onclick: () => this.download() }),
       button({ text: "open a file", title: "Or drag it onto this page", onclick: () => this.file.click() }),
       button({ text: "copy as a link", onclick: () => this.copyLink() }),
       button({ text: "begin anew", onclick: anew }),
@@ -120,20 +125,21 @@ class Talks {
       this.replace(text, `A copy of “${title}”.`);
       this.title.focus();
     };
+    const [minutes, count] = [settings.minutes, stops.length];
     const words = el("div");
     words.innerHTML = globalThis.markdownit().render(about); // which lets no HTML through
     return el("li", { class: "card" }, [
-      el("h2", { text: title }),
+      el("h2", {}, [typed(title)]),
       words,
       el("p", {
         class: "muted",
-        text: `${settings.minutes} minutes, ${stops.length} ${isSheet ? "tasks" : "stops"}`,
+        text: isSheet ? `${minutes} minutes, ${count} tasks` : `${minutes} minutes, ${count} stops`,
       }),
       el("div", { class: "actions" }, [
         el("a", {
           ...(isSheet
             ? { text: "give to a class", href: this.giveTo(`shipped=${name}`) }
-            : { text: "present", href: this.show(`shipped=${name}`) }),
+            : { text: t("present"), href: this.show(`shipped=${name}`) }),
           ...{ "aria-label": `${isSheet ? "Give to a class:" : "Present"} ${title}`, target: "_blank" },
         }),
         button({ text: "edit a copy", "aria-label": `Edit a copy of ${title}`, onclick: mine }),
@@ -148,12 +154,12 @@ class Talks {
 
   /** The address that shows a talk. @param {string} hash */
   show(hash) {
-    return `${this.base}talk/#${hash}`;
+    return inLanguage(`${this.base}talk/#${hash}`);
   }
 
   /** The address that gives a sheet to a class. @param {string} hash */
   giveTo(hash) {
-    return `${this.base}class/#${hash}`;
+    return inLanguage(`${this.base}class/#${hash}`);
   }
 
   /** Where a stop's link leads from here. @param {string} link */
@@ -271,12 +277,12 @@ class Talks {
       stop.title = value;
     });
     const page = stop.link.split("?")[0];
-    const text = stop.link ? this.content.pages[page] : "no picture";
+    const text = t(stop.link ? this.content.pages[page] : "no picture");
     const link =
       stop.link && this.content.here.includes(page)
-        ? el("a", { href: this.addressOf(stop.link), target: "_blank", text })
+        ? el("a", { href: inLanguage(this.addressOf(stop.link)), target: "_blank", text })
         : el("span", { class: "muted", title: stop.link && "A page of the app alone", text });
-    const more = el("details", { open: this.unfolded.has(stop) }, [el("summary", { text: summaryOf(stop) })]);
+    const more = el("details", { open: this.unfolded.has(stop) }, [el("summary", {}, [summaryOf(stop)])]);
     more.ontoggle = () => {
       this.unfolded[more.open ? "add" : "delete"](stop);
       if (more.open && !more.children[1]) more.append(...this.entries(stop, at));
@@ -303,14 +309,15 @@ class Talks {
 
   /** @param {number} at @param {1 | -1} by */
   mover(at, by) {
-    const [text, where] = by < 0 ? ["↑", "up"] : ["↓", "down"];
+    const [text, where, label] =
+      by < 0 ? ["↑", "up", `Move stop ${at + 1} up`] : ["↓", "down", `Move stop ${at + 1} down`];
     const onclick = () => {
       this.move(at, at + by);
       /** @type {HTMLElement | null | undefined} */
       const moved = this.stops.children[at + by]?.querySelector(`[data-move="${where}"]`);
       moved?.focus();
     };
-    const words = { text, "aria-label": `Move stop ${at + 1} ${where}`, "data-move": where };
+    const words = { text, "aria-label": label, "data-move": where };
     return button({ ...words, onclick, disabled: !this.talk.stops[at + by] });
   }
 
@@ -339,14 +346,14 @@ class Talks {
       stop.hide = namesIn(value);
     });
     const slider = this.field("input", `Where the slider halts ${of}`, stop.at.join(", "), (value) => {
-      stop.at = this.taken(slider, value && `- at: ${value}`).at;
+      stop.at = this.taken(slider, value && `${AT} ${value}`).at;
     });
     return [
-      entry("Link", "of a page, as “copy link” copies it", link),
-      entry("Notes", "for the speaker, in Markdown", notes),
-      entry("Hidden", "until a is pressed: headline, or titles of panels, with commas between", hide),
-      entry("Slider", "where a clicker halts, such as 0, 4, 8", slider),
-      entry("Question", "to the hall; the dot marks the right option", this.question(stop, of)),
+      entry(t("Link"), "of a page, as “copy link” copies it", link),
+      entry(t("Notes"), "for the speaker, in Markdown", notes),
+      entry(t("Hidden"), "until a is pressed: headline, or titles of panels, with commas between", hide),
+      entry(t("Slider"), "where a clicker halts, such as 0, 4, 8", slider),
+      entry(t("Question"), "to the hall; the dot marks the right option", this.question(stop, of)),
     ];
   }
 
@@ -411,10 +418,10 @@ const problemLine = ({ line, text }) => el("li", {}, [el("strong", { text: `Line
 /** What is folded away, in a line. @param {Stop} stop */
 function summaryOf({ notes, question, hide, at }) {
   const parts = [
-    ...[question && `asks “${question.ask}”`, hide.length && `hides ${namesOf(hide)}`],
-    ...[at.length && `halts at ${at.join(", ")}`, notes.replaceAll(/\s+/g, " ")],
+    ...[question && t(`asks “${question.ask}”`), hide.length && t(`hides: ${namesOf(hide)}`)],
+    ...[at.length && t(`halts: ${at.join(", ")}`), notes.replaceAll(/\s+/g, " ")],
   ];
-  return parts.filter(Boolean).join(" · ") || "notes, question";
+  return typed(parts.filter(Boolean).join(" · ") || t("notes, question"));
 }
 
 export const render = rendering(Talks);

@@ -1,5 +1,6 @@
 """By which names a server answers, and to whose pages: alone, named by hand, and as a class."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from starlette.testclient import TestClient
 
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.talks import show
 from attention_lab.viz_core.viewer import program as viewer
 
 
@@ -32,6 +34,31 @@ def test_a_page_is_streamlits_document_with_its_servers_address_before_any_other
     first, *others = answer.text.split("<script")[1:]
     assert first.startswith(">window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>")
     assert any('type="module"' in other and "./static/js/" in other for other in others)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "asked", "language", "title"),
+    [
+        ("de-DE,de;q=0.9,en;q=0.8", "", "de", "Ein Vortrag"),
+        ("de-DE", "?lang=fr", "fr", "Un exposé"),
+        ("de-DE", "?lang=en", "en", "A talk"),
+        ("de-DE", "?lang=<x>", "de", "Ein Vortrag"),
+        ("sv", "", "en", "A talk"),
+    ],
+)
+def test_a_document_of_a_hall_has_the_language_of_its_link_else_of_its_browser(
+    accepted: str, asked: str, language: str, title: str
+):
+    client = TestClient(Starlette(routes=[*show.routes(), *requests.words_routes()]))
+    answer = client.get(f"/hall/abcde/clicker{asked}", headers={"Accept-Language": accepted})
+    chosen = " data-chosen" if asked == f"?lang={language}" else ""
+    assert f'<html lang="{language}"{chosen}>' in answer.text and answer.headers["vary"] == "Accept-Language"
+    catalogues = re.findall('<script src="(../.././words/.*?)">', answer.text)
+    assert len(catalogues) == (language != "en")
+    for address in catalogues:
+        assert f'"language": "{language}"' in client.get(f"/hall/abcde/{address}").text
+    follower = client.get(f"/hall/abcde{asked}", headers={"Accept-Language": accepted})
+    assert f"<title>{title} · " in follower.text
 
 
 @pytest.mark.parametrize("path", ["/favicon.png", "/manifest.json", "/_stcore/health", "/a/b"])

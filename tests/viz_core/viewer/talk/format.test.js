@@ -186,6 +186,9 @@ test("a link is one of ours wherever it was copied", () => {
     "./masks/?part=reach#there": "masks?part=reach",
     "?model=reader": "?model=reader",
     "/": "?",
+    "/?lang=de": "?", // a talk is in the language of whoever shows it
+    "masks?lang=de&part=reach": "masks?part=reach",
+    "masks?part=reach&lang=de-AT": "masks?part=reach",
     "explore/?text=a:b": "?text=a:b",
     "http://localhost:8501/lab/masks": "masks",
     "https://lab.example.edu/?model=reader": "?model=reader",
