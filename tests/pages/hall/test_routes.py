@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.testclient import TestClient
 
 from attention_lab.models.runs.owners import PERSON, Visitor
@@ -23,7 +25,8 @@ from tests.pages.hall.test_store import ASKED, UNCOVERED, answer, open_hall, pre
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()]))
+    packing = [Middleware(GZipMiddleware)]  # as Streamlit packs, which changes the headers of an answer
+    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()], middleware=packing))
 
 
 def opened(client: TestClient) -> tuple[str, dict[str, str]]:
@@ -72,7 +75,7 @@ def test_a_lecturer_has_pictures_codes_and_answers(client: TestClient) -> None:
     assert client.post(f"{here}/code", json={"text": "x"}).status_code == 403
     table = client.get(f"{here}/answers.csv", headers=own)
     assert table.text == "question,option,right,answers,late\r\n" and "csv" in table.headers["Content-Type"]
-    for document in ("", "/clicker"):
+    for document in ("", "/clicker", ""):
         page = client.get(here + document)
         assert page.status_code == 200 and "programs/hall." in page.text
     assert client.delete(here, headers=own).status_code == 204
