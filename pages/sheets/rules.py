@@ -36,10 +36,16 @@ MOST_LINK = 20_000
 OPEN = "open"
 SUMMED = 64
 """Places of one rule that are added up."""
+_OTHER = "{what} is {value}: that is not what is asked for."
 COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "<=": (operator.le, "at most"), ">=": (operator.ge, "at least"), "!=": (operator.ne, "another than"),
-    "=": (operator.eq, "exactly"), "<": (operator.lt, "less than"), ">": (operator.gt, "more than"),
-}  # fmt: skip
+    "<=": (operator.le, "{what} is {value}; at most {wanted} is asked for."),
+    ">=": (operator.ge, "{what} is {value}; at least {wanted} is asked for."),
+    "<": (operator.lt, "{what} is {value}; less than {wanted} is asked for."),
+    ">": (operator.gt, "{what} is {value}; more than {wanted} is asked for."),
+    "=": (operator.eq, _OTHER),
+    "!=": (operator.ne, _OTHER),
+}
+"""By what compares two values: whether they are so, and what a student is told where they are not."""
 _VALUE = r'"[^"]*"|[^",]+'
 _CLAUSE = re.compile(rf"\s*(?:([\w.]+)\s*)?(<=|>=|!=|=|<|>|\b(?:contains|lacks)\b)\s*({_VALUE})\s*(?:,|$)")
 _PLACES = re.compile(r'(\w+)=((?:"[^"]*"|[^\s"])+)')
@@ -89,9 +95,9 @@ class Link:
         """Explore's. Raises ValueError where the model is none that classes may use."""
         name, values = self.model, self.values
         if name not in offers() and not HUB.fullmatch(name):
-            raise ValueError(f"{quoted(name)} is no model that comes with the app; choose one of these")
+            raise ValueError(f"{quoted(name)} is no model that comes with the app; choose one of these.")
         if not on_offer.may_open(name):
-            raise ValueError(f"{quoted(name)} may not be opened here; choose another model")
+            raise ValueError(f"{quoted(name)} may not be opened here; choose another model.")
         return Inputs(**{each: values[each] for each in declared(name)})
 
 
@@ -127,13 +133,13 @@ class Clause:
             match = _CLAUSE.match(text, at)
             if match is None:
                 raise ValueError(
-                    f"{quoted(text[at:].strip())} is no comparison; write such as n >= 4 or contains elle"
+                    f"{quoted(text[at:].strip())} is no comparison; write such as n >= 4 or contains elle."
                 )
             name, how, value = match.groups()
             clauses.append(cls(name or "", how, _unquoted(value)))
             at = match.end()
         if not clauses:
-            raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle")
+            raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle.")
         return clauses
 
     def missing(self, value: Any, what: str, wanted: Any = "") -> str:
@@ -146,11 +152,8 @@ class Clause:
                 f"{what} {'has' if has else 'does not have'} “{self.value}”: “{shortened(str(value), 80)}”."
             )
         holds, words = COMPARED[self.how]
-        if holds(value, wanted):
-            return ""
-        if self.how in ("=", "!="):
-            return f"{what} is {_said(value)}: that is not what is asked for."
-        return f"{what} is {_said(value)}; {words} {_said(wanted)} is asked for."
+        told = words.format(what=what, value=_said(value), wanted=_said(wanted))
+        return "" if holds(value, wanted) else told
 
 
 def _said(value: Any) -> str:
@@ -173,7 +176,7 @@ class LinkRule:
             wanted = _wanted(clause, fields[clause.name])
             is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
             if clause.how in ("<", ">", "<=", ">=") and not is_number:
-                raise ValueError(f"{clause.name} is no number; write {clause.name} = {clause.value}")
+                raise ValueError(f"{clause.name} is no number; write {clause.name} = {clause.value}.")
         return cls(tuple(clauses))
 
     def missing(self, link: Link) -> str:
@@ -196,7 +199,7 @@ def _wanted(clause: Clause, field: Field) -> Any:
     try:
         return field.rule.parsed(clause.value)
     except ValueError:
-        raise ValueError(f"{clause.name}: {field.rule.refusal(clause.value)}; write another value") from None
+        raise ValueError(f"{clause.name}: {field.rule.refusal(clause.value)}; write another value.") from None
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ class OutputRule:
         _check_explore(link, cls.example)
         for clause in clauses:
             if clause.name or clause.how not in ("contains", "lacks"):
-                raise ValueError(f"output {clause.how} {clause.value}: write contains or lacks, and words")
+                raise ValueError(f"output {clause.how} {clause.value}: write contains or lacks, and words.")
         return cls(tuple(clauses))
 
     def missing(self, link: Link) -> str:
@@ -240,7 +243,7 @@ class NumberRule:
         try:
             number = float(raw)
         except ValueError:
-            raise ValueError(f"{quoted(raw)} is no number; write such as 0.5") from None
+            raise ValueError(f"{quoted(raw)} is no number; write such as 0.5.") from None
         axes = _axes(address)
         places = {name: tuple(_split(values)) for name, values in _PLACES.findall(written)}
         for name in places:
@@ -248,7 +251,7 @@ class NumberRule:
                 raise ValueError(f"{address} has no axis {name}; its axes are {', '.join(axes)}")
         for name in axes:
             if name not in places and not (name == "head" and address.startswith(f"{OPEN}.")):
-                raise ValueError(f"{address} needs one {name}; add such as {name}=0")
+                raise ValueError(f"{address} needs one {name}; add such as {name}=0.")
         return cls(address, tuple(places.items()), how, number)
 
     def missing(self, link: Link) -> str:
@@ -268,7 +271,7 @@ def _check_explore(link: Link, example: str) -> None:
         kind, _, _ = example.partition(":")
         raise ValueError(
             f"{kind} is about a model that Explore opens, and this task opens {link.title}; write a rule on "
-            "its link"
+            "its link."
         )
 
 

@@ -89,8 +89,8 @@ def file_of_a_talk(names: Sequence[str]) -> str:
         for kind, code in codes.items()
     }
     plotly = documents.inside(plotly_script().encode())
-    file = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
-    file |= {"templates": templates, "plotly": plotly}
+    names_of_places = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
+    file = {**names_of_places, "templates": templates, "plotly": plotly}
     code = _show_script()
     return documents.as_file(
         "A talk", "", {"pages": list(names), "file": file}, code, own_style=STYLE, frames=[*codes.values()]
