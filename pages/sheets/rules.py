@@ -39,10 +39,16 @@ MOST_LINK = 20_000
 OPEN = "open."
 SUMMED = 64
 """Places of one rule that are added up."""
+_OTHER = "{what} is {value}: that is not what is asked for."
 COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "<=": (operator.le, "at most"), ">=": (operator.ge, "at least"), "!=": (operator.ne, "another than"),
-    "=": (operator.eq, "exactly"), "<": (operator.lt, "less than"), ">": (operator.gt, "more than"),
-}  # fmt: skip
+    "<=": (operator.le, "{what} is {value}; at most {wanted} is asked for."),
+    ">=": (operator.ge, "{what} is {value}; at least {wanted} is asked for."),
+    "<": (operator.lt, "{what} is {value}; less than {wanted} is asked for."),
+    ">": (operator.gt, "{what} is {value}; more than {wanted} is asked for."),
+    "=": (operator.eq, _OTHER),
+    "!=": (operator.ne, _OTHER),
+}
+"""By what compares two values: whether they are so, and what a student is told where they are not."""
 OF_WORDS = ("contains", "lacks")
 _HOW = "<=|>=|!=|=|<|>"
 _COMPARISON = re.compile(rf'\s*(?:([\w.]+)\s*)?({_HOW}|\b(?:contains|lacks)\b)\s*("[^"]*"|[^",]+)\s*(?:,|$)')
@@ -93,9 +99,9 @@ class Link:
         """Explore's. Raises ValueError where the model is none that classes may use."""
         name, values = self.model, self.values
         if name not in offers() and not HUB.fullmatch(name):
-            raise ValueError(f"{quoted(name)} is no model that comes with the app; choose one of these")
+            raise ValueError(f"{quoted(name)} is no model that comes with the app; choose one of these.")
         if not on_offer.may_open(name):
-            raise ValueError(f"{quoted(name)} may not be opened here; choose another model")
+            raise ValueError(f"{quoted(name)} may not be opened here; choose another model.")
         return Inputs(**{each: values[each] for each in declared(name)})
 
 
@@ -130,11 +136,8 @@ class Rule:
             quote = shortened(str(value), 80)
             return f"{self.label} {'has' if has else 'does not have'} “{self.wanted}”: “{quote}”."
         holds, words = COMPARED[self.how]
-        if holds(value, self.wanted):
-            return ""
-        if self.how in ("=", "!="):
-            return f"{self.label} is {_said(value)}: that is not what is asked for."
-        return f"{self.label} is {_said(value)}; {words} {_said(self.wanted)} is asked for."
+        told = words.format(what=self.label, value=_said(value), wanted=_said(self.wanted))
+        return "" if holds(value, self.wanted) else told
 
 
 def _said(value: Any) -> str:
@@ -150,10 +153,10 @@ def _of_link(text: str, task: Link) -> Iterator[Rule]:
         try:
             wanted = raw if how in OF_WORDS else field.rule.parsed(raw)
         except ValueError:
-            raise ValueError(f"{name}: {field.rule.refusal(raw)}; write another value") from None
+            raise ValueError(f"{name}: {field.rule.refusal(raw)}; write another value.") from None
         is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
         if how in ("<", ">", "<=", ">=") and not is_number:
-            raise ValueError(f"{name} is no number; write {name} = {raw}")
+            raise ValueError(f"{name} is no number; write {name} = {raw}.")
         yield Rule(capitalised(field.label.partition(":")[0] or name), how, wanted, partial(_input, name))
 
 
@@ -161,7 +164,7 @@ def _of_output(text: str, task: Link) -> Iterator[Rule]:
     for name, how, words in _comparisons(text):
         _check_explore(task, "output")
         if name or how not in OF_WORDS:
-            raise ValueError(f"output {how} {words}: write contains or lacks, and words")
+            raise ValueError(f"output {how} {words}: write contains or lacks, and words.")
         yield Rule("What the model writes", how, words, _written)
 
 
@@ -175,7 +178,7 @@ def _of_number(text: str, task: Link) -> Iterator[Rule]:
     try:
         wanted = float(raw)
     except ValueError:
-        raise ValueError(f"{quoted(raw)} is no number; write such as 0.5") from None
+        raise ValueError(f"{quoted(raw)} is no number; write such as 0.5.") from None
     axes = _axes(address)
     places = {name: re.findall(r'"[^"]*"|[^,]+', names) for name, names in re.findall(_PLACE, written)}
     for name in places:
@@ -183,19 +186,19 @@ def _of_number(text: str, task: Link) -> Iterator[Rule]:
             raise ValueError(f"{address} has no axis {name}; its axes are {', '.join(axes)}")
     for name in axes:
         if name not in places and not (name == "head" and address.startswith(OPEN)):
-            raise ValueError(f"{address} needs one {name}; add such as {name}=0")
+            raise ValueError(f"{address} needs one {name}; add such as {name}=0.")
     yield Rule("The number there", how, wanted, partial(_number, address, places))
 
 
 def _comparisons(text: str) -> Iterator[tuple[str, str, str]]:
     """The name, the sign and the value of each, with commas between. Raises ValueError."""
     if not text:
-        raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle")
+        raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle.")
     while text:
         match = _COMPARISON.match(text)
         if match is None:
             raise ValueError(
-                f"{quoted(text.strip())} is no comparison; write such as n >= 4 or contains elle"
+                f"{quoted(text.strip())} is no comparison; write such as n >= 4 or contains elle."
             )
         name, how, value = match.groups()
         yield name or "", how, _unquoted(value)
@@ -210,7 +213,7 @@ def _check_explore(task: Link, kind: str) -> None:
     if task.page:
         raise ValueError(
             f"{kind} is about a model that Explore opens, and this task opens {task.title}; write a rule on "
-            "its link"
+            "its link."
         )
 
 

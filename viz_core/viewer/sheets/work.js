@@ -113,7 +113,7 @@ export class Work {
     this.turn = button({ class: "turn main", onclick: () => this.turnOver() });
     this.panel = el("aside", { class: "panel" }, [
       el("h1", { text: title, translate: "no" }),
-      el("p", { class: "muted", text: `Until ${dayOf(ends)}` }),
+      el("p", { class: "muted", text: `Open until ${dayOf(ends)}` }),
       el("nav", { class: "tasks", "aria-label": t("Tasks") }, this.list),
       this.part,
     ]);

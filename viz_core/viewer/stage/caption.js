@@ -43,8 +43,12 @@ function ofEdits({ data, view, stack }) {
   const seen = view.when === "difference" ? "difference" : "grid";
   if (view.view === "grid") return [t(answer ? `${answer} ${caption[seen]}` : caption[seen])];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
-  const place = `layer ${view.layer} head ${view.head}`;
-  return [t(`The edits moved ${number(moved)} of the attention of ${place}, on average over its queries.`)];
+  const [part, layer, head] = [number(moved), view.layer, view.head];
+  return [
+    t(
+      `The edits moved ${part} of the attention of layer ${layer} head ${head}, on average over its queries.`,
+    ),
+  ];
 }
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
