@@ -114,6 +114,10 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     show.press("a")
     expect(show.notice).to_be_visible()
     expect(weights).not_to_contain_class("answers")
+    expect(page.locator(".bar")).to_be_hidden()
+    page.mouse.move(600, 300)  # over the stop
+    expect(page.locator(".bar")).to_be_visible()
+    expect(show.inside.get_by_role("button", name="add to talk")).to_be_hidden()
     show.go_on("How spread is it?")
     slider = show.inside.locator(".scrub output")
     question = page.locator(".show .question")
@@ -142,6 +146,7 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     show.press("b")
     show.press("Home")
     expect(page.locator(".card")).to_contain_text("Welcome")
+    show.press("Tab")  # for the bar
     page.get_by_label("Stop", exact=True).select_option("5  It")
     expect(page.locator(".count")).to_have_text("5 / 5")
     page.reload()
@@ -195,6 +200,7 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
 def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path: Path) -> None:
     """From a disk: without a network, a speaker's window with it."""
     file = tmp_path / "talk.html"
+    show.page.mouse.move(9, 9)  # for the bar
     with show.page.expect_download() as download:
         show.page.get_by_role("button", name="as a file").click()
     assert download.value.suggested_filename == "looking-back.html"

@@ -113,6 +113,7 @@ export class Show {
     place.replaceChildren(this.rooted);
     window.addEventListener("keydown", (event) => this.hear(event));
     window.addEventListener("pointermove", () => this.wake());
+    this.wake();
     this.channel = sessionStorage.getItem("attention-lab:talk") ?? nameOfChannel();
     sessionStorage.setItem("attention-lab:talk", this.channel);
     this.windows = channelWire(this.channel);
@@ -217,6 +218,7 @@ export class Show {
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
   told(at, told, isNew) {
+    if ("awake" in told) return this.wake();
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
@@ -309,6 +311,7 @@ export class Show {
 
   /** @param {KeyboardEvent} event that no frame has */
   hear(event) {
+    if (event.key === "Tab") this.wake(); // and goes to the next button
     if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
     if (this.key(event.key, event.shiftKey)) event.preventDefault();
   }

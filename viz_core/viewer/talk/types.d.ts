@@ -157,6 +157,7 @@ export type Told = { type: "attention-lab:stop" } & (
   | { go: 1 | -1 }
   | { point: Place | null }
   | { line: Place[] }
+  | { awake: true }
 );
 export interface PageQuestion {
   ask: string;

@@ -172,7 +172,7 @@ class Talks {
     this.about.value = talk.about.replaceAll("\n", " ");
     this.minutes.value = talk.settings.minutes ?? "";
     this.say("");
-    this.problems.replaceChildren(...problems.map(problemLine));
+    this.problems.replaceChildren(...(talk.stops.length ? problems : []).map(problemLine));
     this.draw();
   }
 
