@@ -15,6 +15,7 @@ from typing import Any
 
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
+from attention_lab.models.runs.processes import Identity, this_process
 from attention_lab.pages.shared.rooms import RefusedError, Rooms, cell
 
 FRESH_SECONDS = 10.0
@@ -42,6 +43,9 @@ CREATE TABLE IF NOT EXISTS answers (
     code TEXT REFERENCES halls ON DELETE CASCADE, question TEXT, who TEXT, option INTEGER, late INTEGER,
     at REAL, PRIMARY KEY (code, question, who)
 );
+CREATE TABLE IF NOT EXISTS followers (
+    code TEXT REFERENCES halls ON DELETE CASCADE, process TEXT, n INTEGER, PRIMARY KEY (code, process)
+);
 """
 HALLS = Rooms(
     "halls",
@@ -53,13 +57,14 @@ HALLS = Rooms(
 
 @dataclass(frozen=True)
 class Seen:
-    """What a hall is at a moment. counts: of the question that is asked. presses: those asked for, each with
-    its number. last: the number of the last press of all.
+    """What a hall is at a moment. counts: of the question that is asked. following: how many windows do.
+    presses: those asked for, each with its number. last: the number of the last press of all.
     """
 
     record: dict[str, Any]
     notes: list[str]
     counts: list[int] | None
+    following: int
     presses: list[tuple[int, dict[str, Any]]]
     last: int
 
@@ -204,9 +209,23 @@ def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
         fresh = "SELECT id, press FROM presses WHERE code = ? AND id > ? AND at > ? ORDER BY id"
         rows = db.execute(fresh, (code, after, time.time() - FRESH_SECONDS)).fetchall()
         (last,) = db.execute("SELECT max(id) FROM presses").fetchone()
-        return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last or 0)
+        presses = [(id_, json.loads(text)) for id_, text in rows]
+        follow = db.execute("SELECT process, n FROM followers WHERE code = ?", (code,)).fetchall()
+        following = sum(n for process, n in follow if Identity.parse(process).alive)
+        return Seen(record, notes, counts, following, presses, last or 0)
     finally:
         db.execute("COMMIT")
+
+
+def count_followers(following: dict[str, int]) -> None:
+    """How many windows follow each hall by this process."""
+    process = str(this_process())
+    with HALLS.writing() as db:
+        db.execute("DELETE FROM followers WHERE process = ?", (process,))
+        for code, n in following.items():
+            db.execute(
+                "INSERT INTO followers SELECT code, ?, ? FROM halls WHERE code = ?", (process, n, code)
+            )
 
 
 def seen_by(code: str, secret: str, after: int) -> Seen:

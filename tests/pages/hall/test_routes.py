@@ -124,7 +124,7 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         watch = Watch()
         store.press(code, secret, {"type": "before"})
         ear = Ear(watch, code, secret)
-        assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": []}}]
+        assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": [], "following": 0}}]
         store.tell(code, secret, RECORD | {"asked": ASKED})
         assert await ear.hear() == [{"change": {"asked": ASKED, "counts": [0, 0]}}]
         store.answer(code, "q1", "a", 1)
@@ -137,6 +137,22 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         again = Ear(watch, code, secret, after=number)
         whole, missed = await again.hear()
         assert whole["whole"]["counts"] == [0, 1] and missed["press"] == {"type": "blank"}
+
+    asyncio.run(drive())
+
+
+def test_who_drives_hears_how_many_follow(hall: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, secret = hall
+    monkeypatch.setattr(routes, "COUNT_SECONDS", 0.0)
+
+    async def drive() -> None:
+        watch = Watch()
+        driver, follower = Ear(watch, code, secret), Ear(watch, code)
+        await driver.hear()
+        await follower.hear()
+        assert await driver.hear() == [{"change": {"following": 1}}]
+        await follower.events.aclose()
+        assert await driver.hear() == [{"change": {"following": 0}}]
 
     asyncio.run(drive())
 

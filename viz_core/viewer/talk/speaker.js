@@ -11,7 +11,7 @@ import { channelWire } from "./wires.js";
 
 const NAME = "the speaker's window";
 /** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
-const DRAWN = ["at", "asked", "counts", "notes", "hall"];
+const DRAWN = ["at", "asked", "counts", "following", "notes", "hall"];
 const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
 
 export class Speaker {
@@ -48,6 +48,7 @@ export class Speaker {
       press("clear", { type: "clear" }, "Key c"),
       press("timer", { type: "timer" }, "Starts it, or sets it to 0"),
     ];
+    this.following = el("p");
     this.phone = el("details", { class: "phone" });
     this.ended = el("p", {
       class: "problem",
@@ -68,6 +69,7 @@ export class Speaker {
           this.nextTitle,
           this.next.box,
           this.asked,
+          this.following,
           this.phone,
           this.list,
         ]),
@@ -142,14 +144,15 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { at, stops, asked, notes, counts, hall } = shared;
+    const { at, stops, asked, notes, counts, following, hall } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.textContent = stops[at + 1] ? `Next: ${stops[at + 1]}` : "This is the last stop.";
     const markdown = globalThis.markdownit({ linkify: true }); // which lets no HTML through
     this.words.innerHTML = markdown.render(notes?.[at] ?? "");
     this.asked.replaceChildren(...(asked ? [el("p", { text: asked.ask }), optionsOf(asked, counts)] : []));
-    reveal(this.phone, hall);
+    this.following.textContent = following === 1 ? "1 window follows." : `${following} windows follow.`;
+    for (const part of [this.phone, this.following]) reveal(part, hall);
     if (hall)
       this.phone.replaceChildren(
         el("summary", { text: "A phone as clicker" }),
