@@ -115,6 +115,8 @@ def test_twenty_follow_answer_try_and_come_back(
 
         show.keyboard.press("h")
         show.get_by_role("button", name="end for all").click()
+        expect(show.get_by_text("press once more")).to_be_visible()
+        show.get_by_role("button", name="end for all").click()
         for page in (desk, phone, clicker):
             expect(page.get_by_text("The talk has ended.")).to_be_visible()
         until(lambda: all(f.ended for f in plain), lambda: plain[0].state)

@@ -10,6 +10,7 @@ import { openAgain, openHall, unreachable } from "./hall.js";
 export class Invitation {
   /** @type {Hall | null} */ hall = null;
   /** @type {HallCard | null} */ card = null;
+  sure = false; // whether the next press ends the hall
 
   /** @param {string} root the app's address
      @param {{shared: Shared, join(hall: Hall): void, leaveHall(hall: Hall): void}} show */
@@ -23,7 +24,7 @@ export class Invitation {
       button({ text: "answers as CSV", onclick: () => this.save() }),
       button({ text: "end for all", onclick: () => this.end() }),
     ]);
-    const close = button({ text: "close", onclick: () => this.root.close() });
+    const close = button({ text: "close", autofocus: true, onclick: () => this.root.close() });
     this.root = /** @type {HTMLDialogElement} */ (
       el("dialog", { class: "invitation", "aria-label": "The hall" }, [
         el("h2", { text: "Follow on your own screen" }),
@@ -38,6 +39,7 @@ export class Invitation {
   /* Opens the hall, where it is not open, and shows the way into it; or takes that away. */
   async toggle() {
     if (this.root.open) return this.root.close();
+    this.sure = false;
     this.say("");
     this.root.showModal();
     this.draw();
@@ -85,6 +87,10 @@ export class Invitation {
   }
 
   async end() {
+    if (!this.sure) {
+      this.sure = true;
+      return this.say("Nobody follows then, and the answers are deleted: press once more to end it.");
+    }
     const hall = /** @type {Hall} */ (this.hall);
     try {
       await hall.end();

@@ -46,9 +46,10 @@ export class Show {
   at = 0;
   blank = false;
   drawing = false;
-  started = 0;
+  started = history.state?.started ?? 0; // a reload leaves it
   driver = THE_SHOW;
   /** @type {number[] | null} how many in the hall chose each option */ counts = null;
+  following = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ coming;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ tidying;
@@ -133,8 +134,9 @@ export class Show {
     this.wires.push(wire);
     this.sent.set(wire, new Set());
     wire.onPress((press) => this.take(press));
-    wire.onCounts?.((counts) => {
+    wire.onCounts?.((counts, following) => {
       this.counts = counts;
+      this.following = following;
       this.ask();
       this.brief();
     });
@@ -144,8 +146,8 @@ export class Show {
 
   brief() {
     const notes = this.talk.stops.map(({ notes }) => notes);
-    const { counts, invitation } = this;
-    for (const wire of this.wires) wire.brief({ notes, counts, hall: invitation.card });
+    const { counts, following, invitation } = this;
+    for (const wire of this.wires) wire.brief({ notes, counts, following, hall: invitation.card });
   }
 
   invite() {
@@ -170,7 +172,7 @@ export class Show {
     if (this.stop.link) this.open(at);
     if (!this.frame || this.frame.picture) this.bring();
     else this.coming = setTimeout(() => this.bring(), PATIENCE);
-    history.replaceState(null, "", withStop(location.href, at));
+    history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
   }
 
@@ -233,10 +235,16 @@ export class Show {
 
   /** @param {1 | -1} by */
   go(by) {
-    this.started ||= Date.now() / 1000;
+    if (!this.started) this.time(Date.now() / 1000);
     reveal(this.faults, false);
     if (this.frame?.picture) this.frame.want({ go: by });
     else this.to(this.at + by);
+  }
+
+  /** Starts the timer, or sets it to 0. @param {number} started */
+  time(started) {
+    this.started = started;
+    history.replaceState({ started }, "");
   }
 
   /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
@@ -257,7 +265,7 @@ export class Show {
     if (press.type === "clear") this.ink.delete(this.at);
     if (press.type === "blank") this.veil.classList.toggle("absent", !(this.blank = !this.blank));
     if (press.type === "uncover") this.uncover();
-    if (press.type === "timer") this.started = this.started ? 0 : Date.now() / 1000;
+    if (press.type === "timer") this.time(this.started ? 0 : Date.now() / 1000);
     if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
   }
 
