@@ -5,7 +5,7 @@ import { saveFile } from "../browser/files.js";
 import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
-import { MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
+import { listed, MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
 import { keepOwn, onOwnChange, ownText } from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
@@ -257,10 +257,16 @@ class Talks {
   }
 
   draw() {
-    const { stops, settings: own } = this.talk;
+    const { stops } = this.talk;
     const none = el("li", { class: "muted", text: NONE });
     this.stops.replaceChildren(...(stops.length ? stops.map((stop, at) => this.stop(stop, at)) : [none]));
     reveal(this.present, stops.length);
+    this.offer();
+  }
+
+  /* A sheet is one by its tasks, or its last day. */
+  offer() {
+    const { stops, settings: own } = this.talk;
     const isSheet = "ends" in own || stops.some(({ settings }) => settings.rule || settings.write);
     reveal(this.give, isSheet && Object.keys(this.content.sheets).length);
   }
@@ -341,12 +347,17 @@ class Talks {
     const slider = this.field("input", `Where the slider halts ${of}`, stop.at.join(", "), (value) => {
       stop.at = this.taken(slider, value && `- at: ${value}`).at;
     });
+    const task = this.field("textarea", `Task ${of}`, listed(stop.settings), (value) => {
+      stop.settings = this.taken(task, value.replace(/^(?!- )(?=\S)/gm, "- ")).settings;
+      this.offer();
+    });
     return [
       entry("Link", "of a page, as “copy link” copies it", link),
-      entry("Notes", "for the speaker, in Markdown", notes),
+      entry("Notes", "for the speaker, of a task for students; in Markdown", notes),
       entry("Hidden", "until a is pressed: headline, or titles of panels, with commas between", hide),
       entry("Slider", "where a clicker halts, such as 0, 4, 8", slider),
       entry("Question", "to the hall; the dot marks the right option", this.question(stop, of)),
+      entry("Task", "of a work sheet, such as rule: link: layer = 1, hint: …, write: 300", task),
     ];
   }
 
