@@ -10,7 +10,6 @@ import { openAgain, openHall, unreachable } from "./hall.js";
 export class Invitation {
   /** @type {Hall | null} */ hall = null;
   /** @type {HallCard | null} */ card = null;
-  sure = false; // whether the next press ends the hall
 
   /** @param {string} root the app's address
      @param {{shared: Shared, join(hall: Hall): void, leaveHall(hall: Hall): void}} show */
@@ -39,7 +38,6 @@ export class Invitation {
   /* Opens the hall, where it is not open, and shows the way into it; or takes that away. */
   async toggle() {
     if (this.root.open) return this.root.close();
-    this.sure = false;
     this.say("");
     this.root.showModal();
     this.draw();
@@ -87,10 +85,7 @@ export class Invitation {
   }
 
   async end() {
-    if (!this.sure) {
-      this.sure = true;
-      return this.say("Nobody follows then, and the answers are deleted: press once more to end it.");
-    }
+    if (!confirm("End the hall for all who follow, and delete the answers?")) return;
     const hall = /** @type {Hall} */ (this.hall);
     try {
       await hall.end();
