@@ -65,12 +65,12 @@ class Talks {
     ]);
     const add = el("div", { class: "actions" }, [button({ text: "add a stop", onclick: () => this.add() })]);
     const told = el("div", { class: "told" }, [this.said, this.undo]);
-    this.own = el("section", { "aria-label": "My talk" }, [
-      ...[head, this.about, told, this.problems, this.stops, add, this.file],
-    ]);
+    const part = (/** @type {string} */ name, /** @type {HTMLElement[]} */ parts) =>
+      el("section", { "aria-label": name }, [el("h2", { text: name }), ...parts]);
+    this.own = part("My talk", [...[head, this.about, told, this.problems, this.stops, add, this.file]]);
     this.root = el("div", { class: "shell talks" }, [
-      el("section", { "aria-label": "Talks that ship" }, [this.shipped]),
-      el("section", { "aria-label": "Work sheets that ship" }, [this.sheets]),
+      part("Talks that ship", [this.shipped]),
+      part("Work sheets that ship", [this.sheets]),
       this.own,
     ]);
     const takeDown = putUp(host, this.root, () => themeOf(this.root));
@@ -123,7 +123,7 @@ class Talks {
     const words = el("div");
     words.innerHTML = globalThis.markdownit().render(about); // which lets no HTML through
     return el("li", { class: "card" }, [
-      el("h2", { text: title }),
+      el("h3", { text: title }),
       words,
       el("p", {
         class: "muted",
