@@ -191,10 +191,15 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     expect(show.inside.locator(".laser")).to_be_visible()
     timer = speaker.get_by_label("Timer")
     expect(timer).to_have_text(re.compile(r"0:\d\d of 10:00"))
-    speaker.get_by_role("button", name="How spread is it?").click()
+    speaker.get_by_role("button", name="timer").click()
+    expect(timer).to_have_text("0:00 of 10:00")
+    show.press("PageDown")  # which the page in the frame hears
     expect(show.title).to_have_text("How spread is it?")
+    expect(timer).to_have_text(re.compile(r"0:0[1-9] of 10:00"))
+    speaker.get_by_role("button", name="Who hides the future?").click()
+    expect(show.title).to_have_text("Who hides the future?")
     speaker.reload()
-    expect(speaker.get_by_role("heading", level=1)).to_have_text("3 / 5 How spread is it?")
+    expect(speaker.get_by_role("heading", level=1)).to_have_text("2 / 5 Who hides the future?")
 
 
 def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path: Path) -> None:

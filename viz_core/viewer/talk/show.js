@@ -220,7 +220,7 @@ export class Show {
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
   told(at, told, isNew) {
-    if ("awake" in told) return this.wake();
+    if ("awake" in told) return this.drawing || this.wake(); // the bar would cover what is drawn upon
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
@@ -235,10 +235,15 @@ export class Show {
 
   /** @param {1 | -1} by */
   go(by) {
-    if (!this.started) this.time(Date.now() / 1000);
+    this.begin();
     reveal(this.faults, false);
     if (this.frame?.picture) this.frame.want({ go: by });
     else this.to(this.at + by);
+  }
+
+  /* A talk begins with the first step on. */
+  begin() {
+    if (!this.started) this.time(Date.now() / 1000);
   }
 
   /** Starts the timer, or sets it to 0. @param {number} started */
@@ -258,7 +263,11 @@ export class Show {
 
   /** @param {Press} press */
   obey(press) {
-    if (press.type === "go") press.from === THE_SHOW ? this.to(this.at + press.by) : this.go(press.by);
+    if (press.type === "go" && press.from !== THE_SHOW) this.go(press.by);
+    else if (press.type === "go") {
+      this.begin();
+      this.to(this.at + press.by);
+    }
     if (press.type === "to") this.to(press.stop);
     if (press.type === "point") this.pointer = press.place;
     if (press.type === "draw") this.ink.set(this.at, [...(this.ink.get(this.at) ?? []), press.line]);
