@@ -40,6 +40,8 @@ COMMENT_SECONDS = 15.0
 """So often a silent connection is told something: proxies end one that is not."""
 MOST_WAITING = 50
 """Events that wait for a slow connection; then it is told the whole, as it is by then."""
+COUNT_SECONDS = 1.0
+"""So often, at most, it is told how many follow."""
 HELD_MB = 32
 """Pictures in memory, packed: all that follow ask for the same ones, and at once."""
 
@@ -70,6 +72,10 @@ class Hall:
         self.code, self.seen = code, seen
         self.listeners: set[Listener] = set()
 
+    @property
+    def following(self) -> int:
+        return sum(not listener.drives for listener in self.listeners)
+
     def whole(self, drives: bool) -> bytes:
         return _event(whole=_told(self.seen, drives))
 
@@ -92,7 +98,8 @@ def _told(seen: Seen, drives: bool) -> dict[str, Any]:
     """What a listener knows of a hall."""
     asked = seen.record["asked"]
     counts = seen.counts if drives or (asked and asked["uncovered"]) else None
-    return seen.record | {"counts": counts, "notes": seen.notes if drives else None}
+    own = {"notes": seen.notes, "following": seen.following} if drives else {"notes": None}
+    return seen.record | {"counts": counts, **own}
 
 
 def _event(**values: Any) -> bytes:
@@ -132,14 +139,21 @@ class Watch:
             hall.listeners.discard(listener)
 
     async def _look(self) -> None:
-        db, version = None, -1
+        db, version, since_counted = None, -1, 0.0
+        counted: dict[str, int] = {}
         try:
-            while self.halls:
+            while self.halls or counted:
                 await asyncio.sleep(LOOK_SECONDS)
                 for hall in list(self.halls.values()):
                     if not hall.listeners or _server_ends():
                         self._drop(hall, b"")
                 try:
+                    if (since_counted := since_counted + LOOK_SECONDS) > COUNT_SECONDS:
+                        since_counted = 0.0
+                        now = {code: hall.following for code, hall in self.halls.items() if hall.following}
+                        if now != counted:
+                            await run_in_threadpool(store.count_followers, now)
+                            counted = now
                     db = db or HALLS.connected()
                     before, version = version, db.execute("PRAGMA data_version").fetchone()[0]
                     if version == before:

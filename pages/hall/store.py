@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
+from attention_lab.models.runs.processes import Identity, this_process
 from attention_lab.pages.shared.rooms import Rooms, first, table_of
 
 FRESH_SECONDS = 10.0
@@ -41,6 +42,9 @@ CREATE TABLE IF NOT EXISTS questions (
 CREATE TABLE IF NOT EXISTS answers (
     code TEXT REFERENCES halls ON DELETE CASCADE, question TEXT, who TEXT, option INTEGER, late INTEGER,
     at REAL, PRIMARY KEY (code, question, who)
+);
+CREATE TABLE IF NOT EXISTS followers (
+    code TEXT REFERENCES halls ON DELETE CASCADE, process TEXT, n INTEGER, PRIMARY KEY (code, process)
 );
 """
 HALLS = Rooms(
@@ -96,13 +100,14 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a hall is at a moment. counts: of the question that is asked. presses: those asked for, each with
-    its number. last: the number of the last press of all.
+    """What a hall is at a moment. counts: of the question that is asked. following: how many windows do.
+    presses: those asked for, each with its number. last: the number of the last press of all.
     """
 
     record: dict[str, Any]
     notes: list[str]
     counts: list[int] | None
+    following: int
     presses: list[tuple[int, dict[str, Any]]]
     last: int
 
@@ -218,10 +223,24 @@ def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
     record, notes = map(json.loads, known)
     asked = record["asked"]
     counts = [count for count, _ in _counts(db, code, asked)] if asked else None
+    follow = db.execute("SELECT process, n FROM followers WHERE code = ?", (code,)).fetchall()
+    following = sum(n for process, n in follow if Identity.parse(process).alive)
     fresh = "SELECT id, press FROM presses WHERE code = ? AND id > ? AND at > ? ORDER BY id"
     rows = db.execute(fresh, (code, after, time.time() - FRESH_SECONDS)).fetchall()
+    presses = [(id_, json.loads(text)) for id_, text in rows]
     last = first(db, "SELECT max(id) FROM presses") or 0
-    return Seen(record, notes, counts, [(id_, json.loads(text)) for id_, text in rows], last)
+    return Seen(record, notes, counts, following, presses, last)
+
+
+def count_followers(following: dict[str, int]) -> None:
+    """How many windows follow each hall by this process."""
+    process = str(this_process())
+    with HALLS.writing() as db:
+        db.execute("DELETE FROM followers WHERE process = ?", (process,))
+        for code, n in following.items():
+            db.execute(
+                "INSERT INTO followers SELECT code, ?, ? FROM halls WHERE code = ?", (process, n, code)
+            )
 
 
 def seen_by(code: str, secret: str, after: int) -> Seen:

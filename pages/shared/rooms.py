@@ -36,6 +36,8 @@ PATIENCE_SECONDS = 5.0
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """Those of codes: none looks like another."""
 CODE_LENGTH = 5
+VERSION = 2
+"""Of the tables: one that a file does not have yet is made when it is opened."""
 MOST_BODY = 10 * KB
 BODY_SECONDS = 60.0
 EXPIRE_SECONDS = 600.0
@@ -74,10 +76,10 @@ class Rooms:
             with writing(self.file):
                 self.file.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(self.file, timeout=PATIENCE_SECONDS, isolation_level=None)
-        if not db.execute("PRAGMA user_version").fetchone()[0]:
+        if db.execute("PRAGMA user_version").fetchone()[0] < VERSION:
             db.executescript(
                 "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; BEGIN IMMEDIATE;"
-                f"{self.schema}; PRAGMA user_version = 1; COMMIT"
+                f"{self.schema}; PRAGMA user_version = {VERSION}; COMMIT"
             )
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA secure_delete = ON")

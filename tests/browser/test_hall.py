@@ -114,6 +114,7 @@ def test_twenty_follow_answer_try_and_come_back(
         expect(desk.locator(".card")).to_contain_text("The end")
 
         show.keyboard.press("h")
+        show.once("dialog", lambda dialog: dialog.accept())
         show.get_by_role("button", name="end for all").click()
         for page in (desk, phone, clicker):
             expect(page.get_by_text("The talk has ended.")).to_be_visible()

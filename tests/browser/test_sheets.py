@@ -105,6 +105,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     )
     expect(page.locator(".by-task .counted li")).to_have_text(["padding1", "causal1"])
     expect(page.locator(".by-task")).to_contain_text("Eve: It hides keys.")
+    assert max(rows.evaluate_all("rows => rows.map((row) => row.offsetHeight)")) < 60
     assert violations(page, impacts=SERIOUS) == []
     with page.expect_download() as download:
         page.get_by_role("button", name="answers as CSV").click()

@@ -114,6 +114,10 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     show.press("a")
     expect(show.notice).to_be_visible()
     expect(weights).not_to_contain_class("answers")
+    expect(page.locator(".bar")).to_be_hidden()
+    page.mouse.move(600, 300)  # over the stop
+    expect(page.locator(".bar")).to_be_visible()
+    expect(show.inside.get_by_role("button", name="add to talk")).to_be_hidden()
     show.go_on("How spread is it?")
     slider = show.inside.locator(".scrub output")
     question = page.locator(".show .question")
@@ -142,6 +146,7 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     show.press("b")
     show.press("Home")
     expect(page.locator(".card")).to_contain_text("Welcome")
+    show.press("Tab")  # for the bar
     page.get_by_label("All stops").select_option("5  It")
     expect(page.locator(".count")).to_have_text("5 / 5")
     page.reload()
@@ -186,15 +191,21 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     expect(show.inside.locator(".laser")).to_be_visible()
     timer = speaker.get_by_label("Timer")
     expect(timer).to_have_text(re.compile(r"0:\d\d / 10:00"))
-    speaker.get_by_role("button", name="How spread is it?").click()
+    speaker.get_by_role("button", name="timer").click()
+    expect(timer).to_have_text("0:00 / 10:00")
+    show.press("PageDown")  # which the page in the frame hears
     expect(show.title).to_have_text("How spread is it?")
+    expect(timer).to_have_text(re.compile(r"0:0[1-9] / 10:00"))
+    speaker.get_by_role("button", name="Who hides the future?").click()
+    expect(show.title).to_have_text("Who hides the future?")
     speaker.reload()
-    expect(speaker.get_by_role("heading", level=1)).to_have_text("3 / 5 How spread is it?")
+    expect(speaker.get_by_role("heading", level=1)).to_have_text("2 / 5 Who hides the future?")
 
 
 def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path: Path) -> None:
     """From a disk: without a network, a speaker's window with it."""
     file = tmp_path / "talk.html"
+    show.page.mouse.move(9, 9)  # for the bar
     with show.page.expect_download() as download:
         show.page.get_by_role("button", name="as a file").click()
     assert download.value.suggested_filename == "looking-back.html"

@@ -34,6 +34,10 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     expect(page.get_by_text("at: many is no number; write places of the slider, such as")).to_be_visible()
     halts.fill("")
     page.get_by_label("Notes of stop 1").fill("- hide: nothing\n\n# Point at the dots.")
+    give = page.get_by_role("link", name="give to a class", exact=True)
+    expect(give).to_be_hidden()
+    page.get_by_label("Task of stop 1").fill("hint: Count.\nwrite: 200")
+    expect(give).to_be_visible()
     page.get_by_label("Question of stop 1").fill("How many?")
     for at, option in enumerate(("five", "nine"), start=1):
         page.get_by_label(f"Option {at} of stop 1", exact=True).fill(option)
@@ -54,7 +58,13 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     download.value.save_as(file)
     text = file.read_text("utf-8")
     assert file.name == "my-talk.md"
-    for line in ("## How far one layer hears", "[masks](/masks?part=reach)", "- [x] nine", "#### Point at"):
+    for line in (
+        "- hint: Count.\n- write: 200",
+        "## How far one layer hears",
+        "[masks](/masks?part=reach)",
+        "- [x] nine",
+        "#### Point at",
+    ):
         assert line in text
 
     opens = page.locator("input[type=file]")

@@ -41,6 +41,8 @@ export interface Page {
   hides: string[] | null;
   /** Whether a question is asked around the page, and its own is not. */
   isAsked: boolean;
+  /** Whether a film begins anew where a view comes to fill the window. */
+  rewinds: boolean;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */

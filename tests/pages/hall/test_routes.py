@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.testclient import TestClient
 
 from attention_lab.models.runs.owners import PERSON, Visitor
@@ -25,8 +23,7 @@ from tests.pages.hall.test_store import ASKED, UNCOVERED, answer, open_hall, pre
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
-    packing = [Middleware(GZipMiddleware)]  # as Streamlit packs, which changes the headers of an answer
-    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()], middleware=packing))
+    return TestClient(Starlette(routes=[*hall_routes(), *show.routes()]))
 
 
 def opened(client: TestClient) -> tuple[str, dict[str, str]]:
@@ -75,7 +72,7 @@ def test_a_lecturer_has_pictures_codes_and_answers(client: TestClient) -> None:
     assert client.post(f"{here}/code", json={"text": "x"}).status_code == 403
     table = client.get(f"{here}/answers.csv", headers=own)
     assert table.text == "question,option,right,answers,late\r\n" and "csv" in table.headers["Content-Type"]
-    for document in ("", "/clicker", ""):
+    for document in ("", "/clicker"):
         page = client.get(here + document)
         assert page.status_code == 200 and "programs/hall." in page.text
     assert client.delete(here, headers=own).status_code == 204
@@ -129,7 +126,7 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         watch = Watch()
         store.press(code, secret, pressed(type="before"))
         ear = Ear(watch, code, secret)
-        assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": []}}]
+        assert await ear.hear() == [{"whole": RECORD | {"counts": None, "notes": [], "following": 0}}]
         store.tell(code, secret, record(asked=ASKED))
         assert await ear.hear() == [{"change": {"asked": ASKED, "counts": [0, 0]}}]
         answer(code, "q1", "a", 1)
@@ -142,6 +139,22 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         again = Ear(watch, code, secret, after=number)
         whole, missed = await again.hear()
         assert whole["whole"]["counts"] == [0, 1] and missed["press"]["type"] == "blank"
+
+    asyncio.run(drive())
+
+
+def test_who_drives_hears_how_many_follow(hall: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, secret = hall
+    monkeypatch.setattr(routes, "COUNT_SECONDS", 0.0)
+
+    async def drive() -> None:
+        watch = Watch()
+        driver, follower = Ear(watch, code, secret), Ear(watch, code)
+        await driver.hear()
+        await follower.hear()
+        assert await driver.hear() == [{"change": {"following": 1}}]
+        await follower.events.aclose()
+        assert await driver.hear() == [{"change": {"following": 0}}]
 
     asyncio.run(drive())
 

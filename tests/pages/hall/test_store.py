@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from starlette.exceptions import HTTPException
 
+from attention_lab.models.runs.processes import Identity, born
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Notes, Press, Shared
 from attention_lab.pages.shared.rooms import CODE_LENGTH, LETTERS, Text
@@ -86,11 +88,12 @@ def test_what_has_ended_is_gone_with_all_that_was_in_it(hall: tuple[str, str]) -
     answer(code, "q1", "w", 1)
     store.keep(code, secret, "f", b"x")
     store.press(code, secret, pressed())
+    store.count_followers({code: 2})
     HALLS.close(code, secret)
     with pytest.raises(HTTPException, match=f"There is no talk under '{code}': it has ended"):
         store.seen_by(code, "", 0)
     with HALLS.reading() as db:
-        for table in ("pictures", "presses", "questions", "answers"):
+        for table in ("pictures", "presses", "questions", "answers", "followers"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
@@ -182,6 +185,24 @@ def test_presses_are_heard_in_order_and_forgotten(
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 11)
     assert store.seen_by(code, secret, 0).presses == []
+
+
+def test_followers_are_those_of_all_processes_that_live(
+    hall: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _ = hall
+    other = subprocess.Popen(["sleep", "60"])
+    identity = Identity(other.pid, psutil.Process(other.pid).create_time(), born(other.pid))
+    store.count_followers({code: 3, "gone2": 5})
+    with monkeypatch.context() as there:
+        there.setattr(store, "this_process", lambda: identity)
+        store.count_followers({code: 20})
+    assert store.seen_by(code, "", 0).following == 23
+    other.kill()
+    other.wait()
+    assert store.seen_by(code, "", 0).following == 3
+    store.count_followers({})
+    assert store.seen_by(code, "", 0).following == 0
 
 
 WRITER = """

@@ -381,11 +381,12 @@ export class Board {
     this.scrubber.toggle();
   }
 
-  /* A film of a training begins where that began, unless a link opens it at another step. */
+  /* A film of a training begins where that began, unless a link opens it at another step, or a talk
+     shows that step alone. */
   rewind() {
     const { scrub } = this.header.board;
     const isLinked = !this.width && scrub && page.params().has(scrub.field);
-    if (scrub?.film && !isLinked) this.frame = 0;
+    if (scrub?.film && page.rewinds && !isLinked) this.frame = 0;
   }
 
   /** @param {number} factor */

@@ -11,6 +11,7 @@ export const page = {
   fillsScreen: true,
   hides: null,
   isAsked: false,
+  rewinds: true,
   fits: true,
   keys: (root) => root,
   hasFollowed: () => true,

@@ -79,7 +79,7 @@ function linkButton(words, write, act) {
     setTimeout(() => (link.textContent = t(words.text)), 1600);
   };
   const link = button({ ...words, onclick });
-  reveal(link, page.write);
+  reveal(link, page.write && !page.hides); // a stop of a talk has its link there
   return link;
 }
 

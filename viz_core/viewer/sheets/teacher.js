@@ -20,6 +20,8 @@ const HERE = 120; // seconds since somebody was last heard of, who is then still
 const MOST_TOLD = 8; // links of which the last are shown
 
 export class Teacher {
+  isDeleted = false; // by this page, which says so itself
+
   /** @param {HTMLElement} place @param {string} root @param {string} code */
   constructor(place, root, code) {
     this.room = new Classroom(root, code);
@@ -80,6 +82,7 @@ export class Teacher {
       this.show(progress);
     } catch (error) {
       const { status, message } = /** @type {Refusal} */ (error);
+      if (this.isDeleted) return;
       this.say(message);
       if (status === 404) return this.forget();
     }
@@ -136,7 +139,9 @@ export class Teacher {
     if (!confirm(t("Delete the class, with the names and all answers?"))) return;
     try {
       await this.room.ask("", "DELETE");
+      this.isDeleted = true;
       this.forget();
+      for (const part of [this.students, this.tasks]) part.replaceChildren();
       this.say("The class is deleted, with the names and all answers.");
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);

@@ -56,6 +56,7 @@ const cornerOf = ({ left, top, columns, cell, label }, at) => [
 
 const FONTS = [13, 10]; // pixels of tokens beside heads, where they have room for one more
 const EDGE = 6; // around a thumbnail
+const LEAST = 52; // pixels of a thumbnail with its edge
 
 /* The tokens, beside the first column of heads and above the first row, where each has room. */
 export class TokenNames {
@@ -152,9 +153,10 @@ export class GridView {
     // Layer by layer, of which a wide window has several in a line, or as many as there is room for.
     const step = sorted || width / stack.heads < 56 ? 1 : stack.heads;
     let columns = step;
-    for (let n = step; n <= Math.min(count, 24); n += step) if (best(n) > best(columns)) columns = n;
+    const most = Math.min(count, 24, width / LEAST);
+    for (let n = step; n <= most; n += step) if (best(n) > best(columns)) columns = n;
     const rows = Math.ceil(count / columns);
-    const cell = Math.max(52, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
+    const cell = Math.max(LEAST, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
     const size = { width: left + columns * cell, height: top + rows * (cell + label) };
     return { places, columns, rows, cell, label, left, top, ...size };
   }

@@ -1,5 +1,6 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
+import { page } from "../browser/page.js";
 import { beside, hidingOf, timesOf } from "./data.js";
 import { isFurther, isSigned } from "./quantities.js";
 
@@ -40,11 +41,12 @@ export function usualView({ defaults, focus, pictures }, stack, level) {
 const LEVEL = "attention-lab.level";
 
 /** The level on which a link opens: the one that it names; all controls where it names anything else of a
-   view, or edits; else as this browser was left, at first for reading.
+   view, or edits; else as this browser was left, at first for reading, as a stop of a talk always is.
    @param {Pick<Header, "linked" | "edits">} header @returns {View["level"]} */
 export function levelOf({ linked, edits }) {
   if (linked.level) return linked.level;
   if (edits.length || Object.keys(linked).length) return "lab";
+  if (page.hides) return "read"; // what a talk shows is the same on every machine
   try {
     return localStorage.getItem(LEVEL) === "lab" ? "lab" : "read";
   } catch {

@@ -243,7 +243,7 @@ export const namesIn = (value) =>
 export const namesOf = (names) => names.map((name) => (name.includes(",") ? `"${name}"` : name)).join(", ");
 
 /** A line for each value of a setting. @param {Record<string, string>} settings */
-function listed(settings) {
+export function listed(settings) {
   const lines = Object.entries(settings).flatMap(([key, values]) =>
     values.split("\n").map((value) => `- ${key}: ${value.replace(/\s+/g, " ")}`),
   );

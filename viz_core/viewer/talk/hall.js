@@ -66,7 +66,7 @@ export class Hall {
   connection = new AbortController();
   /** @type {(heard: Heard) => void} */ hearShared = () => {};
   /** @type {(press: Press) => void} */ hearPress = () => {};
-  /** @type {(counts: number[] | null) => void} */ hearCounts = () => {};
+  /** @type {(counts: number[] | null, following: number) => void} */ hearCounts = () => {};
   /** @type {(life: Life) => void} */ hearLife = () => {};
 
   /** @param {string} root the app's address @param {string} code @param {string} secret */
@@ -152,11 +152,12 @@ export class Hall {
   take({ whole, change, press, number, ended }) {
     if (ended) return this.live({ is: "ended", sentence: ENDED });
     if (this.life.is === "cut") this.live(LIVE);
-    const before = this.heard?.counts;
+    const countsOf = (/** @type {Heard | null} */ heard) => JSON.stringify([heard?.counts, heard?.following]);
+    const before = countsOf(this.heard);
     if (whole) this.heard = whole;
     if (change && this.heard) this.heard = { ...this.heard, ...change };
     if ((whole || change) && this.heard) {
-      if (JSON.stringify(before) !== JSON.stringify(this.heard.counts)) this.hearCounts(this.heard.counts);
+      if (before !== countsOf(this.heard)) this.hearCounts(this.heard.counts, this.heard.following ?? 0);
       this.hearShared(this.heard);
     }
     if (press && number) {
@@ -251,9 +252,11 @@ export class Hall {
     this.hearPress = hear;
   }
 
-  /** How many chose each option of what is asked. @param {(counts: number[] | null) => void} hear */
+  /** How many chose each option of what is asked, and how many follow.
+     @param {(counts: number[] | null, following: number) => void} hear */
   onCounts(hear) {
     this.hearCounts = hear;
+    if (this.heard) hear(this.heard.counts, this.heard.following ?? 0);
   }
 
   /** @param {(life: Life) => void} hear */

@@ -24,7 +24,7 @@ export class Invitation {
       button({ text: "answers as CSV", onclick: () => this.save() }),
       button({ text: "end for all", onclick: () => this.end() }),
     ]);
-    const close = button({ text: t("close"), onclick: () => this.root.close() });
+    const close = button({ text: t("close"), autofocus: true, onclick: () => this.root.close() });
     this.root = /** @type {HTMLDialogElement} */ (
       el("dialog", { class: "invitation", "aria-label": "The hall" }, [
         el("h2", { text: "Follow on your own screen" }),
@@ -86,6 +86,7 @@ export class Invitation {
   }
 
   async end() {
+    if (!confirm(t("End the hall for all who follow, and delete the answers?"))) return;
     const hall = /** @type {Hall} */ (this.hall);
     try {
       await hall.end();

@@ -19,7 +19,10 @@ export function mirrored(render, place, fills, message, state) {
   model.set("message", message);
   model.set("state", state);
   const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
-  if (!fills) place.append(el("style", {}, ["[data-drawer] { display: none !important; }"]));
+  // Who follows sees what the lecturer does, and tries in the app itself.
+  const still = "a, input, select, button:not([aria-haspopup]) { pointer-events: none; }";
+  const small = ".foot > .actions:first-child, [data-drawer] { display: none !important; }";
+  place.append(el("style", {}, [fills ? still : still + small]));
   const ink = new Ink(place);
   let hidden = "";
   return {

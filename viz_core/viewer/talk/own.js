@@ -33,11 +33,12 @@ export function onOwnChange(callback, signal) {
 }
 
 /** Appends a stop, and returns how many there are; 0 where the browser keeps nothing.
-   @param {string} title the headline, of which the first sentence is kept
+   @param {string} title the headline, of which the first sentence is kept, with the next where it is short
    @param {string} address of the page, as `linkOf` takes it */
 export function addStop(title, address) {
-  const [first] = title.split(/(?<=[.!?])\s/);
-  const head = headOf(shorten(first, LONGEST_TITLE), linkOf(address) ?? "");
+  const [first] = /^.{20,}?[.!?](?=\s|$)/s.exec(title) ?? [title];
+  const name = first.length > LONGEST_TITLE ? shorten(first, LONGEST_TITLE).replace(/\s+\S*$/, "…") : first;
+  const head = headOf(name, linkOf(address) ?? "");
   const text = `${ownText().trimEnd() || `# ${t("My talk")}`}\n\n${head}\n`;
   const outsideCode = text.replace(/^ {0,3}(`{3,}|~{3,})[\s\S]*?^ {0,3}\1.*$/gm, "");
   return keepOwn(text) ? (outsideCode.match(/^ {0,3}##\s/gm) ?? []).length : 0;

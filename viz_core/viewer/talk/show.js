@@ -48,9 +48,10 @@ export class Show {
   at = 0;
   blank = false;
   drawing = false;
-  started = 0;
+  started = history.state?.started ?? 0; // a reload leaves it
   driver = THE_SHOW;
   /** @type {number[] | null} how many in the hall chose each option */ counts = null;
+  following = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ coming;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ tidying;
@@ -127,6 +128,7 @@ export class Show {
     place.replaceChildren(this.rooted);
     window.addEventListener("keydown", (event) => this.hear(event));
     window.addEventListener("pointermove", () => this.wake());
+    this.wake();
     this.channel = sessionStorage.getItem("attention-lab:talk") ?? nameOfChannel();
     sessionStorage.setItem("attention-lab:talk", this.channel);
     this.windows = channelWire(this.channel);
@@ -146,8 +148,9 @@ export class Show {
     this.wires.push(wire);
     this.sent.set(wire, new Set());
     wire.onPress((press) => this.take(press));
-    wire.onCounts?.((counts) => {
+    wire.onCounts?.((counts, following) => {
       this.counts = counts;
+      this.following = following;
       this.ask();
       this.brief();
     });
@@ -157,8 +160,8 @@ export class Show {
 
   brief() {
     const notes = this.talk.stops.map(({ notes }) => notes);
-    const { counts, invitation } = this;
-    for (const wire of this.wires) wire.brief({ notes, counts, hall: invitation.card });
+    const { counts, following, invitation } = this;
+    for (const wire of this.wires) wire.brief({ notes, counts, following, hall: invitation.card });
   }
 
   invite() {
@@ -183,7 +186,7 @@ export class Show {
     if (this.stop.link) this.open(at);
     if (!this.frame || this.frame.picture) this.bring();
     else this.coming = setTimeout(() => this.bring(), PATIENCE);
-    history.replaceState(null, "", withStop(location.href, at));
+    history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
   }
 
@@ -231,6 +234,7 @@ export class Show {
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
   told(at, told, isNew) {
+    if ("awake" in told) return this.drawing || this.wake(); // the bar would cover what is drawn upon
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
@@ -245,10 +249,21 @@ export class Show {
 
   /** @param {1 | -1} by */
   go(by) {
-    this.started ||= Date.now() / 1000;
+    this.begin();
     reveal(this.faults, false);
     if (this.frame?.picture) this.frame.want({ go: by });
     else this.to(this.at + by);
+  }
+
+  /* A talk begins with the first step on. */
+  begin() {
+    if (!this.started) this.time(Date.now() / 1000);
+  }
+
+  /** Starts the timer, or sets it to 0. @param {number} started */
+  time(started) {
+    this.started = started;
+    history.replaceState({ started }, "");
   }
 
   /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
@@ -262,14 +277,18 @@ export class Show {
 
   /** @param {Press} press */
   obey(press) {
-    if (press.type === "go") press.from === THE_SHOW ? this.to(this.at + press.by) : this.go(press.by);
+    if (press.type === "go" && press.from !== THE_SHOW) this.go(press.by);
+    else if (press.type === "go") {
+      this.begin();
+      this.to(this.at + press.by);
+    }
     if (press.type === "to") this.to(press.stop);
     if (press.type === "point") this.pointer = press.place;
     if (press.type === "draw") this.ink.set(this.at, [...(this.ink.get(this.at) ?? []), press.line]);
     if (press.type === "clear") this.ink.delete(this.at);
     if (press.type === "blank") this.veil.classList.toggle("absent", !(this.blank = !this.blank));
     if (press.type === "uncover") this.uncover();
-    if (press.type === "timer") this.started = this.started ? 0 : Date.now() / 1000;
+    if (press.type === "timer") this.time(this.started ? 0 : Date.now() / 1000);
     if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
   }
 
@@ -323,6 +342,7 @@ export class Show {
 
   /** @param {KeyboardEvent} event that no frame has */
   hear(event) {
+    if (event.key === "Tab") this.wake(); // and goes to the next button
     if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
     if (this.key(event.key, event.shiftKey)) event.preventDefault();
   }

@@ -13,7 +13,7 @@ import { channelWire } from "./wires.js";
 
 const NAME = "the speaker's window";
 /** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
-const DRAWN = ["at", "asked", "counts", "notes", "hall"];
+const DRAWN = ["at", "asked", "counts", "following", "notes", "hall"];
 const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
 
 export class Speaker {
@@ -50,6 +50,7 @@ export class Speaker {
       press(t("clear"), { type: "clear" }, "Key c"),
       press(t("timer"), { type: "timer" }, "Starts it, or sets it to 0"),
     ];
+    this.following = el("p");
     this.phone = el("details", { class: "phone" });
     this.ended = el("p", {
       class: "problem",
@@ -70,6 +71,7 @@ export class Speaker {
           this.nextTitle,
           this.next.box,
           this.asked,
+          this.following,
           this.phone,
           this.list,
         ]),
@@ -145,14 +147,15 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { at, stops, asked, notes, counts, hall } = shared;
+    const { at, stops, asked, notes, counts, following, hall } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.replaceChildren(...nextOf(stops[at + 1]));
     const markdown = globalThis.markdownit({ linkify: true }); // which lets no HTML through
     this.words.innerHTML = markdown.render(notes?.[at] ?? "");
     this.asked.replaceChildren(...(asked ? [el("p", {}, [typed(asked.ask)]), optionsOf(asked, counts)] : []));
-    reveal(this.phone, hall);
+    this.following.textContent = t(following === 1 ? "1 window follows." : `${following} windows follow.`);
+    for (const part of [this.phone, this.following]) reveal(part, hall);
     if (hall)
       this.phone.replaceChildren(
         el("summary", { text: "A phone as clicker" }),

@@ -35,6 +35,7 @@ export function prepareStop() {
     fillsScreen: false,
     hides: setting().hides,
     isAsked: setting().asks,
+    rewinds: setting().at.length > 0,
     write: (params, isNew) => {
       // A picture in a file has no address.
       if (location.protocol !== "blob:") addressBar.write?.(params, isNew);
@@ -45,6 +46,7 @@ export function prepareStop() {
   // Before any view hears a key. A page may have several programs of ours; that of the stop answers.
   window.addEventListener("keydown", key, { capture: true });
   window.addEventListener("message", hear);
+  window.addEventListener("pointermove", () => tellShow({ awake: true }));
 }
 
 /** Whether the show answers an act, and not the page. @param {{type: string, by?: any}} act */
@@ -100,6 +102,7 @@ function go(by) {
 /** @param {KeyboardEvent} event */
 function key(event) {
   const { key, shiftKey: shift } = event;
+  if (key === "Tab") tellShow({ awake: true });
   if (!shown || event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
   const isOpen = document.documentElement.dataset.drawer ?? shown?.view.present?.topmost;
   if (KEYS.next.includes(key)) go(1);

@@ -115,17 +115,18 @@ export interface Wire {
   onShared(hear: (heard: Heard) => void): void;
   onPress(hear: (press: Press) => void): void;
   /** By a wire with a server, which counts. */
-  onCounts?(hear: (counts: number[] | null) => void): void;
+  onCounts?(hear: (counts: number[] | null, following: number) => void): void;
   /** By the show: what the lecturer's devices alone are to know. */
   brief(known: Briefing): void;
   close(): void;
 }
 
-/** The notes of each stop, in Markdown, which the hall does not see; and how many chose each option of what is
-    asked, which it sees once uncovered. */
+/** The notes of each stop, in Markdown, which the hall does not see; how many chose each option of what is
+    asked, which it sees once uncovered; and how many windows follow, once there is a hall. */
 export interface Briefing {
   notes: string[] | null;
   counts: number[] | null;
+  following?: number;
   /** Where the hall is, for the windows of the lecturer's browser. */
   hall?: HallCard | null;
 }
@@ -157,6 +158,7 @@ export type Told = { type: "attention-lab:stop" } & (
   | { go: 1 | -1 }
   | { point: Place | null }
   | { line: Place[] }
+  | { awake: true }
 );
 export interface PageQuestion {
   ask: string;

@@ -7,7 +7,7 @@ import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
-import { MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
+import { listed, MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
 import { keepOwn, onOwnChange, ownText } from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
@@ -70,12 +70,12 @@ class Talks {
     ]);
     const add = el("div", { class: "actions" }, [button({ text: "add a stop", onclick: () => this.add() })]);
     const told = el("div", { class: "told" }, [this.said, this.undo]);
-    this.own = el("section", { "aria-label": "My talk" }, [
-      ...[head, this.about, told, this.problems, this.stops, add, this.file],
-    ]);
+    const part = (/** @type {string} */ name, /** @type {HTMLElement[]} */ parts) =>
+      el("section", { "aria-label": name }, [el("h2", { text: name }), ...parts]);
+    this.own = part("My talk", [...[head, this.about, told, this.problems, this.stops, add, this.file]]);
     this.root = el("div", { class: "shell talks" }, [
-      el("section", { "aria-label": "Talks that ship" }, [this.shipped]),
-      el("section", { "aria-label": "Work sheets that ship" }, [this.sheets]),
+      part("Talks that ship", [this.shipped]),
+      part("Work sheets that ship", [this.sheets]),
       this.own,
     ]);
     const takeDown = putUp(host, this.root, () => themeOf(this.root));
@@ -129,7 +129,7 @@ class Talks {
     const words = el("div");
     words.innerHTML = globalThis.markdownit().render(about); // which lets no HTML through
     return el("li", { class: "card" }, [
-      el("h2", {}, [typed(title)]),
+      el("h3", {}, [typed(title)]),
       words,
       el("p", {
         class: "muted",
@@ -178,7 +178,7 @@ class Talks {
     this.about.value = talk.about.replaceAll("\n", " ");
     this.minutes.value = talk.settings.minutes ?? "";
     this.say("");
-    this.problems.replaceChildren(...problems.map(problemLine));
+    this.problems.replaceChildren(...(talk.stops.length ? problems : []).map(problemLine));
     this.draw();
   }
 
@@ -263,10 +263,16 @@ class Talks {
   }
 
   draw() {
-    const { stops, settings: own } = this.talk;
+    const { stops } = this.talk;
     const none = el("li", { class: "muted", text: NONE });
     this.stops.replaceChildren(...(stops.length ? stops.map((stop, at) => this.stop(stop, at)) : [none]));
     reveal(this.present, stops.length);
+    this.offer();
+  }
+
+  /* A sheet is one by its tasks, or its last day. */
+  offer() {
+    const { stops, settings: own } = this.talk;
     const isSheet = "ends" in own || stops.some(({ settings }) => settings.rule || settings.write);
     reveal(this.give, isSheet && Object.keys(this.content.sheets).length);
   }
@@ -348,12 +354,17 @@ class Talks {
     const slider = this.field("input", `Where the slider halts ${of}`, stop.at.join(", "), (value) => {
       stop.at = this.taken(slider, value && `${AT} ${value}`).at;
     });
+    const task = this.field("textarea", `Task ${of}`, listed(stop.settings), (value) => {
+      stop.settings = this.taken(task, value.replace(/^(?!- )(?=\S)/gm, "- ")).settings;
+      this.offer();
+    });
     return [
       entry(t("Link"), "of a page, as “copy link” copies it", link),
-      entry(t("Notes"), "for the speaker, in Markdown", notes),
+      entry(t("Notes"), "for the speaker, of a task for students; in Markdown", notes),
       entry(t("Hidden"), "until a is pressed: headline, or titles of panels, with commas between", hide),
       entry(t("Slider"), "where a clicker halts, such as 0, 4, 8", slider),
       entry(t("Question"), "to the hall; the dot marks the right option", this.question(stop, of)),
+      entry(t("Task"), "of a work sheet, such as rule: link: layer = 1, hint: …, write: 300", task),
     ];
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { hostedBy } from "../../../../viz_core/viewer/browser/page.js";
 import { levelOf, linkOf, usualView } from "../../../../viz_core/viewer/stage/view.js";
 
 const USUAL = {
@@ -42,6 +43,15 @@ test("a link opens as it would be written; without a word on it, for reading", (
   assert.equal(levelOf({ linked: { head: 2 }, edits: [] }), "lab");
   assert.equal(levelOf({ linked: { head: 2, level: "read" }, edits: [] }), "read");
   assert.equal(levelOf({ linked: {}, edits: ["encoder.0.self heads 1: zero"] }), "lab");
+});
+
+test("a link that says nothing opens as the browser was left; not so a stop of a talk", () => {
+  Object.defineProperty(globalThis, "localStorage", { value: { getItem: () => "lab" }, configurable: true });
+  const nothing = { linked: {}, edits: [] };
+  assert.equal(levelOf(nothing), "lab");
+  hostedBy({ hides: [] });
+  assert.equal(levelOf(nothing), "read");
+  hostedBy({ hides: null });
 });
 
 test("who reads sees the story, or a picture as one; the lab opens with the model's own view", () => {
