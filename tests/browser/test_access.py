@@ -48,6 +48,8 @@ def tab_to(explore: ExplorePage, selector: str, most: int = 80) -> None:
 
 def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> None:
     explore.untrained(query=0, key=0, **SEED)
+    expect(explore.page).to_have_title("Explore · Attention Lab")
+    expect(explore.page.get_by_role("heading", level=1)).to_have_text(["Explore"])
     expect(explore.stage).to_match_aria_snapshot(TREE)
     explore.sentence.focus()
     tab_to(explore, '.views button[data-value="head"]')
