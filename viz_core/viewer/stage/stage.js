@@ -2,7 +2,7 @@
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { Choice } from "../browser/choice.js";
-import { button, el, reveal, say } from "../browser/dom.js";
+import { button, el, keepingFocus, reveal, say } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { readMessage } from "../browser/message.js";
@@ -439,6 +439,10 @@ export class Stage {
   }
 
   draw() {
+    keepingFocus(this.root, this.panel, () => this.drawAll());
+  }
+
+  drawAll() {
     this.present.takeRoom();
     this.drawers.allow({ side: this.present.on, all: true });
     if (!this.panel.clientWidth) return;
