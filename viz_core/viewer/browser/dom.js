@@ -51,7 +51,7 @@ const WORKED = "button, select, input, [tabindex]";
 export function keepingFocus(root, panel, draw) {
   const { activeElement: focused } = /** @type {ShadowRoot | Document} */ (root.getRootNode());
   const place = root.contains(focused) ? focused?.parentElement : null;
-  const at = Array.from(place?.children ?? []).findIndex((each) => each === focused);
+  const at = Array.from(place?.children ?? []).indexOf(/** @type {Element} */ (focused));
   draw();
   if (!place || focused?.checkVisibility()) return;
   const all = [place.children[at], ...panel.querySelectorAll(WORKED)];

@@ -153,6 +153,7 @@ export class Stage {
     const read = () => rowsOf(this);
     this.story = storyLine("Figures", takeAway, () => {}, read, [this.swap]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
+    this.edited = el("p", { class: "heard", role: "status" });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
@@ -165,6 +166,7 @@ export class Stage {
     this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
+      this.edited,
       this.answerLine.root,
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
@@ -388,7 +390,8 @@ export class Stage {
   /* Another text is looked at where it says, in the stack that it speaks of. */
   focusAnew() {
     const { focus, defaults } = this.data.header;
-    const follows = this.stack.querySide === "decoder" ? { query: null } : {};
+    const end = "query" in focus && { step: null }; // by which the row that it opens has happened
+    const follows = this.stack.querySide === "decoder" ? { query: null, ...end } : {};
     Object.assign(this.view, this.views.story.turn());
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
     this.settle();
@@ -494,6 +497,8 @@ export class Stage {
       this.story.notice,
       parts.map((part) => (typeof part === "string" ? t(part) : part)),
     );
+    const isSaid = ["grid", "effect"].includes(this.view.view);
+    say(this.edited, [t((!isSaid && this.data.header.change?.answer) || "")]);
   }
 
   /** @param {string} what */
