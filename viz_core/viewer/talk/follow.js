@@ -101,7 +101,11 @@ export class Follower {
           disabled: asked.uncovered && own !== undefined,
           onclick: () => this.answer(asked, at),
         },
-        [el("span", { text }), counts && el("b", { text: String(counts[at]) })],
+        [
+          el("span", { text }),
+          at === asked.right && el("span", { text: " ✓" }),
+          counts && el("b", { text: String(counts[at]) }),
+        ],
       ),
     );
     const because = el("div", { class: "because" });

@@ -207,8 +207,8 @@ export class Show {
     this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
     this.list.value = String(at);
     reveal(this.card, !link);
-    if (!link)
-      this.card.replaceChildren(el("p", { text: title }), el("p", { text: at ? "" : this.talk.about }));
+    const heading = el("p", { text: title, role: "heading", "aria-level": "1" });
+    if (!link) this.card.replaceChildren(heading, el("p", { text: at ? "" : this.talk.about }));
     this.line.classList.toggle("alone", !link);
     if (!this.frame?.picture) this.rooted.focus();
     this.ask();
