@@ -122,7 +122,7 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(question).not_to_contain_text("Because")
     expect(show.notice).to_be_hidden()
     expect(show.inside.locator(".cover")).to_have_text("")
-    show.press("a")
+    page.get_by_role("button", name="uncover").press("Enter")
     expect(question.locator(".right")).to_have_text("the largest weight ✓")
     expect(question.locator("strong")).to_have_text("all")
     show.press("PageDown")

@@ -85,7 +85,7 @@ function linkButton(words, write, act) {
     link.textContent = t(await act());
     setTimeout(() => (link.textContent = t(words.text)), 1600);
   };
-  const link = button({ ...words, onclick });
+  const link = button({ ...words, onclick, "aria-live": "polite" });
   reveal(link, page.write);
   return link;
 }

@@ -3,6 +3,7 @@
 import { button, el, isForView, reveal } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
 import { KEYS } from "../browser/present.js";
+import { t } from "../browser/words.js";
 import { write } from "./format.js";
 import { Frame } from "./frames.js";
 import { Invitation } from "./invitation.js";
@@ -87,10 +88,16 @@ export class Show {
     const list = talk.stops.map(({ title }, at) => el("option", { value: at, text: `${at + 1}  ${title}` }));
     this.list = el("select", { "aria-label": "Stop", onchange: () => this.to(+this.list.value) }, list);
     this.pen = button({ text: "draw", title: "Key d", onclick: () => this.draw(), "aria-pressed": "false" });
+    const uncover = () => {
+      this.uncover();
+      this.rooted.focus(); // the button may be gone
+    };
+    this.opening = button({ text: t("uncover"), title: "Key a", onclick: uncover });
     this.bar = el("nav", { class: "bar", "aria-label": "The talk" }, [
       button({ text: "◀", "aria-label": "Back", onclick: () => this.go(-1) }),
       button({ text: "▶", "aria-label": "On", onclick: () => this.go(1) }),
       this.list,
+      this.opening,
       button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
       button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
       invite,
@@ -204,6 +211,7 @@ export class Show {
     this.tidying = setTimeout(() => this.tidy(), PAINTED);
     const { title, link } = this.stop;
     this.title.textContent = title;
+    document.title = `${title} · ${this.talk.title}`;
     this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
     this.list.value = String(at);
     reveal(this.card, !link);
@@ -281,6 +289,7 @@ export class Show {
     const seen = this.counted.has(this.at) ? counts : null;
     const isShown = asked && (this.stop.question || seen);
     reveal(this.question, isShown);
+    reveal(this.opening, asked && !asked.uncovered);
     this.rooted.classList.toggle("asking", Boolean(isShown));
     this.frame?.element.classList.toggle("asks", Boolean(isShown));
     if (!isShown) return;
