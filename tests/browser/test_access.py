@@ -124,6 +124,12 @@ def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     for _ in range(2):  # a drawer opens, and closes
         explore.page.keyboard.press("g")
     expect(take).to_be_focused()
+    another = explore.page.get_by_role("button", name="Another model…")
+    another.press("Enter")
+    expect(explore.page.get_by_role("dialog", name="Another model…")).to_be_focused()
+    explore.page.keyboard.press("Tab")
+    explore.page.keyboard.press("Escape")
+    expect(another).to_be_focused()
     edits = explore.stage.get_by_role("combobox", name="edit")
     edits.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):  # the first opens the list
