@@ -121,7 +121,8 @@ export function signatureOf(part, rows) {
 
 /** What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
    Queries that are called nothing are the board's tokens.
-   @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at */
+   @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at
+   @returns {string | number} */
 export function nameIn(rows, axis, at) {
   /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
   const named = (panel) => [
