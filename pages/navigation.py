@@ -11,12 +11,7 @@ from attention_lab.pages.shared.menu import MENU
 
 SHARED = Path(__file__).parent / "shared"
 
-# The icon is a file of ours: Streamlit's own come from another host.
-st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
 words.choose()
-with st.container(key="languages"):
-    st.html(words.switch())
-st.logo(str(SHARED / "logo.svg"), size="large")
 pages = {
     group: [
         st.Page(
@@ -32,4 +27,12 @@ if visitors.is_class() and os.environ.get(teachers.HASH):
 if in_force().kiosk:
     everything = [page for group in pages.values() for page in group]
     pages = {"": [page for page in everything if page.title.lower() == in_force().kiosk]}
-st.navigation(pages, position="top").run()
+page = st.navigation(pages, position="top")
+name = words.say(page.title)
+# The icon is a file of ours: Streamlit's own come from another host.
+st.set_page_config(f"{name} · Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
+with st.container(key="languages"):
+    # Explore has no heading that is seen.
+    st.html(words.switch() + (f"<h1 class=heard>{name}</h1>" if page.title == "Explore" else ""))
+st.logo(str(SHARED / "logo.svg"), size="large")
+page.run()

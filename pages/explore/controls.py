@@ -13,7 +13,7 @@ from attention_lab.models.zoo.offers import DEFAULT, Offer, Setting, offer_of, o
 from attention_lab.pages.explore import own_files, state
 from attention_lab.pages.explore.state import Inputs, View
 from attention_lab.pages.shared import cache, model_field, on_offer, server_load, st
-from attention_lab.pages.shared.page_parts import redraw, say_count
+from attention_lab.pages.shared.page_parts import alert, redraw, say_count
 from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import State, arrive, guard_choice, refuse
 from attention_lab.pages.shared.wording import plain
@@ -396,7 +396,7 @@ def _widened(before: Offer, lacking: list[str]) -> None:
     more = f" and {len(lacking) - MOST_OFFERED} more words" if len(lacking) > MOST_OFFERED else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         why = f"“{before.title}” has no word for {listed}{more}: " if lacking else ""
-        st.text(f"{why}“{offer().title}” reads this.")
+        alert(f"{why}“{offer().title}” reads this.", width="content")
         st.button(f"back to “{before.title}”", key="widened.back", on_click=read_all_the_same)
         if can_stand_beside():
             st.button("see both", key="widened.both", on_click=see_in_both)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Generic, TypeVar
 
 from attention_lab.pages.shared import st
@@ -25,7 +26,12 @@ def show_problems(sentences: Iterable[str | None], *, of: str = "") -> None:
     lines = list(filter(None, sentences))
     if lines:
         with st.container(border=True, key=f"problems_{of}" if of else "problems"):
-            st.text(without_places("\n".join(lines)))
+            alert(without_places("\n".join(lines)))
+
+
+def alert(text: str, **layout: Any) -> None:
+    """Plain text like that of `st.text`, which a screen reader reads out as soon as it is there."""
+    st.html(f'<div class="stText" role="alert">{escape(text, quote=False)}</div>', **layout)
 
 
 def heading(title: str, page: str) -> DeltaGenerator:

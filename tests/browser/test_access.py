@@ -48,7 +48,13 @@ def tab_to(explore: ExplorePage, selector: str, most: int = 80) -> None:
 
 def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> None:
     explore.untrained(query=0, key=0, **SEED)
+    expect(explore.page).to_have_title("Explore · Attention Lab")
+    expect(explore.page.get_by_role("heading", level=1)).to_have_text(["Explore"])
     expect(explore.stage).to_match_aria_snapshot(TREE)
+    tab_to(explore, ".switch")
+    for way in ("off", "on"):
+        explore.page.keyboard.press("Enter")
+        expect(explore.stage.get_by_role("button", name=f"Layer 0 head 0, is {way}")).to_be_focused()
     explore.sentence.focus()
     tab_to(explore, '.views button[data-value="head"]')
     explore.page.keyboard.press("Enter")
@@ -108,11 +114,28 @@ def test_a_token_is_kept_by_enter_and_read_on_focus(explore: ExplorePage) -> Non
 
 def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     explore.untrained(view="head", **SEED)
-    explore.stage.get_by_role("button", name="take away").focus()
+    take = explore.stage.get_by_role("button", name="take away")
+    take.focus()
     explore.page.keyboard.press("Enter")
     expect(explore.page.get_by_role("dialog")).to_be_visible()
     explore.page.keyboard.press("Escape")
     expect(explore.page.get_by_role("dialog")).to_have_count(0)
+    expect(take).to_be_focused()
+    for _ in range(2):  # a drawer opens, and closes
+        explore.page.keyboard.press("g")
+    expect(take).to_be_focused()
+    another = explore.page.get_by_role("button", name="Another model…")
+    another.press("Enter")
+    expect(explore.page.get_by_role("dialog", name="Another model…")).to_be_focused()
+    explore.page.keyboard.press("Tab")
+    explore.page.keyboard.press("Escape")
+    expect(another).to_be_focused()
+    edits = explore.stage.get_by_role("combobox", name="edit")
+    edits.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):  # the first opens the list
+        explore.page.keyboard.press(key)
+    expect(explore.stage.locator(".edit-lines button")).to_have_text("encoder.0.self heads 0: mean ×")
+    expect(edits).to_be_focused()
 
 
 def assert_accessible(explore: ExplorePage) -> None:

@@ -135,7 +135,7 @@ def test_what_cannot_be_had_is_one_sentence_and_offline_names_what_is_here(
     for name, sentence in sentences.items():
         look_up(explore, name)
         expect(explore.problem).to_contain_text(sentence)
-        expect(explore.problem.locator("[data-testid=stText]")).to_have_count(1)
+        expect(explore.problem.get_by_role("alert")).to_have_count(1)
         expect(explore.stage.locator(".notice")).to_contain_text("animal")  # the model before it
     hub.served.is_closed = True
     look_up(explore, "someone/away")

@@ -95,6 +95,7 @@ def test_a_row_is_painted_by_a_drag_by_keys_and_all_at_once(explore: ExplorePage
         explore.page.mouse.up()
     expect(line).to_contain_text("encoder.1.self.pattern heads 3 at 9: set 0=0.")
     expect(line).to_contain_text("renormalised")
+    expect(explore.stage.get_by_role("status")).to_contain_text(["it still writes “il”"])
     agrees_with_its_line()
     with explore.redrawn():
         explore.stage.get_by_role("button", name="undo", exact=True).click()

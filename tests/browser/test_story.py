@@ -1,5 +1,6 @@
 """The first visit: a story in five beats, whose numbers are the model's own, on a level for reading."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -104,6 +105,12 @@ def test_a_typed_sentence_is_told_by_the_model_that_can_read_it(new_page: Callab
     rows = stage.get_by_role("group", name="Ask from").get_by_role("button")
     rows.nth(1).click()
     assert rows.nth(1).get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Escape")
+    with story.redrawn():  # an example is read to its end
+        page.get_by_text("station", exact=True).click()
+    story.choose("level", "lab")
+    step = stage.get_by_role("slider", name="Decoding step")
+    expect(step).to_have_attribute("aria-valuetext", re.compile(r"(\d+) of \1 "))
 
 
 def test_what_a_mask_forbids_has_no_bar_and_a_text_opens_on_words(story: ExplorePage) -> None:

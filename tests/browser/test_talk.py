@@ -104,6 +104,7 @@ def show(page: Page) -> Show:
 def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     page = show.page
     expect(page.locator(".card")).to_have_text("WelcomeThree pictures.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(["Welcome"])
     line = TALK.splitlines().index("[Nothing](/nothing)") + 1
     expect(page.locator(".faults")).to_contain_text(f"Line {line}: /nothing is no link to a page of this app")
     show.go_on("Who hides the future?")
@@ -125,8 +126,8 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(question).not_to_contain_text("Because")
     expect(show.notice).to_be_hidden()
     expect(show.inside.locator(".cover")).to_have_text("")
-    show.press("a")
-    expect(question.locator(".right")).to_have_text("the largest weight")
+    page.get_by_role("button", name="uncover").press("Enter")
+    expect(question.locator(".right")).to_have_text("the largest weight ✓")
     expect(question.locator("strong")).to_have_text("all")
     show.press("PageDown")
     expect(slider).to_have_text("10")

@@ -56,11 +56,12 @@ def test_twelve_heads_can_be_told_apart(dark, eye):
 
 @pytest.mark.parametrize("page", PALETTES)
 @pytest.mark.parametrize("eye", EYES)
-def test_query_key_value_and_what_is_chosen_can_be_told_apart(page, eye):
+def test_roles_can_be_told_apart(page, eye):
     dark, projected = PALETTES[page]
     p = theme.palette(dark, projected=projected)
     assert smallest_distance(channels([p["query"], p["key"], p["value"]]), eye) > 15
-    assert smallest_distance(channels([p[role] for role in ("query", "key", "value", "accent")]), eye) > 8
+    roles = ("query", "key", "value", "accent", "muted", "ink")
+    assert smallest_distance(channels([p[role] for role in roles]), eye) > 8
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -79,6 +80,11 @@ def test_colours_are_legible_on_their_background(page):
         assert contrast(p[role], p["background"]) >= 4.5  # WCAG AA for text
     for head in range(12):
         assert contrast(theme.head_colour(head, dark), p["background"]) >= 3  # WCAG AA for graphics
+
+
+@pytest.mark.parametrize("name", ["logo", "icon"])
+def test_the_logo_has_the_accents_colour(name):
+    assert theme.palette()["accent"] in (ROOT / f"pages/shared/{name}.svg").read_text()
 
 
 def test_head_colours_start_again_after_the_last():

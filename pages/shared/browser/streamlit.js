@@ -22,6 +22,8 @@ const STYLES = [
 ];
 const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_side)";
 
+const UNFOLDING = 100; // milliseconds until it is there
+
 hostedBy({
   ...addressBar,
   keys: () => window,
@@ -53,6 +55,17 @@ addEventListener("click", (event) => {
   const params = new URLSearchParams(location.search);
   params.set("lang", link.getAttribute("hreflang") ?? "en");
   location.search = params.toString();
+});
+
+/* Streamlit puts what a button unfolds at the end of the page, and leaves the keyboard at the button. */
+addEventListener("click", ({ target, detail }) => {
+  const isByPointer = detail > 0;
+  if (isByPointer || !(/** @type {Element} */ (target).closest("[data-testid=stPopover] button"))) return;
+  setTimeout(() => {
+    const unfolded = find("[data-testid=stPopoverBody]");
+    unfolded?.setAttribute("tabindex", "-1");
+    unfolded?.focus();
+  }, UNFOLDING);
 });
 
 /** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();

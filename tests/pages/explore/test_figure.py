@@ -11,6 +11,7 @@ from attention_lab.models import load_model
 from attention_lab.pages.explore import controls
 from attention_lab.pages.explore.state import SHOWCASE
 from tests.models.zoo.hub import families
+from tests.pages.said import texts
 from tests.pages.shared.runs import write_run
 
 PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
@@ -38,7 +39,7 @@ def shown(page: AppTest) -> tuple[str, str]:
 
 
 def said(page: AppTest) -> list[str]:
-    return [text.value for text in page.text]
+    return texts(page)
 
 
 def test_a_link_to_a_run_opens_it_with_what_was_watched(runs: Path) -> None:

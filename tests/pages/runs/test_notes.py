@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.runs.folder import notes_of, tags_of
 from attention_lab.models.runs.owners import NotAllowed
 from attention_lab.pages.shared.training.runs import Run
+from tests.pages.said import texts
 from tests.pages.shared.training.conftest import MakeRun
 
 
@@ -34,7 +35,7 @@ def write(at: AppTest, run: Run, tags: str, notes: str) -> list[str]:
     at.text_area(f"runs.notes.{run.id}").set_value(notes)
     at.button("runs.annotate").click().run()
     assert not at.exception
-    return [each.value for each in at.text]
+    return texts(at)
 
 
 def test_tags_and_notes_are_kept_and_shown_as_typed(make_run: MakeRun) -> None:

@@ -16,6 +16,7 @@ from attention_lab.pages.shared.browser import uploading
 from attention_lab.pages.shared.cache import ByteCache
 from attention_lab.pages.shared.training import prepare
 from tests.limits import SetLimits
+from tests.pages.said import texts
 
 PAGES = Path(__file__).parents[3] / "pages"
 SAID = (
@@ -75,10 +76,10 @@ def test_pages_say_it_in_place_and_show_their_figure_afterwards(held: list[int],
     cache.payloads.drop()
     shown = AppTest.from_file(str(PAGES / page / "page.py"), default_timeout=60).run()
     assert not shown.exception
-    assert [text.value for text in shown.text] == [SAID]
+    assert texts(shown) == [SAID]
     held[0] = 400 * MB
     shown.run()
-    assert not shown.exception and SAID not in [text.value for text in shown.text]
+    assert not shown.exception and SAID not in texts(shown)
 
 
 def test_neither_a_file_nor_a_run_is_taken_then(held: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from attention_lab.pages.shared import cache, server_load, visitors
 from attention_lab.pages.shared.work import REPLACED, STOPPED, Asker, Job, Queue, sentence
+from tests.pages.said import texts
 
 
 def quick(job: Job) -> str:
@@ -250,8 +251,8 @@ def test_a_page_shows_a_result_or_how_far_it_is_and_the_last_one_stays(
     assert page.session_state.shown == ("quick", "quick", "beside it")
     page.button[0].click().run()
     page.run()
-    assert [text.value for text in page.text] == [STOPPED, "controls of Job"]
+    assert texts(page) == [STOPPED, "controls of Job"]
     assert [button.label for button in page.button] == ["Again"]
     page.session_state.request = "none"
     page.run()
-    assert [text.value for text in page.text] == ["There is no such text.", "controls of Non"]
+    assert texts(page) == ["There is no such text.", "controls of Non"]

@@ -11,6 +11,7 @@ from attention_lab.models.sweeps.plan import SweepCost
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.sweeps import form, state, trials
 from attention_lab.viz_core.boards import Board, Parallel
+from tests.pages.said import texts
 from tests.pages.sweeps.conftest import MakeSweep
 
 SECONDS = 60
@@ -36,7 +37,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 def said(page: AppTest) -> str:
     assert not page.exception, page.exception
-    return "\n".join(text.value for text in page.text)
+    return "\n".join(texts(page))
 
 
 def test_the_form_refuses_in_place_and_keeps_what_was_typed(page: AppTest, root: Path) -> None:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.training import uploads
+from tests.pages.said import texts
 
 PAGE = str(Path(__file__).parents[3] / "pages" / "train" / "page.py")
 UPLOAD = "train.sentiment.file.upload"
@@ -30,7 +31,7 @@ def start(page: AppTest):
 
 
 def said(page: AppTest) -> str:
-    return "\n".join(text.value for text in page.text)
+    return "\n".join(texts(page))
 
 
 def hand_in(page: AppTest, name: str, content: bytes) -> AppTest:

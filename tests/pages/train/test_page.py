@@ -18,6 +18,7 @@ from attention_lab.models.runs.folder import Status, create_run, write_status
 from attention_lab.models.runs.owners import Ownership
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.shared import visitors
+from tests.pages.said import texts
 
 FILE = Path(__file__).parents[3] / "pages" / "train" / "page.py"
 RATE = "train.reverse.learning_rate"
@@ -106,7 +107,7 @@ def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch
     status = Status(state="queued", queued_at=now, heartbeat=now)
     write_status(run.path, status)
     at = opened(learning_rate="fast")
-    assert start(at).disabled and any(wrong in text.value for text in at.text)
+    assert start(at).disabled and any(wrong in text for text in texts(at))
     write_status(run.path, replace(status, state="stopped"))
     # The browser asks for what is told before the start alone, as it does by itself every few seconds; the
     # fragment before it loads the program of boards.
@@ -114,8 +115,8 @@ def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch
     alone = partial(RerunData, fragment_id=told)
     monkeypatch.setattr("streamlit.testing.v1.local_script_runner.RerunData", alone)
     at.run()
-    assert not start(at).disabled and any(wrong in text.value for text in at.text)
+    assert not start(at).disabled and any(wrong in text for text in texts(at))
 
 
 def said(at: AppTest) -> str:
-    return " ".join(text.value for text in at.text if " at most " in text.value or " free; " in text.value)
+    return " ".join(text for text in texts(at) if " at most " in text or " free; " in text)

@@ -120,7 +120,9 @@ export function signatureOf(part, rows) {
 }
 
 /** What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
-   @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at */
+   Queries that are called nothing are the board's tokens.
+   @param {import("./specs").Spec[][]} rows @param {string} axis @param {number} at
+   @returns {string | number} */
 export function nameIn(rows, axis, at) {
   /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
   const named = (panel) => [
@@ -132,7 +134,7 @@ export function nameIn(rows, axis, at) {
     .flat()
     .flatMap(named)
     .find(([name, names]) => axis && name === axis && names?.length);
-  return found?.[1]?.[at] ?? at;
+  return found?.[1]?.[at] ?? (axis === "query" ? nameIn(rows, "token", at) : at);
 }
 
 const LEAST = { width: 1100, height: 400 }; // a smaller window is scrolled

@@ -46,6 +46,22 @@ export const region = (className, label, children = []) =>
 /** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
 export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
 
+const WORKED = "button, select, input, [tabindex]";
+
+/** Draws, and gives the focus of an element that is then gone to what has its place, or else to the first of
+   `panel` that takes it.
+   @param {HTMLElement} root @param {HTMLElement} panel @param {() => void} draw */
+export function keepingFocus(root, panel, draw) {
+  const { activeElement: focused } = /** @type {ShadowRoot | Document} */ (root.getRootNode());
+  const place = root.contains(focused) ? focused?.parentElement : null;
+  const at = Array.from(place?.children ?? []).indexOf(/** @type {Element} */ (focused));
+  draw();
+  if (!place || focused?.checkVisibility()) return;
+  const all = [place.children[at], ...panel.querySelectorAll(WORKED)];
+  const next = /** @type {HTMLElement | undefined} */ (all.find((each) => each?.checkVisibility()));
+  next?.focus({ preventScroll: true });
+}
+
 /** Puts words where they are read out whenever they change; the same words again are no change.
    @param {HTMLElement} part @param {(Node | string)[]} nodes */
 export function say(part, nodes) {

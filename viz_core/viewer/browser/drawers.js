@@ -22,7 +22,7 @@ const stripOf = (name) => find(name === "questions" || name === "text" ? page[na
 
 export class Drawers {
   /** @type {Drawer | null} */ opened = null;
-  /** @type {HTMLElement | null} the button that opened it, where no key did */ opener = null;
+  /** @type {HTMLElement | null | undefined} what had the focus before */ opener = null;
   /** @type {HTMLInputElement | HTMLTextAreaElement | null} the text as it is written */ field = null;
   text = ""; // as it was before
   changed = () => {}; // is called when the opened drawer takes more or less room
@@ -38,10 +38,7 @@ export class Drawers {
         title: `Open beside the figure, or close; key ${DRAWERS[name].key}`,
         "aria-expanded": "false",
         "data-drawer": name,
-        onclick: (/** @type {MouseEvent} */ { currentTarget }) => {
-          this.toggle(name);
-          this.opener = this.opened && /** @type {HTMLElement} */ (currentTarget);
-        },
+        onclick: () => this.toggle(name),
       }),
     );
     const onclick = () => this.open(null);
@@ -92,6 +89,10 @@ export class Drawers {
 
   /** Opens one drawer, or none; the keyboard goes with it. @param {Drawer | null} name */
   open(name) {
+    if (name && !this.opened) {
+      const { activeElement: host } = document;
+      this.opener = /** @type {HTMLElement | null} */ (host?.shadowRoot?.activeElement ?? host);
+    }
     this.opened = name;
     const { documentElement, body } = document;
     this.resizer.disconnect();

@@ -16,6 +16,13 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
   const resizer = new ResizeObserver(resized);
   if (watched) resizer.observe(watched);
   const stopListening = onThemeChange(redraw);
+  const shadow = host.getRootNode();
+  if (shadow instanceof ShadowRoot) {
+    /** @type {HTMLElement | undefined} */ let last;
+    shadow.addEventListener("focusin", ({ target }) => (last = /** @type {HTMLElement} */ (target)));
+    // A dialog of the page gives the focus back to what had it: to the page, the whole component.
+    /** @type {HTMLElement} */ (shadow.host).focus = (options) => last?.focus(options);
+  }
   return () => {
     resizer.disconnect();
     stopListening();
@@ -78,7 +85,7 @@ function linkButton(words, write, act) {
     link.textContent = t(await act());
     setTimeout(() => (link.textContent = t(words.text)), 1600);
   };
-  const link = button({ ...words, onclick });
+  const link = button({ ...words, onclick, "aria-live": "polite" });
   reveal(link, page.write && !page.hides); // a stop of a talk has its link there
   return link;
 }

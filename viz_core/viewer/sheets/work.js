@@ -129,6 +129,7 @@ export class Work {
     this.say("");
     this.draw();
     this.openPage(this.kept.links[at] ?? this.task.link);
+    this.part?.querySelector("h2")?.focus(); // what was pressed to come here is gone
     this.keep();
     this.room.ask("/at", "PUT", { at }).catch((/** @type {Refusal} */ error) => this.say(error.message));
   }
@@ -172,7 +173,7 @@ export class Work {
       this.sheet.tasks[to] && button({ text, class: main, onclick: () => this.to(to) });
     this.onward = walk(at + 1, "next task") || null;
     this.part?.replaceChildren(
-      el("h2", { text: `${at + 1}. ${task.title}`, translate: "no" }),
+      el("h2", { text: `${at + 1}. ${task.title}`, translate: "no", tabindex: "-1" }),
       write(task.notes, el("div", { class: "notes-of-task" })),
       this.answering(answer),
       this.verdict,
@@ -243,7 +244,8 @@ export class Work {
      @param {HTMLElement} from */
   async hand(given, from) {
     const { at } = this.kept;
-    from.inert = true;
+    if (from.ariaBusy) return;
+    from.ariaBusy = "true"; // where `inert` would take the focus away
     this.tell(undefined, t("It is looked at …"));
     try {
       const content = await given();
@@ -256,7 +258,7 @@ export class Work {
     } catch (error) {
       if (at === this.kept.at) this.tell(undefined, /** @type {Error} */ (error).message);
     }
-    from.inert = false;
+    from.ariaBusy = null;
     this.keep();
     this.mark();
   }
@@ -277,10 +279,15 @@ export class Work {
     const { hints } = this.task;
     const { kept } = this;
     const list = el("ul", { class: "hints" });
-    const more = button({ onclick: () => show((kept.hints[kept.at] ?? 0) + 1) });
+    const more = button({
+      onclick: () => {
+        show((kept.hints[kept.at] ?? 0) + 1);
+        /** @type {HTMLElement} */ (list.lastElementChild).focus(); // so that it is read out
+      },
+    });
     const show = (/** @type {number} */ count) => {
       kept.hints[kept.at] = count;
-      list.replaceChildren(...hints.slice(0, count).map((text) => write(text, el("li"))));
+      list.replaceChildren(...hints.slice(0, count).map((text) => write(text, el("li", { tabindex: "-1" }))));
       more.textContent = t(`hint ${count + 1} / ${hints.length}`);
       reveal(more, count < hints.length);
     };

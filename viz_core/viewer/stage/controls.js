@@ -118,6 +118,12 @@ export class EditBar {
   constructor(stage) {
     this.stage = stage;
     this.ready = listOf("edit", (chosen) => this.choose(chosen));
+    const { list } = this.ready;
+    list.onkeydown = (event) => {
+      if (!event.key.startsWith("Arrow") || event.altKey || !list.showPicker) return;
+      event.preventDefault(); // an arrow key would make the first edit at once
+      list.showPicker();
+    };
     this.when = choiceFor(stage, "when");
     this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
     this.none = button({ text: "undo all", onclick: () => this.put([]) });

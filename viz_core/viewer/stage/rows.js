@@ -92,8 +92,11 @@ function headsOf(stage, more = []) {
     ...more,
     ...measures.slice(0, chosen ? 1 : 0).map(ofMeasure),
     [`“${queries[view.query]}” looks most at`, (i) => (rows[i] ? keys[heaviestKey(rows[i])] : "…")],
-    ["weight there", (i) => (rows[i] ? rows[i].weights[heaviestKey(rows[i]) - rows[i].k0] : "…")],
-    ["pattern", (i) => stack.labels[places[i].at]],
+    [
+      `largest weight of “${queries[view.query]}”`,
+      (i) => (rows[i] ? rows[i].weights[heaviestKey(rows[i]) - rows[i].k0] : "…"),
+    ],
+    ["pattern", (i) => stack.labels[places[i].at] ?? ""],
     ...measures.slice(chosen ? 1 : 0).map(ofMeasure),
   ];
   return [

@@ -2,7 +2,7 @@
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { Choice } from "../browser/choice.js";
-import { button, el, reveal, say } from "../browser/dom.js";
+import { button, el, keepingFocus, reveal, say } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { readMessage } from "../browser/message.js";
@@ -153,6 +153,7 @@ export class Stage {
     const read = () => rowsOf(this);
     this.story = storyLine("Figures", takeAway, () => {}, read, [this.swap]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
+    this.edited = el("p", { class: "heard", role: "status" });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
@@ -165,6 +166,7 @@ export class Stage {
     this.answerLine = new AnswerLine(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
+      this.edited,
       this.answerLine.root,
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
@@ -388,7 +390,8 @@ export class Stage {
   /* Another text is looked at where it says, in the stack that it speaks of. */
   focusAnew() {
     const { focus, defaults } = this.data.header;
-    const follows = this.stack.querySide === "decoder" ? { query: null } : {};
+    const end = "query" in focus && { step: null }; // by which the row that it opens has happened
+    const follows = this.stack.querySide === "decoder" ? { query: null, ...end } : {};
     Object.assign(this.view, this.views.story.turn());
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
     this.settle();
@@ -439,6 +442,10 @@ export class Stage {
   }
 
   draw() {
+    keepingFocus(this.root, this.panel, () => this.drawAll());
+  }
+
+  drawAll() {
     this.present.takeRoom();
     this.drawers.allow({ side: this.present.on, all: true });
     if (!this.panel.clientWidth) return;
@@ -486,6 +493,8 @@ export class Stage {
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
     say(this.story.notice, caption(this));
+    const isSaid = ["grid", "effect"].includes(this.view.view);
+    say(this.edited, [t((!isSaid && this.data.header.change?.answer) || "")]);
   }
 
   /** @param {string} what */

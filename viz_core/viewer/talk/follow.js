@@ -102,7 +102,11 @@ export class Follower {
           disabled: asked.uncovered && own !== undefined,
           onclick: () => this.answer(asked, at),
         },
-        [el("span", {}, [typed(text)]), counts && el("b", { text: String(counts[at]) })],
+        [
+          el("span", {}, [typed(text)]),
+          at === asked.right && el("span", { text: " ✓" }),
+          counts && el("b", { text: String(counts[at]) }),
+        ],
       ),
     );
     const because = el("div", { class: "because" });

@@ -13,6 +13,7 @@ export function optionsOf({ options, right }, counts) {
     const words = counts ? [el("b", { text: String(counts[at]) })] : [];
     return el("li", { class: at === right ? "right" : "", style: `--share: ${(100 * share).toFixed(1)}%` }, [
       el("span", {}, [typed(text)]),
+      at === right && el("span", { text: " ✓" }),
       ...words,
     ]);
   });

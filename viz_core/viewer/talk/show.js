@@ -102,10 +102,16 @@ export class Show {
       onclick: () => this.draw(),
       "aria-pressed": "false",
     });
+    const uncover = () => {
+      this.uncover();
+      this.rooted.focus(); // the button may be gone
+    };
+    this.opening = button({ text: t("uncover"), title: "Key a", onclick: uncover });
     this.bar = el("nav", { class: "bar", "aria-label": "The talk" }, [
       button({ text: "◀", "aria-label": t("Back"), onclick: () => this.go(-1) }),
       button({ text: "▶", "aria-label": t("On"), onclick: () => this.go(1) }),
       this.list,
+      this.opening,
       button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
       button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
       invite,
@@ -221,11 +227,12 @@ export class Show {
     this.tidying = setTimeout(() => this.tidy(), PAINTED);
     const { title, link } = this.stop;
     this.title.textContent = title;
+    document.title = `${title} · ${this.talk.title}`;
     this.count.textContent = `${at + 1} / ${this.talk.stops.length}`;
     this.list.value = String(at);
     reveal(this.card, !link);
-    if (!link)
-      this.card.replaceChildren(el("p", {}, [typed(title)]), el("p", {}, [typed(at ? "" : this.talk.about)]));
+    const heading = el("p", { role: "heading", "aria-level": "1" }, [typed(title)]);
+    if (!link) this.card.replaceChildren(heading, el("p", {}, [typed(at ? "" : this.talk.about)]));
     this.line.classList.toggle("alone", !link);
     if (!this.frame?.picture) this.rooted.focus();
     this.ask();
@@ -314,6 +321,7 @@ export class Show {
     const seen = this.counted.has(this.at) ? counts : null;
     const isShown = asked && (this.stop.question || seen);
     reveal(this.question, isShown);
+    reveal(this.opening, asked && !asked.uncovered);
     this.rooted.classList.toggle("asking", Boolean(isShown));
     this.frame?.element.classList.toggle("asks", Boolean(isShown));
     if (!isShown) return;

@@ -11,6 +11,7 @@ from attention_lab.models.runs.folder import Status, create_run, write_status
 from attention_lab.models.runs.queue import JobRefused
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.shared.training.runs import Run
+from tests.pages.said import texts
 from tests.pages.shared.training.conftest import MakeRun
 
 
@@ -79,7 +80,7 @@ def test_sizes_are_not_offered_and_a_refusal_is_said(run: Run, monkeypatch: pyte
     assert f"{key}.batch_size" in keys
     assert not keys & {f"{key}.{name}" for name in ("n_heads", "d_model", "seed", "schedule_from")}
     at.button(f"{key}.go").click().run()
-    assert "8 runs wait already" in " ".join(each.value for each in at.run().text)
+    assert "8 runs wait already" in " ".join(texts(at.run()))
 
 
 def test_columns_of_the_run_s_file_are_menus(root: Path, tmp_path: Path) -> None:
@@ -94,4 +95,4 @@ def test_columns_of_the_run_s_file_are_menus(root: Path, tmp_path: Path) -> None
     menu = at.selectbox(f"further.{folder.id}.text_column")
     assert menu.value == "what they wrote"
     assert menu.options == ["by its name or place", "No.", "what they wrote", "verdict"]
-    assert not [said.value for said in at.text]  # no value was refused
+    assert not texts(at)  # no value was refused

@@ -55,6 +55,8 @@ test("an entry is called what any panel with its axis calls it, or by its number
   assert.equal(nameIn(rows, "key", 1), "cat");
   assert.equal(nameIn(rows, "query", 0), "le"); // the first matrix has no names for it
   assert.equal(nameIn(rows, "scheme", 1), "ALiBi");
+  const tokens = { row_axis: "token", rows: ["the", "cat"], column_axis: "channel" };
+  assert.equal(nameIn([[tokens, { ...rows[0][0] }]], "query", 1), "cat");
   assert.deepEqual([nameIn(rows, "query", 2), nameIn(rows, "channel", 5), nameIn(rows, "", 3)], [2, 5, 3]);
 });
 
