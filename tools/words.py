@@ -30,7 +30,7 @@ SOURCES = (
     *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
 )
-PASSED = re.compile("/vendored/|/live/tokens.js")
+PASSED = re.compile("/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/explore/component.py")
 OF_WORDS = {
     *(
         "label",
@@ -84,10 +84,20 @@ CALLS = {
     *("Fact", "heading", "spinner", "page_link"),
 }
 """What is called with a message, be it one word, as its first argument."""
+OF_PLOTLY = {
+    *("type", "mode", "method", "hoverinfo", "dash", "symbol", "angleref", "orientation", "lenmode", "side"),
+    *("align", "xanchor", "yanchor", "xref", "yref", "textposition"),
+}
+"""Keywords and keys whose value is one of Plotly's own words."""
 NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
 """The functions that write numbers."""
 _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
-_CODE = re.compile(r"[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|\bpx\b|^\w+/|=\"")
+_CODE = re.compile(
+    r"[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|(\b|\d)px\b|^\w+/|=\"|\(\?:|^\[\"|^, \w+="
+    r"|^ *([a-c]|\w{2,})(, \w+)* =( |$)|^ *(from attention_lab|print\(|def |return |if \w+\.)"
+    r"|^(rgba|min|[a-z]+-[a-z]+)\(|^ \S* heads  $|^[\w. ]*: (zero|mean|off|uniform|identity|scale -1|only +)$"
+)
+"""What reads as code: Python's, that of styles, and the lines of edits."""
 _MARKUP = re.compile(r"</?(?:h\d|[pbai]|div|span|d[tdl]|br|[uo]l|li|t[dhr]|small|strong|em|nav)\b[^<>]*>")
 
 
@@ -100,7 +110,7 @@ def is_prose(text: str) -> bool:
 def is_word(text: str) -> bool:
     """Whether a text is one word, where a word is expected."""
     said = SLOT.sub("", text)
-    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]", said)
+    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]|^[.%~]|[a-z]2$", said)
 
 
 def messages(text: str, is_label: bool = False) -> Iterator[str]:
@@ -137,13 +147,19 @@ def in_python(code: str) -> Iterator[str]:
                 inner.update(values, *(ast.walk(spec) for spec in specs if spec))
             case ast.Subscript(slice=index):
                 inner.update(ast.walk(index))
+            case ast.Call(ast.Attribute(ast.Constant() as words, "split")):
+                inner.add(words)
             case ast.Call(func, args, keywords):
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
+                inner.update(word.value for word in keywords if word.arg in OF_PLOTLY)
                 name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
                 labels.update(args[:1] if name in CALLS else ())
                 labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
-            case ast.Dict(values=values):
+                inner.update(args[2:] if name in ("check_axes", "check_frames") else ())
+            case ast.Dict(keys, values):
                 labels.update(value for value in values if isinstance(value, ast.Constant))
+                named = zip(keys, values, strict=True)
+                inner.update(value for key, value in named if getattr(key, "value", "") in OF_PLOTLY)
     for node in ast.walk(tree):
         if node not in inner and isinstance(node, ast.Constant | ast.JoinedStr):
             for text in texts_of(node):
@@ -213,26 +229,17 @@ _TOKEN = re.compile(
     r"""|(?P<sign>.)""",
     re.DOTALL,
 )
-NO_WORDS = {
-    "class:",
-    "style:",
-    "font:",
-    "querySelector(",
-    "querySelectorAll(",
-    "closest(",
-    "matches(",
-    "from",
-    "import",
-}
+_NO_WORDS = re.compile(
+    r"(\b(class|style|font|[xy]ref|hovermode):[^,;}]*|\b(querySelector(All)?|closest|matches|region)\(|from|import)$"
+)
+"""What stands before a text that is none of ours to read."""
 
 
 def in_javascript(code: str) -> Iterator[str]:
     texts: list[tuple[str, str]] = []
     _scan(code, 0, texts, "")
     for before, text in texts:
-        if not any(before.endswith(word) for word in NO_WORDS) and not re.search(
-            r"^[a-z-]+( [a-z-]+)* \{0\}$|[<>]", text
-        ):
+        if not _NO_WORDS.search(before) and not re.search(r"^[a-z-]+( [a-z-]+)* \{0\}$|[<>]", text):
             yield from messages(text, bool(re.search(r"\bt\($|(label|title|text|name|caption):$", before)))
 
 
