@@ -95,7 +95,8 @@ _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
 _CODE = re.compile(
     r"[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|(\b|\d)px\b|^\w+/|=\"|\(\?:|^\[\"|^, \w+="
     r"|^ *([a-c]|\w{2,})(, \w+)* =( |$)|^ *(from attention_lab|print\(|def |return |if \w+\.)"
-    r"|^(rgba|min|[a-z]+-[a-z]+)\(|^ \S* heads  $|^[\w. ]*: (zero|mean|off|uniform|identity|scale -1|only +)$"
+    r"|^(rgba|min|[a-z]+-[a-z]+)\(|^ \S* heads  $"
+    r"|^[\w. ]*: (zero|mean|off|uniform|identity|scale -1|only +|set +(renormalised)?)$"
 )
 """What reads as code: Python's, that of styles, and the lines of edits."""
 _MARKUP = re.compile(r"</?(?:h\d|[pbai]|div|span|d[tdl]|br|[uo]l|li|t[dhr]|small|strong|em|nav)\b[^<>]*>")
