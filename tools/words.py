@@ -30,7 +30,9 @@ SOURCES = (
     *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
 )
-PASSED = re.compile("/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/explore/component.py")
+PASSED = re.compile(
+    "/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/data/reviews.py|/explore/component.py"
+)
 OF_WORDS = {
     *(
         "label",
@@ -148,7 +150,7 @@ def in_python(code: str) -> Iterator[str]:
                 inner.update(values, *(ast.walk(spec) for spec in specs if spec))
             case ast.Subscript(slice=index):
                 inner.update(ast.walk(index))
-            case ast.Call(ast.Attribute(ast.Constant() as words, "split")):
+            case ast.Call(ast.Attribute(words, "split")) | ast.Call(ast.Name("_words"), [words]):
                 inner.add(words)
             case ast.Call(func, args, keywords):
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
