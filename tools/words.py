@@ -23,7 +23,13 @@ from babel.messages.pofile import read_po, write_po
 from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPLETE = ("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*")
+COMPLETE = (
+    *("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*"),
+    *("pages/explore/*", "pages/beside/*", "pages/documents/*", "pages/findings/*", "viz_core/boards/**/*"),
+    *("viz_core/measures/*", "viz_core/viewer/stage/*", "viz_core/viewer/board/**/*"),
+    *("viz_core/viewer/browser/*", "models/contrast/**/*", "models/data/**/*.py", "models/engine/**/*"),
+    *("models/findings/*", "models/interventions/**/*", "models/scores/*"),
+)
 """The files whose messages all languages have, as patterns; the list only grows."""
 SOURCES = (
     *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
