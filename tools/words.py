@@ -59,7 +59,7 @@ OF_WORDS = {
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Talks", "table", "edit"),
+    *("Talks", "table", "edit", "from", "to"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 OF_BOARDS = {
@@ -248,12 +248,14 @@ def in_javascript(code: str) -> Iterator[str]:
     texts: list[tuple[str, str]] = []
     _scan(code, 0, texts, "")
     for before, text in texts:
-        if not _NO_WORDS.search(before) and not re.search(r"^[a-z-]+( [a-z-]+)* \{0\}$|[<>]", text):
+        if not _NO_WORDS.search(before) and not re.search(r"^[a-z-]+ \{0\}$|[<>]", text):
             yield from messages(text, bool(re.search(r"\bt\($|(label|title|text|name|caption):$", before)))
 
 
 def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
-    """Notes each text with what stands before it, up to a closing brace that is not opened here."""
+    """Notes each text with what stands before it, up to a closing brace that is not opened here; texts with
+    a plus between are one.
+    """
     before, depth = "", 0
     while at < len(code):
         token = _TOKEN.match(code, at)
@@ -261,10 +263,12 @@ def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
         kind, said, at = token.lastgroup, token[0], token.end()
         if kind == "skip":
             continue
+        goes_on = before[-2:] in ('"+', "'+", "`+")
+        start = texts.pop() if goes_on and kind in ("string", "tick") else (before, "")
         if kind == "string":
-            texts.append((before, re.sub(r"\\(.)", r"\1", said[1:-1])))
+            texts.append((start[0], start[1] + re.sub(r"\\(.)", r"\1", said[1:-1])))
         elif kind == "tick":
-            at = _template(code, at, texts, before)
+            at = _template(code, at, texts, start)
         elif kind == "sign":
             depth += (said == "{") - (said == "}")
             if said == until and depth < 0:
@@ -273,8 +277,8 @@ def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
     return at
 
 
-def _template(code: str, at: int, texts: list[tuple[str, str]], before: str) -> int:
-    text = ""
+def _template(code: str, at: int, texts: list[tuple[str, str]], start: tuple[str, str]) -> int:
+    before, text = start
     while code[at] != "`":
         if code.startswith("${", at):
             at = _scan(code, at + 2, texts, "}")

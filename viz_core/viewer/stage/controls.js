@@ -21,7 +21,8 @@ export function listOf(label, onChoose) {
   const root = el("div", { class: "choice", role: "group", "aria-label": text }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
-    if (isNew(list, options)) list.replaceChildren(...options.map((option) => el("option", option)));
+    if (isNew(list, options))
+      list.replaceChildren(...options.map((option) => el("option", { ...option, text: t(option.text) })));
     list.value = chosen;
     list.title = t(options.find(({ value }) => value === chosen)?.title ?? "");
   };
@@ -193,9 +194,10 @@ export class EditBar {
     if (!isNew(this.lines, edits)) return;
     this.typed.value = "";
     const chip = (/** @type {string} */ line) => {
-      const title = `Take back ${line}`;
+      const title = `${t("Take back:")} ${line}`;
       const onclick = () => this.put(edits.filter((each) => each !== line));
-      return button({ title, "aria-label": title, onclick }, [el("span", { text: line }), " ×"]);
+      const words = { title, "aria-label": title, translate: "no" };
+      return button({ ...words, onclick }, [el("span", { text: line, translate: "no" }), " ×"]);
     };
     this.lines.replaceChildren(...edits.map(chip));
   }

@@ -101,7 +101,7 @@ export class RowPaint {
     const [bar, weight] = [this.bars[j], this.draft.get(k0 + j) ?? weights[j]];
     bar.style.setProperty("--weight", `${100 * bounded(weight)}%`);
     bar.setAttribute("aria-valuenow", weight.toFixed(3));
-    bar.setAttribute("aria-label", `Weight of “${this.name(j)}”`);
+    bar.setAttribute("aria-label", t(`Weight of “${this.name(j)}”`));
     bar.setAttribute("aria-disabled", String(closed[j]));
     bar.classList.toggle("painted", this.draft.has(k0 + j));
     bar.classList.toggle("marked", k0 + j === this.stage.view.key);
