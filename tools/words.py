@@ -59,7 +59,7 @@ OF_WORDS = {
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Talks", "table", "edit", "from", "to"),
+    *("Talks", "table", "edit", "from", "to", "on", "off"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 OF_BOARDS = {

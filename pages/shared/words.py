@@ -37,8 +37,6 @@ _CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r
 _LIST = re.compile("(, and |, or | and | or |, )")
 _AROUND = " →←·:*0123456789"
 """What may stand around words that are a message."""
-_EDIT = re.compile(r"\s*(en|de)coder\.\d")
-"""How a line of edits begins, which is code."""
 LONGEST = 3_000
 """The characters of a text that is looked up: none of ours is longer, what people typed may be."""
 
@@ -59,7 +57,7 @@ class Catalogue:
 
     def _say(self, text: str) -> str:
         inner = text.strip()
-        if not inner or len(text) > LONGEST or _EDIT.match(text):
+        if not inner or len(text) > LONGEST:
             return text
         line = " ".join(text.split()) if "\n" in text else text
         if line in self._whole:

@@ -6,7 +6,6 @@
 /** @typedef {{whole: Record<string, string>, filled: Filled, known: Map<string, string>}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
-const EDIT = /^\s*(en|de)coder\.\d/; // a line of edits, which is code
 const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
 const LIST = /(, and |, or | and | or |, )/;
 const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
@@ -28,7 +27,7 @@ function catalogue() {
 /** A text of the program in the visitor's language. @param {string} text @returns {string} */
 export function t(text) {
   words ??= catalogue();
-  if (!words || text.length > LONGEST || EDIT.test(text)) return text;
+  if (!words || text.length > LONGEST) return text;
   const known = words.known.get(text);
   if (known !== undefined) return known;
   const now = found(text, words);
