@@ -53,13 +53,13 @@ OF_WORDS = {
         "notice",
         "ask",
     ),
-    *("after", "section", "see", "because", "together", "gap"),
+    *("after", "section", "see", "because", "together", "gap", "row_axis", "column_axis"),
 }
 """Keywords and keys whose value is a message, be it one word."""
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Talks", "table", "edit", "from", "to", "on", "off"),
+    *("Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 OF_BOARDS = {

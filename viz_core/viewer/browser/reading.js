@@ -267,7 +267,7 @@ export class Reader {
       onclick: () => this.open(),
     });
     this.body = region("reader-body", "Tables");
-    const close = button({ text: "×", "aria-label": "Close", onclick: () => this.root.close() });
+    const close = button({ text: "×", "aria-label": t("Close"), onclick: () => this.root.close() });
     this.root = el("dialog", { class: "reader", "aria-label": "What is shown, as a table" }, [
       close,
       this.body,

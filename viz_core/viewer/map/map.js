@@ -64,7 +64,7 @@ export class PatternMap {
       [
         button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
         button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
-        button({ text: "whole", title: "The whole document (key 0)", onclick: () => this.showAll() }),
+        button({ text: t("whole"), title: "The whole document (key 0)", onclick: () => this.showAll() }),
       ],
     );
     this.plot = el("div", { class: "plot" });

@@ -120,7 +120,7 @@ export class EditBar {
     this.stage = stage;
     this.ready = listOf("edit", (chosen) => this.choose(chosen));
     this.when = choiceFor(stage, "when");
-    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
+    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": t("Edits") });
     this.none = button({ text: "undo all", onclick: () => this.put([]) });
     this.typed = el("input", {
       type: "text",
@@ -306,7 +306,7 @@ export class Bars {
     this.slider.value = String(view.step);
     const step = steps[view.step];
     const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
-    this.stepText.textContent = t(step ? `${view.step + 1} of ${steps.length}${chosen}` : "");
+    this.stepText.textContent = step ? t(`${view.step + 1} of ${steps.length}`) + chosen : "";
     this.slider.setAttribute("aria-valuetext", this.stepText.textContent);
   }
 

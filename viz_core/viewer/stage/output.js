@@ -54,7 +54,7 @@ export class OutputView {
         onclick: () => this.choose(at),
       }),
     );
-    const attributes = { class: pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" };
+    const attributes = { class: pooled ? "steps absent" : "steps", role: "group", "aria-label": t("Steps") };
     return el("div", attributes, buttons);
   }
 

@@ -42,10 +42,10 @@ export class RowPaint {
     const only = () => stage.edit(`${this.place}: only ${stage.view.key}`, "put");
     const alike = () => stage.edit(`${this.place}: uniform`, "put");
     const undo = () => stage.edit(`${this.place}: uniform`, "undo");
-    this.undo = button({ text: "undo", title: "The row as it was computed", onclick: undo });
+    this.undo = button({ text: t("undo"), title: "The row as it was computed", onclick: undo });
     const buttons = el("div", { class: "choice row-buttons" }, [
       button({ text: "only this key", title: "The whole row looks at the marked key", onclick: only }),
-      button({ text: "alike", title: "All keys get the same weight", onclick: alike }),
+      button({ text: t("alike"), title: "All keys get the same weight", onclick: alike }),
       this.undo,
     ]);
     this.root = el("div", { class: "row-paint" }, [this.note, this.strip, buttons]);
