@@ -5,7 +5,7 @@ import { button, el, isForView, region, reveal } from "./dom.js";
 import { anyNumber } from "./numbers.js";
 import { tableOf } from "./tables.js";
 import { hear, hush } from "./tones.js";
-import { t } from "./words.js";
+import { t, tIfWords } from "./words.js";
 
 /** A `grid` has numbers of one kind; of others each column is something of its own, and rows of a `series`
    follow each other. marked: what stands out in the picture. row: the one that is chosen there.
@@ -66,7 +66,7 @@ const indices = ({ length }) => Array.from({ length }, (_, at) => at);
 
 /** A name, with what it names where it does not say so. @param {string} axis @param {string} name */
 const placed = (axis = "", name) =>
-  /^\S+$/.test(axis) && !name.includes(axis) ? `${t(axis)} ${name}` : name;
+  /^\S+$/.test(axis) && !name.includes(axis) ? `${t(axis)} ${name}` : tIfWords(name);
 
 /** Whether its numbers are how much queries look at keys. @param {Reading} reading */
 const looks = ({ weights, rowAxis, columnAxis }) => weights && rowAxis === "query" && columnAxis === "key";
@@ -141,8 +141,10 @@ function ofWords({ rows, columns, at, form }) {
     return `${cells.length} cells: ${listed(counts, ", ")}.`;
   }
   if (!columns.length) return `${listed(rows, ", ")}.`;
-  const what = columns[0] === "value" ? "" : `, ${columns[0]}`;
-  const said = rows.flatMap((name, i) => (at(i, 0) === "" ? [] : [`${name}${what}: ${written(at(i, 0))}`]));
+  const what = columns[0] === "value" ? "" : `, ${t(columns[0])}`;
+  const said = rows.flatMap((name, i) =>
+    at(i, 0) === "" ? [] : [`${tIfWords(name)}${what}: ${written(at(i, 0))}`],
+  );
   return `${listed(said, "; ")}.`;
 }
 
